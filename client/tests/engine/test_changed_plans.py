@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from client_trials import Member, Platform, Trial
+from client_trials import Member, Platform, Trial, ended
 from test_engine_faults import await_event, kill_after, lines
 
 from tests.patience import PATIENCE
@@ -54,8 +54,7 @@ def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
 
     change(trial, min_samples=20)
     assert isinstance(first.run(), Finished), first.events[-1]
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert {type(member.events[-1]) for member in others} == {Finished}
     assert first.results() == others[0].results() == pooled
 
@@ -125,8 +124,7 @@ def test_a_change_while_somebody_reads_the_plan_is_shown(study: MakeStudy) -> No
     last = first.run(first.engine(options=DataOptions(bfile=first.bfile)), answer)
     assert isinstance(last, Finished), last
     assert [type(event) for event in asked] == [ReviewNeeded, ReviewNeeded, ReleaseNeeded]
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
 
 
 def test_a_server_that_changes_the_plan_after_a_release_gets_nothing(
@@ -148,8 +146,7 @@ def test_a_server_that_changes_the_plan_after_a_release_gets_nothing(
     assert not first.told(Accepted)
     assert b"seed" not in first.state.ledger.read_bytes()[len(sent) :]
     trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
 
 
 def change_in_secret(platform: Platform, trial: Trial, **fields: object) -> None:

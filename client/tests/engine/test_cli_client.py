@@ -11,12 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended, joined
 from client_typed import typed as client
 
 from tests.patience import PATIENCE
 from unpooled_client.state.events import Exit
-from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
 
@@ -41,14 +40,6 @@ def test_every_command_has_help(command: str) -> None:
     done = client(command, "--help")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
-
-
-def test_help_loads_nothing_slow() -> None:
-    code = "import sys; from unpooled_client.commands.cli import cli\n"
-    code += "cli(['--help'], standalone_mode=False); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert not loaded & {"numpy", "numba", "scipy", "httpx", "rich", "cryptography"}
 
 
 @pytest.mark.parametrize(
@@ -110,8 +101,7 @@ def test_a_token_that_was_copied_in_part_is_not_repeated(home: str) -> None:
 def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(study: MakeStudy) -> None:
     trial = study()
     member, *others = trial.members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     done = client(*member.command()[3:])
     assert done.returncode == 2
     assert "WHO TAKES PART" in done.stderr
@@ -133,8 +123,7 @@ def test_results_on_standard_output_and_progress_on_standard_error(study: MakeSt
     }
     assert "Count genotypes" in done.stderr
     assert len([*done.stderr.splitlines(), *done.stdout.splitlines()]) <= 40
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     told = client("status", "--state", member.state.path, "--json")
     assert json.loads(told.stdout)[0]["from_server"]["state"] == "done"
     assert "done" in client("status", "--state", member.state.path).stdout
@@ -166,8 +155,7 @@ def test_an_error_is_printed_once_and_decides_the_status(mode: str, study: MakeS
     trial = study()
     member, *others = trial.members
     data = str(member.bfile)
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     (tmp_path / "bad.fam").write_text("too few columns\n")
     written("no data files are given", Exit.USAGE, member, files=False)
     written("bad.fam:1", Exit.DATA, member, "--fam", str(tmp_path / "bad.fam"))

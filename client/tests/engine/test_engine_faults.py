@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from client_cable import Cable
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended
 
 from tests.patience import PATIENCE, until
 from unpooled_client.state import ledger
@@ -62,8 +62,7 @@ def test_a_killed_client_goes_on(study: MakeStudy, pooled: dict[str, bytes], eve
     kill_after(victim, event)
     assert isinstance(victim.run(), Finished), victim.events[-1]
     assert victim.told(Joined)[0].again
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert victim.results() == others[0].results() == pooled
 
 
@@ -77,8 +76,7 @@ def test_a_client_killed_again_and_again_never_uses_a_nonce_twice(
     for event in ("step-progress", "step-progress", "step-progress"):
         kill_after(victim, event)
     assert isinstance(victim.run(), Finished), victim.events[-1]
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert victim.results() == pooled
     masked = [entry for entry in ledger.read(victim.state.ledger) if entry.form == "masked"]
     assert len({entry.sha256 for entry in masked}) == len(masked)
@@ -122,8 +120,7 @@ def test_a_server_that_does_not_answer_is_waited_for(
     cable.mend()
     await_event(member, Reachable)
     threads = [other.beside() for other in others]
-    for each in [thread, *threads]:
-        each.join(PATIENCE)
+    ended(thread, *threads)
     assert member.results() == pooled
 
 
@@ -146,8 +143,7 @@ def test_a_file_that_changed_since_acceptance_stops_the_client(
     assert str(fam) not in trial.log()
     fam.write_bytes(before)  # another time, the same content
     assert isinstance(victim.run(), Finished), victim.events[-1]
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert victim.results() == pooled
 
 
@@ -193,8 +189,7 @@ def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) ->
     trial.call("POST", "pause")
     await_event(member, Paused)
     trial.call("POST", "resume")
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert isinstance(member.events[-1], Finished)
     assert member.results() == pooled
 

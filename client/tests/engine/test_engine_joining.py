@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from client_cable import Cable
-from client_trials import Trial
+from client_trials import Trial, ended
 from test_engine_faults import await_event, kill_after
 
 from tests.patience import PATIENCE
@@ -66,8 +66,7 @@ def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dic
     await_event(others[0], ReviewNeeded)
     again = as_instance(first.engine(join_anew=True), instance)
     assert isinstance(first.run(again), Finished), first.events[-1]
-    for thread in [*threads, third]:
-        thread.join(PATIENCE)
+    ended(*threads, third)
     reviews = others[0].told(ReviewNeeded)
     assert len({review.roster_hash for review in reviews}) == 2
     assert reviews[-1].roster_hash == first.told(ReviewNeeded)[-1].roster_hash

@@ -14,14 +14,13 @@ import pytest
 import trustme
 from client_network import FORBIDDEN, HOST, PASSWORD, QUOTED, USER, Front, Proxy
 from client_scripted import FINGERPRINT
-from client_trials import Trial
+from client_trials import Trial, ended
 from test_engine_doctor import examined
 
-from tests.patience import PATIENCE
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.network import connection
 from unpooled_client.network.api import Api, Network, TokenRefused, Unanswered, Unusable
-from unpooled_client.state.events import Failed, Finished, Joined
+from unpooled_client.state.events import Finished, Joined
 from unpooled_client.study.engine import Until
 
 YESTERDAY, TOMORROW = (datetime.now(UTC) + timedelta(days=d) for d in (-1, 1))
@@ -61,24 +60,12 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     seen = examined("--state", behind.state.path)
     assert {seen[what]["mark"] for what in ("Proxy", "TLS", "Server", "Study")} == {"good"}, seen
     last = behind.run(behind.engine(invitation=None))
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert isinstance(last, Finished), last
     assert behind.results() == pooled
     kept = [path.read_text(errors="replace") for path in behind.state.path.iterdir() if path.is_file()]
     for text in (caplog.text, *kept, *map(repr, behind.events)):
         assert not any(word in text for word in (PASSWORD, QUOTED, USER))
-
-
-def test_a_client_that_is_too_old_says_so_and_ends_with_3(
-    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("unpooled_client.network.api.VERSION", 0)
-    last = study().members[0].run()
-    assert isinstance(last, Failed)
-    assert last.exit == 3
-    assert "too old" in last.message
-    assert "unpooled-client" in last.remedy
 
 
 def test_the_usual_variables_do_too(

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended
 from client_typed import typed
 
-from tests.patience import PATIENCE
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Exit, Failed
 
@@ -58,8 +57,7 @@ def everyone(trial: Trial, options: Sequence[DataOptions]) -> list[Failed]:
         engine = member.engine(options=given)
         threads.append(threading.Thread(target=member.run, args=(engine,), daemon=True))
         threads[-1].start()
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     last = [member.events[-1] for member in trial.members]
     assert all(isinstance(event, Failed) for event in last), last
     return last  # type: ignore[return-value]
@@ -79,8 +77,7 @@ def test_a_pool_without_cases_ends_after_the_first_question(study: MakeStudy, tm
     assert done.returncode == Exit.STUDY_ENDED
     assert done.stderr.count("there are no cases in the pool of all cohorts") == 1
     assert "Invite a cohort that has them" in done.stderr
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     found = shown(trial)
     assert (found["state"], found["refused_field"]) == ("failed", "phenotype")
     assert found["reason"].startswith("Count people: there are no cases in the pool")
@@ -156,8 +153,7 @@ def test_a_cohort_with_nobody_of_the_plans_sex_says_so(study: MakeStudy, tmp_pat
     assert row_of["problem_field"] == "sexes"
     assert questions(trial) == []
     trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
 
 
 @pytest.mark.parametrize("name", AT_HOME)
@@ -181,5 +177,4 @@ def test_what_a_cohort_sees_at_home_is_told_before_anything_is_sent(
     assert found["state"] == "open" and not found["refused_field"]
     assert questions(trial) == []
     trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from client_trials import Member, Platform, Trial
+from client_trials import Member, Platform, Table, Trial, ended, make_trial
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
-from tests.patience import PATIENCE
-from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import (
     Checked,
@@ -35,13 +33,6 @@ REFERENCES: dict[str, Any] = {
 COHORTS = 3
 
 
-class Table(Member):
-    """A cohort of which `bfile` is a table."""
-
-    def engine(self, **changes: Any) -> Any:
-        return super().engine(**({"options": DataOptions(table=self.bfile)} | changes))
-
-
 @pytest.fixture(scope="session")
 def pooled() -> np.ndarray:
     """Wine's features, some missing; sorted by the first, so that the cohorts' ranges do not overlap."""
@@ -57,18 +48,13 @@ def study(platform: Platform, pooled: np.ndarray, tmp_path: Path) -> Callable[..
 
     def make(method: str, **changes: Any) -> Trial:
         schema = [{"name": "bottle", "type": "text"}, *({"name": name, "unit": "g/l"} for name in names)]
-        plan = {"test": method, "cohorts": COHORTS, "schema": schema, "min_samples": 20}
-        plan |= {"file_stem": "study", **changes}
-        made = platform.call("POST", "studies", json={"name": "tables", "plan": plan})["id"]
-        members: list[Member] = []
-        for number, rows in enumerate(np.array_split(pooled, COHORTS), 1):
-            path = tmp_path / f"cohort{number}" / "wine.csv"
+        tables = [tmp_path / f"cohort{number}" / "wine.csv" for number in range(1, COHORTS + 1)]
+        for path, rows in zip(tables, np.array_split(pooled, COHORTS), strict=True):
             path.parent.mkdir()
             write(path, names, rows)
-            text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": f"cohort{number}"})
-            invitation = Invitation.from_text(text["invitation"])
-            members.append(Table(f"cohort{number}", invitation, path, path.parent))
-        return Trial(platform, made, members)
+        return make_trial(
+            platform, tables, tmp_path, kind=Table, test=method, phenotype="", schema=schema, **changes
+        )
 
     return make
 
@@ -204,19 +190,11 @@ def test_bad_tables_are_refused_before_anything_is_sent(study: MakeStudy) -> Non
     assert isinstance(failed := member.run(wrong), Failed) and "--table FILE" in failed.message
     member.bfile.write_bytes(good)
     assert isinstance(member.run(), Finished)
-    for thread in others:
-        thread.join(PATIENCE)
+    ended(*others)
     assert trial.state == "done"
 
 
-def test_genotypes_are_wanted_and_a_table_is_given(platform: Platform, study: MakeStudy) -> None:
-    trial = study("z-score")
-    plan = {"test": "chi-square", "phenotype": "gout", "cohorts": COHORTS, "min_samples": 20}
-    made = platform.call("POST", "studies", json={"name": "variants", "plan": plan})["id"]
-    for member in trial.members:
-        text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": member.name})
-        member.invitation = Invitation.from_text(text["invitation"])
-    threads = [member.beside() for member in trial.members]
-    for thread in threads:
-        thread.join(PATIENCE)
+def test_genotypes_are_wanted_and_a_table_is_given(platform: Platform, tmp_path: Path) -> None:
+    trial = make_trial(platform, [tmp_path / "table.csv"] * COHORTS, tmp_path, kind=Table)
+    trial.run_all()
     assert all("--bfile PREFIX" in member.told(Failed)[0].message for member in trial.members)

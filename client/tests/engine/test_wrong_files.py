@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from client_trials import Member, Trial, moved
+from client_trials import Member, Trial, ended, moved
 from client_typed import typed
 
-from tests.patience import PATIENCE
 from unpooled.errors import DataProblem
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Accepted, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.study import before_run
 
 MakeStudy = Callable[..., Trial]
-
-
-def ended(threads: list[threading.Thread]) -> None:
-    for thread in threads:
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
 
 
 def asked_of(member: Member) -> list[type]:
@@ -52,7 +44,7 @@ def test_only_the_cohort_with_the_wrong_files_does_anything(
 
     wrong.bfile = right
     assert isinstance(wrong.run(), Finished), wrong.events[-1]
-    ended(threads)
+    ended(*threads)
     assert wrong.results() == others[0].results() == others[1].results() == pooled
     assert asked_of(wrong) == [ReviewNeeded, ReleaseNeeded, Accepted, ReleaseNeeded]
     for member in others:
@@ -77,7 +69,7 @@ def test_the_same_at_the_command_line_with_yes(
     wrong.bfile = right
     last = typed(*wrong.command("--yes")[3:])
     assert last.returncode == Exit.DONE, last.stderr
-    ended(threads)
+    ended(*threads)
     assert wrong.results() == pooled
 
 
@@ -94,7 +86,7 @@ def test_files_that_change_in_their_place_are_released_again_but_not_by_yes(
     assert stopped.returncode == Exit.USAGE
     assert "must be released" in stopped.stderr
     assert isinstance(wrong.run(), Finished)
-    ended(threads)
+    ended(*threads)
     assert wrong.results() == pooled
 
 
@@ -109,7 +101,7 @@ def test_offline_check_takes_other_files_until_something_was_answered(
     assert before_run.check_for_study(wrong.state, DataOptions(bfile=right), 1).ok
     assert not wrong.state.load().is_released
     assert isinstance(wrong.run(wrong.engine(options=None)), Finished)
-    ended(threads)
+    ended(*threads)
     with pytest.raises(DataProblem, match="chang"):
         before_run.check_for_study(wrong.state, DataOptions(bfile=wrong.bfile), 1)
 
@@ -131,7 +123,7 @@ def test_beside_a_list_the_client_finds_out_itself_and_tells_a_code(study: MakeS
     assert row["problem"] == "overlap" and not row["problem_name"]
     wrong.bfile = right
     assert isinstance(wrong.run(), Finished), wrong.events[-1]
-    ended(threads)
+    ended(*threads)
     for member in others:
         assert asked_of(member) == [ReviewNeeded, ReleaseNeeded, Accepted]
     assert wrong.results() == others[0].results()

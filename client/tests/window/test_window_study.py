@@ -138,9 +138,7 @@ def test_a_study_of_words(
     trial = make_trial(platform, tables, tmp_path, test="encode", phenotype="", schema=schema)
     me, *others = trial.members
     beside(*others, data="--table")
-    desk.window.join(me.invitation)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
+    desk.agree(me)
     desk.view.data.table.set_path(str(me.bfile))
     desk.until(lambda: desk.view.data.table_note.text().startswith("✓ All 3 columns"))
     desk.press(desk.view.data.check_button)
