@@ -65,6 +65,13 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         yield running
 
 
+@pytest.fixture
+def hospital(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Proxy:
+    """The way to every server by https, with the password that it wants."""
+    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+    return proxy
+
+
 @pytest.fixture(scope="session")
 def authority() -> trustme.CA:
     return trustme.CA(organization_name="General Hospital")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,13 @@ from unpooled_client.study import before_run
 MakeStudy = Callable[..., Trial]
 
 
+def begun(trial: Trial, folder: Path) -> tuple[Member, Path, list[Member], list[threading.Thread]]:
+    """The cohort with the wrong files, its right ones, and the others, who take part beside."""
+    wrong, *others = trial.members
+    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, folder)
+    return wrong, right, others, [member.beside() for member in others]
+
+
 def asked_of(member: Member) -> list[type]:
     return [type(event) for event in member.told(ReviewNeeded, ReleaseNeeded, Accepted)]
 
@@ -25,10 +33,7 @@ def asked_of(member: Member) -> list[type]:
 def test_only_the_cohort_with_the_wrong_files_does_anything(
     study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, others, threads = begun(trial := study(), tmp_path)
 
     failed = wrong.run()
     assert isinstance(failed, Failed), failed
@@ -56,10 +61,7 @@ def test_only_the_cohort_with_the_wrong_files_does_anything(
 def test_the_same_at_the_command_line_with_yes(
     study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, _, threads = begun(study(), tmp_path)
     first = typed(*wrong.command("--yes")[3:])
     assert first.returncode == Exit.DATA
     assert first.stderr.count("has little in common with the other cohorts' lists") == 1
@@ -76,10 +78,7 @@ def test_the_same_at_the_command_line_with_yes(
 def test_files_that_change_in_their_place_are_released_again_but_not_by_yes(
     study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, _, threads = begun(study(), tmp_path)
     assert isinstance(wrong.run(), Failed)
     shutil.copy(f"{right}.bim", f"{wrong.bfile}.bim")
     stopped = typed(*wrong.command("--yes")[3:])
@@ -93,10 +92,7 @@ def test_files_that_change_in_their_place_are_released_again_but_not_by_yes(
 def test_offline_check_takes_other_files_until_something_was_answered(
     study: MakeStudy, tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, _, threads = begun(study(), tmp_path)
     assert isinstance(wrong.run(), Failed)
     assert before_run.check_for_study(wrong.state, DataOptions(bfile=right), 1).ok
     assert not wrong.state.load().is_released
@@ -111,9 +107,7 @@ def test_beside_a_list_the_client_finds_out_itself_and_tells_a_code(study: MakeS
     # A list names no variant twice, and no place that is none.
     by_id = {row.split()[1]: row for row in rows if int(row.split()[3]) > 0}
     trial = study(panel_list=b"".join(by_id.values()), panel_mode="list")
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, others, threads = begun(trial, tmp_path)
     failed = wrong.run()
     assert isinstance(failed, Failed)
     assert (failed.exit, failed.told_server) == (Exit.DATA, "overlap")
