@@ -181,6 +181,11 @@ class Trial:
         """Every cohort takes part until the end."""
         ended(*[member.beside() for member in self.members])
 
+    def abort(self, *threads: threading.Thread) -> None:
+        """The coordinator ends it, and with it those who take part."""
+        self.call("POST", "abort")
+        ended(*threads)
+
     def await_log(self, text: str) -> None:
         until(lambda: text in self.log(), self.log)
 

@@ -104,8 +104,7 @@ def test_a_client_that_was_stopped_meets_the_change_at_its_next_start(
     assert [type(event) for event in told] == asked
     assert all(after in event.changes[0].after for event in told if isinstance(event, ReviewNeeded))
     assert first.told(Checked) or ReleaseNeeded not in asked
-    trial.call("POST", "abort")
-    thread.join(PATIENCE)
+    trial.abort(thread)
 
 
 def test_a_change_while_somebody_reads_the_plan_is_shown(study: MakeStudy) -> None:
@@ -145,8 +144,7 @@ def test_a_server_that_changes_the_plan_after_a_release_gets_nothing(
     assert "another plan or roster although sums of this study were released" in last.message
     assert not first.told(Accepted)
     assert b"seed" not in first.state.ledger.read_bytes()[len(sent) :]
-    trial.call("POST", "abort")
-    ended(*threads)
+    trial.abort(*threads)
 
 
 def change_in_secret(platform: Platform, trial: Trial, **fields: object) -> None:

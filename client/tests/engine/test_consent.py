@@ -80,8 +80,7 @@ def test_nothing_of_the_data_leaves_before_the_release(study: MakeStudy) -> None
     assert sent == [BEFORE_RELEASE, BEFORE_RELEASE]
     assert _quantities(member) == {*BEFORE_RELEASE, "Code of a problem"}
     assert not member.state.load().is_released
-    trial.call("POST", "abort")
-    ended(*threads)
+    trial.abort(*threads)
 
 
 def _quantities(member: Member) -> set[str]:

@@ -10,7 +10,6 @@ from client_cable import Cable
 from client_trials import Trial, ended
 from test_engine_faults import await_event, kill_after
 
-from tests.patience import PATIENCE
 from unpooled_client.network import api
 from unpooled_client.state.events import Exit, Failed, Finished, Joined, ReviewNeeded, Sent, Waiting
 from unpooled_client.study import joining
@@ -27,8 +26,7 @@ def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
     assert isinstance(second[-1], Failed)
     assert second[-1].exit == Exit.USAGE
     assert "another client is running" in second[-1].message
-    trial.call("POST", "abort")
-    thread.join(PATIENCE)
+    trial.abort(thread)
 
 
 def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
@@ -48,8 +46,7 @@ def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
     assert last.exit == Exit.REFUSED
     assert "Another client" in last.message
     assert not other.told(Sent)
-    trial.call("POST", "abort")
-    thread.join(PATIENCE)
+    trial.abort(thread)
 
 
 def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dict[str, bytes]) -> None:
