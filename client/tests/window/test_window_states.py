@@ -293,20 +293,6 @@ def events_in(folder: StateFolder) -> list[Event]:
     return found
 
 
-def test_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:
-    trial = study()
-    me, *others = trial.members
-    folder = released(me, *others)
-    desk.window.open_study(folder)
-    desk.press(desk.view.run.start_button)
-    desk.reads("Waiting for cohort2, cohort3 since")
-    desk.look("state-run-waiting")
-    trial.call("POST", "abort", json={"reason": "found a mistake in the phenotype"})
-    desk.reads("The study has ended without results", "aborted")
-    desk.look("state-aborted")
-    assert tones(desk)[Stage.RUN.number] == Tone.PROBLEM.word
-
-
 def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
     """A cohort that comes back with another key after the first released sum ends the study for all."""
     trial = study()
