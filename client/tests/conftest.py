@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -19,7 +20,10 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Report
 
 if TYPE_CHECKING:
-    from client_trials import Platform
+    from client_cable import Cable
+    from client_trials import Platform, Trial
+
+    from unpooled.simulate import SimulationReport
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "engine"), str(HERE.parents[1])]
@@ -118,3 +122,20 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
         yield running
     finally:
         running.stop()
+
+
+@pytest.fixture
+def study(platform: Platform, files: SimulationReport, tmp_path: Path) -> Callable[..., Trial]:
+    """Makes a study of three cohorts, whose `files` each folder has of its own, with changes to its plan."""
+    from client_trials import make_trial
+
+    return functools.partial(make_trial, platform, files.cohorts, tmp_path)
+
+
+@pytest.fixture
+def cable(platform: Platform) -> Iterator[Cable]:
+    from client_cable import Cable
+
+    laid = Cable(platform.url)
+    yield laid
+    laid.close()

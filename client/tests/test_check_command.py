@@ -71,10 +71,35 @@ def test_files_of_another_format_are_told_how_they_are_given(option: str, ending
     assert advice in re.sub(r"[\s│]+", " ", result.output)
 
 
+def test_the_files_that_were_probably_meant_are_named(tmp_path: Path) -> None:
+    (tmp_path / "north.bed").touch()
+    result = CliRunner().invoke(check, ["--bfile", str(tmp_path / "norht")])
+    assert result.exit_code == 1 and "Did you mean north?" in result.output
+
+
 def test_the_column_that_was_probably_meant_is_named(files: Any) -> None:
     (files.folder / "p").write_text("FID IID asthma age\nF0 I0 1 2\n")
     result = run(files, "--pheno", str(files.folder / "p"), "--pheno-name", "Astma")
     assert result.exit_code == 1 and "Did you mean asthma? Choose one of its columns" in result.output
+
+
+@pytest.mark.parametrize(
+    ("option", "values", "missing_as"),
+    [
+        ("--pheno", ("1", "2", "-9", "NA", "."), "-9: 12, .: 12, NA: 12"),
+        ("--pheno --1", ("0", "1", "missing", "NULL"), "NULL: 15, missing: 15"),
+        ("--pheno --missing-phenotype -99", ("1.5", "2.5", "3.25", "-99"), "-99: 15"),
+    ],
+)
+def test_missing_values_are_told_as_they_are_written(
+    files: Any, option: str, values: tuple[str, ...], missing_as: str
+) -> None:
+    (files.folder / "p").write_text("".join(f"F{k} I{k} {values[k % len(values)]}\n" for k in range(60)))
+    first, *rest = option.split()
+    said = run(files, first, str(files.folder / "p"), *rest, "--min-per-class", "0", "--min-samples", "1")
+    assert said.exit_code == 0
+    found = said.output.partition("missing as ")[2].splitlines()[0]
+    assert sorted(found.split(", ")) == sorted(missing_as.split(", "))
 
 
 def test_json(files: Any) -> None:

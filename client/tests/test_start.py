@@ -38,8 +38,8 @@ def some_of(modules: Iterable[str], *packages: str) -> set[str]:
 
 
 def test_help_loads_nothing_that_reads_data() -> None:
-    heavy = ("numpy", "numba", "httpx", "rich", "unpooled.algorithms", "unpooled.formats")
-    assert not some_of(loaded(HELP), *heavy)
+    heavy = ("numpy", "numba", "scipy", "httpx", "rich", "cryptography")
+    assert not some_of(loaded(HELP), *heavy, "unpooled.algorithms", "unpooled.formats")
 
 
 @pytest.mark.parametrize(("name", "others"), [

@@ -15,12 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.encoder import Encoder
+from unpooled.plan import Plan
+from unpooled.protocol.problems import Problem
 from unpooled.schema import Column
 from unpooled_client.data.report import Code, Report, Severity
 from unpooled_client.data.show import as_text
 from unpooled_client.data.tables import open_table
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
 from unpooled_client.data.tables.words import WORDS
+from unpooled_client.study.told import what_is_told
 
 SMOKING = Column("smoking", "category", "", "ordinal", ("never", "former"))
 SCHEMA = (Column("id", "text"), SMOKING, Column("died", "integer"))
@@ -97,6 +100,14 @@ def test_what_looks_wrong(
     (found,) = (finding for finding in report.findings if finding.code == code)
     assert found.severity == severity and said in found.message and found.remedy
     assert report.ok == (severity != Severity.ERROR)
+
+
+def test_the_server_is_told_of_a_column_without_any_listed_value(tmp_path: Path) -> None:
+    plan = Plan(
+        "encode", "", 3, bytes(32), trait="none", panel_mode="none", files=("encoding",), schema=SCHEMA
+    )
+    report = checked(written(tmp_path, ["Never", "FORMER"]))
+    assert what_is_told(report, plan) == (Problem.LEVEL, "smoking")
 
 
 def test_the_remedy_names_the_value_that_is_meant(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Event, ReleaseNeeded, ReviewNeeded
 from unpooled_client.state.folder import StateFolder
-from unpooled_client.study.engine import Engine
+from unpooled_client.study.engine import Engine, Until
 
 PASSWORD = "only-for-tests"
 HOST = "cohort.test"
@@ -139,6 +139,26 @@ class Member:
         return {path.name: path.read_bytes() for path in files if not path.name.endswith(OTHERS)}
 
 
+class Table(Member):
+    """A cohort of which `bfile` is a table."""
+
+    def engine(self, **changes: Any) -> Engine:
+        return super().engine(**({"options": DataOptions(table=self.bfile)} | changes))
+
+
+def joined(*members: Member) -> None:
+    """Each takes part until it has joined, and no further."""
+    for member in members:
+        member.run(member.engine(until=Until.JOINED))
+
+
+def ended(*threads: threading.Thread) -> None:
+    """Wait until cohorts that take part beside have come to their end."""
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
 @dataclass
 class Trial:
     """A study with its invited cohorts."""
@@ -159,10 +179,12 @@ class Trial:
 
     def run_all(self) -> None:
         """Every cohort takes part until the end."""
-        threads = [member.beside() for member in self.members]
-        for thread in threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive(), [member.events[-3:] for member in self.members]
+        ended(*[member.beside() for member in self.members])
+
+    def abort(self, *threads: threading.Thread) -> None:
+        """The coordinator ends it, and with it those who take part."""
+        self.call("POST", "abort")
+        ended(*threads)
 
     def await_log(self, text: str) -> None:
         until(lambda: text in self.log(), self.log)
@@ -175,6 +197,7 @@ def make_trial(
     /,
     panel_list: bytes = b"",
     name: str = "a trial",
+    kind: type[Member] = Member,
     **changes: Any,
 ) -> Trial:
     """A study of as many cohorts as there are files, with changes to its plan."""
@@ -190,11 +213,11 @@ def make_trial(
     made = platform.call("POST", "studies", json={"name": name, "plan": plan})["id"]
     if panel_list:
         platform.call("PUT", f"studies/{made}/list", content=panel_list)
-    members = []
+    members: list[Member] = []
     for number, file in enumerate(files, 1):
         cohort = f"cohort{number}"
         text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": cohort})
-        members.append(Member(cohort, Invitation.from_text(text["invitation"]), file, folder / cohort))
+        members.append(kind(cohort, Invitation.from_text(text["invitation"]), file, folder / cohort))
     return Trial(platform, made, members)
 
 

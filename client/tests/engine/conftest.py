@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 import trustme
-from client_cable import Cable
 from client_network import HOST, Front, Proxy, TlsFront, running_proxy
 from client_scripted import Scripted
 from client_trials import Platform, Trial, make_trial
@@ -27,41 +25,31 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SimulationReport:
     return simulate(folder, cohorts=(80, 100, 120), variants=VARIANTS, oddities=True, seed=7)
 
 
-@pytest.fixture
-def study(platform: Platform, files: SimulationReport, tmp_path: Path) -> Callable[..., Trial]:
-    """Makes a study of three cohorts, with changes to its plan."""
-    return functools.partial(make_trial, platform, files.cohorts, tmp_path)
+@pytest.fixture(scope="session")
+def smooth(platform: Platform, files: SimulationReport, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    """A study in which nothing went wrong, to be looked at only."""
+    trial = make_trial(platform, files.cohorts, tmp_path_factory.mktemp("smooth"))
+    trial.run_all()
+    return trial
 
 
 @pytest.fixture(scope="session")
-def pooled(
-    files: SimulationReport, platform: Platform, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, bytes]:
-    """The result files of a study in which nothing goes wrong."""
-    trial = make_trial(platform, files.cohorts, tmp_path_factory.mktemp("smooth"))
-    trial.run_all()
-    return trial.members[0].results()
+def pooled(smooth: Trial) -> dict[str, bytes]:
+    """Its result files."""
+    return smooth.members[0].results()
 
 
 @pytest.fixture(scope="session")
 def done(platform: Platform, files: SimulationReport, tmp_path_factory: pytest.TempPathFactory) -> Trial:
     """A study with --mind that is done. The files of the first cohort are its own, to be changed."""
     folder = tmp_path_factory.mktemp("done")
-    make: Callable[..., Trial] = study.__wrapped__(platform, files, folder)  # type: ignore[attr-defined]
-    trial = make(mind=0.99)
+    trial = make_trial(platform, files.cohorts, folder, mind=0.99)
     member = trial.members[0]
     for kind in ("bed", "bim", "fam"):
         shutil.copy(f"{member.bfile}.{kind}", folder / f"mine.{kind}")
     member.bfile = folder / "mine"
     trial.run_all()
     return trial
-
-
-@pytest.fixture
-def cable(platform: Platform) -> Iterator[Cable]:
-    laid = Cable(platform.url)
-    yield laid
-    laid.close()
 
 
 @pytest.fixture
@@ -75,6 +63,13 @@ def scripted() -> Iterator[Scripted]:
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     with running_proxy(tmp_path_factory.mktemp("proxy")) as running:
         yield running
+
+
+@pytest.fixture
+def hospital(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Proxy:
+    """The way to every server by https, with the password that it wants."""
+    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+    return proxy
 
 
 @pytest.fixture(scope="session")

@@ -120,15 +120,6 @@ def is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_models, "MOST_COLUMNS", 2)
 
 
-@pytest.mark.parametrize("method", ["ridge", "logistic-model", "polygenic", "pca", "prune", "linear"])
-def test_an_honest_study_is_answered_to_its_end(method: str) -> None:
-    trial = Trial(method)
-    for k, question in enumerate(trial.honest):
-        ask(trial.own if k % 2 else started_again(trial.own), question, trial.data)
-        trial.own = started_again(trial.own)
-    assert trial.own.book.path.stat().st_size < 20_000
-
-
 def test_of_very_many_columns_the_book_keeps_the_columns_once(is_wide: None) -> None:
     trial = Trial("ridge")
     for question in trial.honest:

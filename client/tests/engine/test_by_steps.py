@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended
 
 from tests.patience import PATIENCE, until
 from tests.starting import Program, run
@@ -76,8 +76,7 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     _await_end(member)
     assert member.results() == pooled
     assert stage_of(member.state.load()) == Stage.RESULTS
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
 
 
 def _check_otherwise_and_release_again(member: Member) -> None:
@@ -115,8 +114,7 @@ def test_a_run_in_the_background_is_stopped_and_goes_on(study: MakeStudy, pooled
     assert isinstance(events[0], Started) and events[0].pid == second  # the first run's are no longer told
     assert {ReviewNeeded, Agreed} <= {type(event) for event in events}
     assert member.results() == pooled
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
 
 
 def _await(journal: Journal, kind: type) -> list[object]:

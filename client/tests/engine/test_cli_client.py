@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended, joined
 from client_typed import typed as client
 
 from tests.patience import PATIENCE
-from unpooled_client.study.engine import Until
+from unpooled_client.state.events import Exit
 
 MakeStudy = Callable[..., Trial]
 
@@ -42,14 +42,6 @@ def test_every_command_has_help(command: str) -> None:
     assert "Usage:" in done.stdout
 
 
-def test_help_loads_nothing_slow() -> None:
-    code = "import sys; from unpooled_client.commands.cli import cli\n"
-    code += "cli(['--help'], standalone_mode=False); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert not loaded & {"numpy", "numba", "scipy", "httpx", "rich", "cryptography"}
-
-
 @pytest.mark.parametrize(
     "arguments, part",
     [
@@ -64,8 +56,6 @@ def test_help_loads_nothing_slow() -> None:
         (["join", "nofile.txt"], "there is no such file"),
         (["join", " unpooled1:\n abcd "], "cut off"),
         (["join", "x" * 400], "unpooled1:"),
-        (["check", "--bfile", "study.vcf.gz"], "goes with --vcf study.vcf.gz"),
-        (["check", "--bfile", "study.pgen"], "goes with --pfile study"),
     ],
     ids=str,
 )
@@ -75,18 +65,6 @@ def test_a_wrong_command_ends_with_2_and_one_message(home: str, arguments: list[
     assert part in done.stderr
     assert "Traceback" not in done.stderr
     assert not done.stdout
-
-
-@pytest.mark.parametrize("suffix", [".bed", ".bim", ".fam"])
-def test_a_file_of_the_three_that_is_missing_is_named_with_the_remedy(suffix: str, tmp_path: Path) -> None:
-    for other in {".bed", ".bim", ".fam"} - {suffix}:
-        (tmp_path / f"north{other}").write_bytes(b"\x6c\x1b\x01" if other == ".bed" else b"1 rs1 0 7 A C\n")
-    done = client("check", "--bfile", tmp_path / "north")
-    assert done.returncode == 1
-    told = " ".join(done.stdout.split())
-    assert f"the {suffix} file does not exist" in told and f"Copy north{suffix} to them" in told
-    done = client("check", "--bfile", tmp_path / "norht")
-    assert "Did you mean north?" in " ".join(done.stdout.split())
 
 
 def test_several_studies_are_listed_with_names_and_states(tmp_path: Path) -> None:
@@ -123,8 +101,7 @@ def test_a_token_that_was_copied_in_part_is_not_repeated(home: str) -> None:
 def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(study: MakeStudy) -> None:
     trial = study()
     member, *others = trial.members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     done = client(*member.command()[3:])
     assert done.returncode == 2
     assert "WHO TAKES PART" in done.stderr
@@ -146,8 +123,7 @@ def test_results_on_standard_output_and_progress_on_standard_error(study: MakeSt
     }
     assert "Count genotypes" in done.stderr
     assert len([*done.stderr.splitlines(), *done.stdout.splitlines()]) <= 40
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     told = client("status", "--state", member.state.path, "--json")
     assert json.loads(told.stdout)[0]["from_server"]["state"] == "done"
     assert "done" in client("status", "--state", member.state.path).stdout
@@ -160,45 +136,18 @@ def test_results_on_standard_output_and_progress_on_standard_error(study: MakeSt
     assert client("ledger", "--state", member.state.path).returncode == 3
 
 
-def test_json_is_one_object_a_line_and_nothing_else(study: MakeStudy) -> None:
-    trial = study()
-    member, *others = trial.members
-    threads = [other.beside() for other in others]
-    done = client(*member.command("--yes", "--json")[3:])
-    assert done.returncode == 0
-    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
-    assert events[-1] == "finished"
-    assert not done.stderr
-    for thread in threads:
-        thread.join(PATIENCE)
-
-
-def test_bad_data_end_with_1_and_name_the_place(study: MakeStudy, tmp_path: Path) -> None:
-    trial = study()
-    member, *others = trial.members
-    threads = [other.beside() for other in others]
-    (tmp_path / "bad.fam").write_text("too few columns\n")
-    done = client(*member.command("--yes", "--fam", str(tmp_path / "bad.fam"))[3:])
-    assert done.returncode == 1
-    assert "bad.fam" in done.stderr
-    assert "bad.fam" not in trial.log()
-    trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
-
-
 MODES = {"lines": (), "quiet": ("--quiet",), "json": ("--json",), "terminal": ()}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 @pytest.mark.parametrize("mode", MODES)
-def test_an_error_is_printed_once(mode: str, study: MakeStudy, tmp_path: Path) -> None:
-    def written(what: str, member: Member, *more: str, files: bool = True) -> None:
+def test_an_error_is_printed_once_and_decides_the_status(mode: str, study: MakeStudy, tmp_path: Path) -> None:
+    def written(what: str, status: Exit, member: Member, *more: str, files: bool = True) -> None:
         arguments = member.command("--yes", *more)[3:]
         arguments = arguments if files else [word for word in arguments if word not in ("--bfile", data)]
         done = client(*arguments, *MODES[mode], terminal=mode == "terminal")
         text = done.stdout + done.stderr
-        assert done.returncode and text.count(what) == 1, text
+        assert (done.returncode, text.count(what)) == (status, 1), text
         assert "Traceback" not in text
         if mode == "json":
             assert json.loads(done.stdout.splitlines()[-1])["event"] == "failed" and not done.stderr
@@ -206,35 +155,17 @@ def test_an_error_is_printed_once(mode: str, study: MakeStudy, tmp_path: Path) -
     trial = study()
     member, *others = trial.members
     data = str(member.bfile)
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     (tmp_path / "bad.fam").write_text("too few columns\n")
-    written("no data files are given", member, files=False)
-    written("bad.fam:1", member, "--fam", str(tmp_path / "bad.fam"))
+    written("no data files are given", Exit.USAGE, member, files=False)
+    written("bad.fam:1", Exit.DATA, member, "--fam", str(tmp_path / "bad.fam"))
+    assert "bad.fam" not in trial.log()
     trial.call("POST", "abort")
-    written("Aborted by the coordinator", member)
+    written("Aborted by the coordinator", Exit.STUDY_ENDED, member)
     stranger = dataclasses.replace(member.invitation, token="y" * 43)
-    written(
-        "does not know this cohort's token",
-        dataclasses.replace(member, invitation=stranger, folder=tmp_path / "another"),
-    )
-
-
-def test_an_unknown_invitation_ends_with_3(study: MakeStudy) -> None:
-    member = study().members[0]
-    member.invitation = dataclasses.replace(member.invitation, token="y" * 43)
-    done = client(*member.command("--yes")[3:])
-    assert done.returncode == 3
-    assert "token" in done.stderr
-
-
-def test_an_aborted_study_ends_with_4(study: MakeStudy) -> None:
-    trial = study()
-    trial.members[0].run(trial.members[0].engine(until=Until.JOINED))
-    trial.call("POST", "abort")
-    done = client(*trial.members[0].command("--yes")[3:])
-    assert done.returncode == 4
-    assert "aborted" in done.stderr
+    stranger_member = dataclasses.replace(member, invitation=stranger, folder=tmp_path / "another")
+    written("does not know this cohort's token", Exit.REFUSED, stranger_member)
+    assert not stranger_member.state.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts are sent otherwise there")

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended
 
-from tests.patience import PATIENCE
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Agreed, Checked, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.study.engine import Engine
@@ -55,8 +54,7 @@ def test_no_data_file_is_opened_before_plan_and_roster_are_accepted(
         engine.accept(asked)
 
     assert isinstance(member.run(answer=answer), Finished)
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert seen == {ReviewNeeded: set(), ReleaseNeeded: {".bed", ".bim", ".fam"}}
 
 
@@ -82,9 +80,7 @@ def test_nothing_of_the_data_leaves_before_the_release(study: MakeStudy) -> None
     assert sent == [BEFORE_RELEASE, BEFORE_RELEASE]
     assert _quantities(member) == {*BEFORE_RELEASE, "Code of a problem"}
     assert not member.state.load().is_released
-    trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
+    trial.abort(*threads)
 
 
 def _quantities(member: Member) -> set[str]:
@@ -104,5 +100,4 @@ def test_what_was_accepted_is_not_asked_again(study: MakeStudy) -> None:
     assert not member.told(ReviewNeeded)
     assert len(member.told(Agreed)) == len(member.told(Checked)) == len(member.told(ReleaseNeeded)) == 1
     assert member.told(ReleaseNeeded)[0].sizes["samples"] == 80
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)

@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from client_trials import Member, Platform, Trial
+from client_trials import Member, Platform, Table, Trial, ended, make_trial
 
-from tests.patience import PATIENCE
 from unpooled.leaving import CODES
 from unpooled.protocol import codes
-from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
-from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import Api
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Failed, Finished, ReleaseNeeded, ReviewNeeded, Sent
@@ -32,12 +29,7 @@ SCHEMA = [
 WORDS = ["aspirin", "Ibuprofen", "ü", 'say "hi"', "1,5", *(f"drug {k}" for k in range(30))]
 
 
-class Table(Member):
-    """A cohort of which `bfile` is a table."""
-
-    def engine(self, **changes: Any) -> Any:
-        return super().engine(**({"options": DataOptions(table=self.bfile)} | changes))
-
+class OfWords(Table):
     @property
     def words(self) -> list[list[str]]:
         with self.bfile.open(newline="") as file:
@@ -47,23 +39,13 @@ class Table(Member):
 @pytest.fixture
 def study(platform: Platform, tmp_path: Path) -> Callable[..., Trial]:
     def make(**changes: Any) -> Trial:
-        plan = {
-            "test": "encode",
-            "cohorts": COHORTS,
-            "schema": SCHEMA,
-            "min_samples": 20,
-            "file_stem": "study",
-        }
-        made = platform.call("POST", "studies", json={"name": "words", "plan": plan | changes})["id"]
-        random, members = np.random.default_rng(5), []
-        for number in range(1, COHORTS + 1):
-            path = tmp_path / f"cohort{number}" / "table.csv"
+        random = np.random.default_rng(5)
+        tables = [tmp_path / f"cohort{number}" / "table.csv" for number in range(1, COHORTS + 1)]
+        for number, path in enumerate(tables, 1):
             path.parent.mkdir()
             write(path, random, number)
-            text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": f"cohort{number}"})
-            invitation = Invitation.from_text(text["invitation"])
-            members.append(Table(f"cohort{number}", invitation, path, path.parent))
-        return Trial(platform, made, members)
+        plan: dict[str, Any] = {"test": "encode", "phenotype": "", "schema": SCHEMA, **changes}
+        return make_trial(platform, tables, tmp_path, kind=OfWords, **plan)
 
     return make
 
@@ -141,8 +123,7 @@ def test_a_client_that_is_stopped_after_its_words_went_out_has_the_same_codes(
         elif isinstance(event, ReviewNeeded | ReleaseNeeded):
             engine.accept(event)
     assert isinstance(first.run(), Finished)
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert sorted(passing(trial, 0)) == sorted([*encoding(first)[0]["values"], *encoding(first)[0]["folded"]])
 
 
@@ -159,8 +140,7 @@ def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_c
     assert (failed.told_server, failed.told_name) == (Problem.VALUES.value, "drug")
     wrong.bfile.write_text(table)
     assert isinstance(wrong.run(), Finished)
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
 
 
 def test_a_server_that_makes_codes_by_itself_is_not_believed(
@@ -177,8 +157,7 @@ def test_a_server_that_makes_codes_by_itself_is_not_believed(
     first, *others = study().members
     threads = [member.beside() for member in others]
     failed = first.run()
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert isinstance(failed, Failed) and "the compensator has not made this answer" in failed.message
     assert failed.told_server == Problem.QUESTION.value
     quantities = {entry.quantity for entry in ledger.read(first.state.ledger)}

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import ssl
 import threading
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 from client_scripted import FINGERPRINT, Scripted
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from tests.patience import PATIENCE, until
 from unpooled.protocol.invitation import Invitation
@@ -242,46 +234,8 @@ def test_plain_http_is_for_this_computer_only() -> None:
         Api(Invitation(here, "s1", "t" * 43, FINGERPRINT), "ab" * 16).close()
 
 
-def test_https_wants_a_certificate_that_is_trusted(server: Scripted, tmp_path: Path) -> None:
-    bundle = serve_tls(server, tmp_path)
-    server.says(200, {"list_wanted": True})
-    secure = Invitation(server.url.replace("http:", "https:"), "s1", "t" * 43, FINGERPRINT)
-    with pytest.raises(Unusable, match="not trusted") as caught:
-        Api(secure, "ab" * 16).put_panel_digest(bytes(32))
-    assert "--ca-bundle" in caught.value.remedy
-    assert not server.requests
-    assert Api(secure, "ab" * 16, ca_bundle=bundle).put_panel_digest(bytes(32))
-
-
-def serve_tls(server: Scripted, folder: Path) -> Path:
-    """Let the server speak TLS with a certificate of its own; the file to trust."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hospital network")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, SHA256())
-    )
-    (folder / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    (folder / "certificate.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
-    server.server.socket = context.wrap_socket(server.server.socket, server_side=True)
-    return folder / "certificate.pem"
-
-
-def test_settings_of_the_network_that_cannot_be_are_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_file_of_certificates_that_is_none_is_named(tmp_path: Path) -> None:
     far = Invitation("https://studies.example.org", "s1", "t" * 43, FINGERPRINT)
     (tmp_path / "no.pem").write_text("nothing")
     with pytest.raises(Unusable, match=r"no\.pem"):
         Api(far, "ab" * 16, ca_bundle=tmp_path / "no.pem")
-    monkeypatch.setenv("HTTPS_PROXY", "gopher://proxy:70")
-    with pytest.raises(Unusable) as caught:
-        Api(far, "ab" * 16)
-    assert "HTTPS_PROXY" in caught.value.message

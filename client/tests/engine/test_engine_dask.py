@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from client_trials import Trial
+from client_trials import Trial, ended
 from distributed import LocalCluster
 
-from tests.patience import PATIENCE
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.simulate import SimulationReport
 from unpooled_client.data.cohort import PlinkCohort, open_cohort
@@ -65,8 +64,7 @@ def test_the_files_are_the_same_bytes_as_without(
     trial = study()
     first, *others = trial.members
     threads = [first.beside(first.engine(dask=local.scheduler_address)), *(m.beside() for m in others)]
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert isinstance(first.events[-1], Finished), first.events[-1]
     assert first.results() == pooled
     questions = sum(json.loads(line)["round"] is not None for line in first.state.ledger.open())

@@ -73,32 +73,23 @@ def test_a_server_on_this_computer(platform: Platform) -> None:
     assert " s " in seen["Clock"]["text"]
 
 
-def test_behind_a_proxy_and_a_private_authority(
-    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+def test_behind_a_proxy_and_a_private_authority(hospital: Proxy, bundle: Path, front: Front) -> None:
     seen = examined("--server", front().url, "--ca-bundle", bundle)
     assert "left to the proxy" in seen["Name"]["text"]
-    assert seen["Proxy"]["text"] == f"{proxy.address} from HTTPS_PROXY, with a user name and a password"
+    assert seen["Proxy"]["text"] == f"{hospital.address} from HTTPS_PROXY, with a user name and a password"
     assert "General Hospital" in seen["TLS"]["text"]
     assert seen["Server"]["mark"] == "good"
     assert not any(word in str(seen) for word in (PASSWORD, QUOTED))
 
 
-def test_who_issued_a_certificate_that_is_not_trusted(
-    proxy: Proxy, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+def test_who_issued_a_certificate_that_is_not_trusted(hospital: Proxy, front: Front) -> None:
     seen = examined("--server", front().url, code=1)
     assert "issued by General Hospital" in seen["TLS"]["text"]
     assert "--ca-bundle" in seen["TLS"]["remedy"]
     assert "Server" not in seen
 
 
-def test_a_certificate_that_ends_soon(
-    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+def test_a_certificate_that_ends_soon(hospital: Proxy, bundle: Path, front: Front) -> None:
     soon = datetime.now(UTC) + timedelta(days=3)
     seen = examined("--server", front(not_after=soon).url, "--ca-bundle", bundle)
     assert seen["TLS"]["mark"] == "warning"

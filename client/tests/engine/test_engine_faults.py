@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from client_cable import Cable
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended
 
 from tests.patience import PATIENCE, until
 from unpooled_client.state import ledger
@@ -62,8 +62,7 @@ def test_a_killed_client_goes_on(study: MakeStudy, pooled: dict[str, bytes], eve
     kill_after(victim, event)
     assert isinstance(victim.run(), Finished), victim.events[-1]
     assert victim.told(Joined)[0].again
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert victim.results() == others[0].results() == pooled
 
 
@@ -77,8 +76,7 @@ def test_a_client_killed_again_and_again_never_uses_a_nonce_twice(
     for event in ("step-progress", "step-progress", "step-progress"):
         kill_after(victim, event)
     assert isinstance(victim.run(), Finished), victim.events[-1]
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert victim.results() == pooled
     masked = [entry for entry in ledger.read(victim.state.ledger) if entry.form == "masked"]
     assert len({entry.sha256 for entry in masked}) == len(masked)
@@ -122,8 +120,7 @@ def test_a_server_that_does_not_answer_is_waited_for(
     cable.mend()
     await_event(member, Reachable)
     threads = [other.beside() for other in others]
-    for each in [thread, *threads]:
-        each.join(PATIENCE)
+    ended(thread, *threads)
     assert member.results() == pooled
 
 
@@ -146,8 +143,7 @@ def test_a_file_that_changed_since_acceptance_stops_the_client(
     assert str(fam) not in trial.log()
     fam.write_bytes(before)  # another time, the same content
     assert isinstance(victim.run(), Finished), victim.events[-1]
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert victim.results() == pooled
 
 
@@ -185,19 +181,6 @@ def test_other_options_than_accepted_are_refused(study: MakeStudy, tmp_path: Pat
     trial.call("POST", "abort")
 
 
-def test_data_below_the_floor_are_declined(study: MakeStudy) -> None:
-    trial = study(min_samples=90)
-    threads = [member.beside() for member in trial.members]
-    threads[0].join(PATIENCE)
-    last = trial.members[0].events[-1]
-    assert isinstance(last, Failed)
-    assert (last.exit, last.told_server) == (Exit.DATA, "floor")
-    trial.await_log("fewer people")
-    trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
-
-
 def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) -> None:
     trial = study(chunk_size=10)
     member = trial.members[0]
@@ -206,22 +189,9 @@ def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) ->
     trial.call("POST", "pause")
     await_event(member, Paused)
     trial.call("POST", "resume")
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert isinstance(member.events[-1], Finished)
     assert member.results() == pooled
-
-
-def test_an_aborted_study_ends_every_client_with_the_reason(study: MakeStudy) -> None:
-    trial = study()
-    member = trial.members[0]
-    thread = member.beside()
-    await_event(member, Waiting)
-    trial.call("POST", "abort")
-    thread.join(PATIENCE)
-    last = member.events[-1]
-    assert isinstance(last, Failed)
-    assert last.exit == Exit.STUDY_ENDED
 
 
 def copied(prefix: Path, folder: Path) -> Path:

@@ -7,25 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from client_cable import Cable
-from client_trials import Trial
+from client_trials import Trial, ended
 from test_engine_faults import await_event, kill_after
 
-from tests.patience import PATIENCE
 from unpooled_client.network import api
-from unpooled_client.state.events import Exit, Failed, Finished, Joined, Proposal, ReviewNeeded, Sent, Waiting
-from unpooled_client.state.folder import StateFolder
+from unpooled_client.state.events import Exit, Failed, Finished, Joined, ReviewNeeded, Sent, Waiting
 from unpooled_client.study import joining
-from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
-
-
-def test_joining_alone_shows_the_proposal_and_ends(study: MakeStudy) -> None:
-    member = study().members[0]
-    last = member.run(member.engine(until=Until.JOINED))
-    assert isinstance(last, Proposal)
-    assert last.compensator == member.invitation.compensator
-    assert member.state.load().cohort == "cohort1"
 
 
 def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
@@ -37,8 +26,7 @@ def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
     assert isinstance(second[-1], Failed)
     assert second[-1].exit == Exit.USAGE
     assert "another client is running" in second[-1].message
-    trial.call("POST", "abort")
-    thread.join(PATIENCE)
+    trial.abort(thread)
 
 
 def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
@@ -58,8 +46,7 @@ def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
     assert last.exit == Exit.REFUSED
     assert "Another client" in last.message
     assert not other.told(Sent)
-    trial.call("POST", "abort")
-    thread.join(PATIENCE)
+    trial.abort(thread)
 
 
 def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dict[str, bytes]) -> None:
@@ -76,8 +63,7 @@ def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dic
     await_event(others[0], ReviewNeeded)
     again = as_instance(first.engine(join_anew=True), instance)
     assert isinstance(first.run(again), Finished), first.events[-1]
-    for thread in [*threads, third]:
-        thread.join(PATIENCE)
+    ended(*threads, third)
     reviews = others[0].told(ReviewNeeded)
     assert len({review.roster_hash for review in reviews}) == 2
     assert reviews[-1].roster_hash == first.told(ReviewNeeded)[-1].roster_hash
@@ -118,27 +104,6 @@ def test_an_unknown_token_is_refused(study: MakeStudy) -> None:
     assert last.exit == Exit.REFUSED
     assert "token" in last.message
     assert not member.state.exists()
-
-
-def test_a_revoked_token_stops_a_client(study: MakeStudy) -> None:
-    trial = study()
-    member = trial.members[0]
-    member.run(member.engine(until=Until.JOINED))
-    trial.call("POST", "invitations/cohort1/revoke")
-    last = member.run()
-    assert isinstance(last, Failed)
-    assert last.exit == Exit.REFUSED
-
-
-def test_a_state_of_another_study_is_refused(study: MakeStudy) -> None:
-    one, another = study().members[0], study().members[0]
-    one.run(one.engine(until=Until.JOINED))
-    other = StateFolder(one.state.path)
-    last = another.run(another.engine(until=Until.JOINED))
-    assert isinstance(last, Failed)
-    assert last.exit == Exit.USAGE
-    assert "another study" in last.message
-    assert other.load().invitation == one.invitation
 
 
 def test_polls_pass_through_a_cable(study: MakeStudy, cable: Cable) -> None:

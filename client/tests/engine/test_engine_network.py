@@ -14,14 +14,13 @@ import pytest
 import trustme
 from client_network import FORBIDDEN, HOST, PASSWORD, QUOTED, USER, Front, Proxy
 from client_scripted import FINGERPRINT
-from client_trials import Trial
+from client_trials import Trial, ended
 from test_engine_doctor import examined
 
-from tests.patience import PATIENCE
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.network import connection
 from unpooled_client.network.api import Api, Network, TokenRefused, Unanswered, Unusable
-from unpooled_client.state.events import Failed, Finished, Joined
+from unpooled_client.state.events import Finished, Joined
 from unpooled_client.study.engine import Until
 
 YESTERDAY, TOMORROW = (datetime.now(UTC) + timedelta(days=d) for d in (-1, 1))
@@ -39,10 +38,9 @@ def ask(server: str, ca_bundle: Path | None = None, *, allow_http: bool = False)
 
 def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     study: Callable[..., Trial],
-    proxy: Proxy,
+    hospital: Proxy,
     bundle: Path,
     front: Front,
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     pooled: dict[str, bytes],
 ) -> None:
@@ -51,7 +49,6 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     The certificates are named when it joins, and remembered.
     """
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
     trial = study()
     behind, *others = trial.members
     behind.invitation = replace(behind.invitation, server=front().url)
@@ -61,24 +58,12 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     seen = examined("--state", behind.state.path)
     assert {seen[what]["mark"] for what in ("Proxy", "TLS", "Server", "Study")} == {"good"}, seen
     last = behind.run(behind.engine(invitation=None))
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert isinstance(last, Finished), last
     assert behind.results() == pooled
     kept = [path.read_text(errors="replace") for path in behind.state.path.iterdir() if path.is_file()]
     for text in (caplog.text, *kept, *map(repr, behind.events)):
         assert not any(word in text for word in (PASSWORD, QUOTED, USER))
-
-
-def test_a_client_that_is_too_old_says_so_and_ends_with_3(
-    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("unpooled_client.network.api.VERSION", 0)
-    last = study().members[0].run()
-    assert isinstance(last, Failed)
-    assert last.exit == 3
-    assert "too old" in last.message
-    assert "unpooled-client" in last.remedy
 
 
 def test_the_usual_variables_do_too(
@@ -103,9 +88,8 @@ def test_the_proxy_itself_may_speak_tls(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the store of this system is not ours to change")
 def test_the_systems_own_store_is_believed(
-    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
+    hospital: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
     monkeypatch.setattr("truststore._openssl._CA_FILE_CANDIDATES", [str(bundle)])
     monkeypatch.setattr("truststore._openssl._capath_contains_certs", lambda folder: False)
     monkeypatch.setattr(
@@ -116,9 +100,8 @@ def test_the_systems_own_store_is_believed(
 
 
 def test_a_file_of_certificates_is_believed_and_no_other(
-    proxy: Proxy, front: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hospital: Proxy, front: Front, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(str(other))
     with pytest.raises(Unusable, match="not trusted"):
@@ -142,12 +125,10 @@ def test_a_certificate_that_is_not_right_is_named(
     dates: dict[str, datetime],
     message: str,
     remedy: str,
-    proxy: Proxy,
+    hospital: Proxy,
     bundle: Path,
     front: Front,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
     with pytest.raises(Unusable, match=message) as caught:
         ask(front(host, **dates).url, None if message == "not trusted" else bundle)
     assert remedy in caught.value.remedy
@@ -185,18 +166,12 @@ def test_a_proxy_that_is_not_there_is_named_without_its_password(
     assert "secret" not in str(caught.value)
 
 
-def test_a_server_that_the_proxy_cannot_reach_is_waited_for(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+def test_a_server_that_the_proxy_cannot_reach_is_waited_for(hospital: Proxy) -> None:
     with pytest.raises(Unanswered, match=f"does not reach {HOST}"):
         ask(f"https://{HOST}:9")
 
 
-def test_a_proxy_that_forbids_the_server_says_whom_to_ask(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+def test_a_proxy_that_forbids_the_server_says_whom_to_ask(hospital: Proxy) -> None:
     with pytest.raises(Unusable, match=rf"refuses to connect to {FORBIDDEN} \(status 403\)") as caught:
         ask(f"https://{FORBIDDEN}")
     assert "hospital IT" in caught.value.remedy

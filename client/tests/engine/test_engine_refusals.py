@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended
 from client_typed import typed
 
-from tests.patience import PATIENCE
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Exit, Failed
 
@@ -53,13 +51,8 @@ def questions(trial: Trial) -> list[str]:
 
 def everyone(trial: Trial, options: Sequence[DataOptions]) -> list[Failed]:
     """All cohorts take part until the study fails; what each is told last."""
-    threads = []
-    for member, given in zip(trial.members, options, strict=True):
-        engine = member.engine(options=given)
-        threads.append(threading.Thread(target=member.run, args=(engine,), daemon=True))
-        threads[-1].start()
-    for thread in threads:
-        thread.join(PATIENCE)
+    each = zip(trial.members, options, strict=True)
+    ended(*[member.beside(member.engine(options=given)) for member, given in each])
     last = [member.events[-1] for member in trial.members]
     assert all(isinstance(event, Failed) for event in last), last
     return last  # type: ignore[return-value]
@@ -70,17 +63,13 @@ def test_a_pool_without_cases_ends_after_the_first_question(study: MakeStudy, tm
     for member in trial.members:
         rewritten(member, tmp_path, lambda number, words: [*words[:5], "1"])
     first, *others = trial.members
-    threads = []
-    for member in others:
-        engine = member.engine(options=DataOptions(bfile=member.bfile, one_class=True))
-        threads.append(threading.Thread(target=member.run, args=(engine,), daemon=True))
-        threads[-1].start()
+    engines = [each.engine(options=DataOptions(bfile=each.bfile, one_class=True)) for each in others]
+    threads = [each.beside(engine) for each, engine in zip(others, engines, strict=True)]
     done = typed(*first.command("--yes", "--one-class")[3:])
     assert done.returncode == Exit.STUDY_ENDED
     assert done.stderr.count("there are no cases in the pool of all cohorts") == 1
     assert "Invite a cohort that has them" in done.stderr
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     found = shown(trial)
     assert (found["state"], found["refused_field"]) == ("failed", "phenotype")
     assert found["reason"].startswith("Count people: there are no cases in the pool")
@@ -155,9 +144,7 @@ def test_a_cohort_with_nobody_of_the_plans_sex_says_so(study: MakeStudy, tmp_pat
     (row_of,) = (each for each in shown(trial)["cohorts"] if each["name"] == member.name)
     assert row_of["problem_field"] == "sexes"
     assert questions(trial) == []
-    trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
+    trial.abort(*threads)
 
 
 @pytest.mark.parametrize("name", AT_HOME)
@@ -180,6 +167,4 @@ def test_what_a_cohort_sees_at_home_is_told_before_anything_is_sent(
     assert row_of["problem_message"] and row_of["problem_remedy"]
     assert found["state"] == "open" and not found["refused_field"]
     assert questions(trial) == []
-    trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
+    trial.abort(*threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from client_trials import Member, Trial
+from client_trials import Member, Trial, ended, joined
 
 from tests.patience import PATIENCE, until
 from unpooled_client.data.options import DataOptions
@@ -28,8 +28,7 @@ def test_what_a_person_is_asked_is_seen_and_what_it_ends_with(study: MakeStudy) 
     trial = study()
     first, *others = trial.members
     assert stage(trial, first) == "invited"
-    for member in others:
-        member.run(member.engine(until=Until.JOINED))
+    joined(*others)
 
     def slowly(engine: Engine, asked: ReviewNeeded | ReleaseNeeded) -> None:
         until_stage(trial, first, "joined" if isinstance(asked, ReviewNeeded) else "checking")
@@ -37,18 +36,8 @@ def test_what_a_person_is_asked_is_seen_and_what_it_ends_with(study: MakeStudy) 
 
     threads = [member.beside() for member in others]
     first.run(answer=slowly)
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert {stage(trial, member) for member in trial.members} == {"done"}
-
-
-def test_data_are_chosen_once_plan_and_roster_are_accepted(study: MakeStudy) -> None:
-    trial = study()
-    first, *others = trial.members
-    for member in others:
-        member.run(member.engine(until=Until.JOINED))
-    first.run(first.engine(until=Until.AGREED))
-    assert stage(trial, first) == "choosing"
 
 
 def test_a_problem_stops_a_cohort_and_its_next_run_does_not_wait_for_it(
@@ -56,8 +45,7 @@ def test_a_problem_stops_a_cohort_and_its_next_run_does_not_wait_for_it(
 ) -> None:
     trial = study()
     first, *others = trial.members
-    for member in others:
-        member.run(member.engine(until=Until.JOINED))
+    joined(*others)
     lost = tmp_path / "nowhere"
     first.run(first.engine(options=DataOptions(bfile=lost)))
     assert stage(trial, first) == "stopped"

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from client_trials import Trial
 
-from tests.patience import PATIENCE
 from unpooled import list_form, list_text
 from unpooled.panel import Panel
 from unpooled.simulate import SimulationReport
@@ -30,27 +29,21 @@ from unpooled_client.state.events import (
 MakeStudy = Callable[..., Trial]
 
 
-def test_every_cohort_gets_the_same_results(study: MakeStudy) -> None:
-    trial = study()
-    trial.run_all()
-    assert [type(member.events[-1]) for member in trial.members] == [Finished] * 3
-    first, *others = [member.results() for member in trial.members]
+def test_every_cohort_gets_the_same_results(smooth: Trial) -> None:
+    assert [type(member.events[-1]) for member in smooth.members] == [Finished] * 3
+    first, *others = [member.results() for member in smooth.members]
     assert {"study.assoc", "study.frq", "study.lmiss", "study.hwe"} <= set(first)
     assert all(other == first for other in others)
 
 
-def test_the_events_come_in_their_order(study: MakeStudy) -> None:
-    trial = study()
-    trial.run_all()
-    kinds = [type(event) for event in trial.members[0].events]
+def test_the_events_come_in_their_order(smooth: Trial) -> None:
+    kinds = [type(event) for event in smooth.members[0].events]
     order = [Joined, ReviewNeeded, Checked, Accepted, PanelAgreed, StepProgress, Results, Finished]
     assert [kinds.index(kind) for kind in order] == sorted(kinds.index(kind) for kind in order)
 
 
-def test_progress_reaches_every_variant_of_the_panel(study: MakeStudy) -> None:
-    trial = study()
-    trial.run_all()
-    member = trial.members[0]
+def test_progress_reaches_every_variant_of_the_panel(smooth: Trial) -> None:
+    member = smooth.members[0]
     last = [event for event in member.told(StepProgress) if event.title == "Count genotypes"][-1]
     assert last.done == last.total == member.told(PanelAgreed)[0].variants
     assert last.is_last and last.left == 0
@@ -103,36 +96,8 @@ def test_a_list_is_sent_in_parts_that_are_bounded(
     assert trial.members[1].results() == pooled
 
 
-def test_no_file_is_opened_before_acceptance(study: MakeStudy, tmp_path: Path) -> None:
-    trial = study()
-    others = [member.beside() for member in trial.members[1:]]
-    member = trial.members[0]
-    member.bfile = tmp_path / "there-is-nothing-here"
-    last = member.run(answer=lambda engine, _: engine.decline())
-    assert isinstance(last, Failed)
-    assert (last.exit, last.told_server) == (3, "declined")
-    assert not member.told(Checked)
-    trial.await_log("declined the plan")
-    trial.call("POST", "abort")
-    for other in others:
-        other.join(PATIENCE)
-    assert [member.events[-1].exit for member in trial.members[1:]] == [4, 4]  # type: ignore[attr-defined]
-
-
-def test_the_review_shows_what_is_then_sent(study: MakeStudy) -> None:
-    trial = study()
-    trial.run_all()
-    member = trial.members[0]
-    shown = {leaving.what for leaving in member.told(ReviewNeeded)[0].leaves}
-    masked = {event.quantity for event in member.told(Sent) if event.form == "masked"}
-    assert masked
-    assert masked <= shown
-
-
-def test_all_that_was_sent_is_in_the_ledger(study: MakeStudy) -> None:
-    trial = study()
-    trial.run_all()
-    member = trial.members[0]
+def test_all_that_was_sent_is_in_the_ledger(smooth: Trial) -> None:
+    member = smooth.members[0]
     entries = list(ledger.read(member.state.ledger))
     assert [(e.quantity, e.bytes, e.form) for e in entries if e.round is None] == [
         (e.quantity, e.bytes, e.form) for e in member.told(Sent) if e.round is None
@@ -156,10 +121,8 @@ def test_a_study_that_is_done_delivers_its_results_again(study: MakeStudy) -> No
     assert member.results() == before
 
 
-def test_events_are_lines_of_json(study: MakeStudy) -> None:
-    trial = study()
-    trial.run_all()
-    member = trial.members[0]
+def test_events_are_lines_of_json(smooth: Trial) -> None:
+    member = smooth.members[0]
     for event in member.events:
         assert json.loads(json.dumps(event.to_json()))["event"]
     logged = [

@@ -10,26 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from client_trials import Member, Platform, Trial
+from client_trials import Member, Platform, Table, Trial, ended, make_trial
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
-from tests.patience import PATIENCE
-from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
-from unpooled_client.state import ledger
 from unpooled_client.state.events import (
     Checked,
     Exit,
     Failed,
     Finished,
-    PanelAgreed,
-    Proposal,
-    ReleaseNeeded,
     Transformed,
 )
 from unpooled_client.state.written import Written
-from unpooled_client.words.sentences import leaves, lines
 
 REFERENCES: dict[str, Any] = {
     "z-score": StandardScaler,
@@ -38,13 +31,6 @@ REFERENCES: dict[str, Any] = {
     "yeo-johnson": PowerTransformer,
 }
 COHORTS = 3
-
-
-class Table(Member):
-    """A cohort of which `bfile` is a table."""
-
-    def engine(self, **changes: Any) -> Any:
-        return super().engine(**({"options": DataOptions(table=self.bfile)} | changes))
 
 
 @pytest.fixture(scope="session")
@@ -62,18 +48,13 @@ def study(platform: Platform, pooled: np.ndarray, tmp_path: Path) -> Callable[..
 
     def make(method: str, **changes: Any) -> Trial:
         schema = [{"name": "bottle", "type": "text"}, *({"name": name, "unit": "g/l"} for name in names)]
-        plan = {"test": method, "cohorts": COHORTS, "schema": schema, "min_samples": 20}
-        plan |= {"file_stem": "study", **changes}
-        made = platform.call("POST", "studies", json={"name": "tables", "plan": plan})["id"]
-        members: list[Member] = []
-        for number, rows in enumerate(np.array_split(pooled, COHORTS), 1):
-            path = tmp_path / f"cohort{number}" / "wine.csv"
+        tables = [tmp_path / f"cohort{number}" / "wine.csv" for number in range(1, COHORTS + 1)]
+        for path, rows in zip(tables, np.array_split(pooled, COHORTS), strict=True):
             path.parent.mkdir()
             write(path, names, rows)
-            text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": f"cohort{number}"})
-            invitation = Invitation.from_text(text["invitation"])
-            members.append(Table(f"cohort{number}", invitation, path, path.parent))
-        return Trial(platform, made, members)
+        return make_trial(
+            platform, tables, tmp_path, kind=Table, test=method, phenotype="", schema=schema, **changes
+        )
 
     return make
 
@@ -182,50 +163,6 @@ def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> Non
     assert own == pytest.approx(wanted, rel=1e-12)
 
 
-def everything_said(member: Member) -> str:
-    """The plan, and what leaves as it is shown on a question mark."""
-    asked = [line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event)]
-    return "\n".join(
-        [*asked, *(line for event in member.told(ReleaseNeeded) for line in leaves(event.leaves))]
-    )
-
-
-def test_quantiles_are_told_and_no_table_is_written(study: MakeStudy, pooled: np.ndarray) -> None:
-    trial = study("quantiles", quantiles=[0, 0.5], elements=[2, -1])
-    trial.run_all()
-    member = trial.members[0]
-    found = json.loads((member.out / "study.quantiles.json").read_text())["features"]
-    wanted = np.sort(pooled, axis=0)  # missing values last
-    known = np.sum(~np.isnan(pooled), axis=0)
-    for k, feature in enumerate(found):
-        assert feature["quantiles"] == {"0.0": wanted[0, k], "0.5": np.nanmedian(pooled[:, k])}
-        assert feature["elements"] == {"2": wanted[1, k], "-1": wanted[known[k] - 1, k]}
-    assert beside_the_pool(member)["alcohol", "element 2"][1] >= found[0]["elements"]["2"]
-    assert not member.told(Transformed) and [path.name for path in member.bfile.parent.glob("*.csv")] == [
-        "wine.csv"
-    ]
-    said = everything_said(member)
-    assert "2, -1 (1 is the smallest, -1 the largest)" in said and "no other is written" in " ".join(
-        said.split()
-    )
-
-
-def test_what_a_person_reads_and_what_leaves(study: MakeStudy) -> None:
-    trial = study("z-score")
-    trial.run_all()
-    member = trial.members[0]
-    said = everything_said(member)
-    assert "Normalization to mean 0" in said and "alcohol (number, g/l)" in said
-    assert "bottle (text: neither read nor changed)" in said
-    assert "the table stays here" in " ".join(said.split())
-    assert "variant" not in said and "phenotype" not in said.lower()
-    assert not member.told(PanelAgreed)
-    sent = {entry.quantity: entry for entry in ledger.read(member.state.ledger)}
-    clear = {name for name, entry in sent.items() if entry.form == ledger.Form.CLEAR}
-    assert clear == {"Public signing key", "Digest of the plan", "Seconds per phase"}
-    assert "Average features: sum" in sent
-
-
 def test_a_client_that_comes_again_writes_its_table_again(study: MakeStudy) -> None:
     trial = study("min-max")
     trial.run_all()
@@ -253,19 +190,11 @@ def test_bad_tables_are_refused_before_anything_is_sent(study: MakeStudy) -> Non
     assert isinstance(failed := member.run(wrong), Failed) and "--table FILE" in failed.message
     member.bfile.write_bytes(good)
     assert isinstance(member.run(), Finished)
-    for thread in others:
-        thread.join(PATIENCE)
+    ended(*others)
     assert trial.state == "done"
 
 
-def test_genotypes_are_wanted_and_a_table_is_given(platform: Platform, study: MakeStudy) -> None:
-    trial = study("z-score")
-    plan = {"test": "chi-square", "phenotype": "gout", "cohorts": COHORTS, "min_samples": 20}
-    made = platform.call("POST", "studies", json={"name": "variants", "plan": plan})["id"]
-    for member in trial.members:
-        text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": member.name})
-        member.invitation = Invitation.from_text(text["invitation"])
-    threads = [member.beside() for member in trial.members]
-    for thread in threads:
-        thread.join(PATIENCE)
+def test_genotypes_are_wanted_and_a_table_is_given(platform: Platform, tmp_path: Path) -> None:
+    trial = make_trial(platform, [tmp_path / "table.csv"] * COHORTS, tmp_path, kind=Table)
+    trial.run_all()
     assert all("--bfile PREFIX" in member.told(Failed)[0].message for member in trial.members)

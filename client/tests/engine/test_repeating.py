@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from client_dishonest import Cohort
 from client_scripted import Scripted
-from client_trials import Member, Trial
-from client_typed import typed
+from client_trials import Member, Trial, ended
 
 from tests.patience import PATIENCE, until
 from unpooled_client.state.events import (
@@ -133,8 +132,7 @@ def test_a_client_that_is_killed_on_the_way_goes_on(study: MakeStudy, pooled: di
     count = len(victim.events)
     assert isinstance(victim.run(), Finished), victim.events[-1]
     assert not since(victim, count, ReviewNeeded, ReleaseNeeded)
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     assert victim.results() == pooled
 
 
@@ -158,15 +156,6 @@ def test_yes_does_not_answer_for_a_repetition(study: MakeStudy) -> None:
     assert "joined" not in repetition.log()
 
 
-def test_the_person_reads_why_and_what(study: MakeStudy) -> None:
-    trial = failed(study(**NO_VARIANT))
-    repeat(trial, **MENDED)
-    member = trial.members[0]
-    said = typed("join", "--wait", "--state", member.state.path)
-    assert said.returncode == Exit.USAGE
-    assert 'The coordinator repeats the study "a trial", which has ended.' in said.stderr
-
-
 def test_a_study_left_for_its_repetition_is_no_longer_meant(study: MakeStudy) -> None:
     trial = failed(study(**NO_VARIANT))
     member = trial.members[0]
@@ -188,7 +177,7 @@ def cohort(scripted: Scripted, tmp_path: Path) -> Cohort:
     return Cohort(scripted, tmp_path)
 
 
-def ended(cohort: Cohort, lie: dict[str, Any] | None = None) -> list[Any]:
+def after_an_end(cohort: Cohort, lie: dict[str, Any] | None = None) -> list[Any]:
     """What a client tells whose study has ended, and whose server shows this as its repetition."""
     cohort.agreed().keep()
     first = cohort.says("failed") | {"is_repeated": True}
@@ -209,7 +198,7 @@ def ended(cohort: Cohort, lie: dict[str, Any] | None = None) -> list[Any]:
 
 
 def test_an_honest_repetition_is_asked_about(cohort: Cohort) -> None:
-    events = ended(cohort)
+    events = after_an_end(cohort)
     assert [event.repeats for event in events if isinstance(event, ReviewNeeded)], events[-1]
 
 
@@ -226,7 +215,7 @@ def test_a_repetition_with_another_compensator_gets_nothing(cohort: Cohort, wher
     lie = other_compensator(cohort)
     if where == "plan only":
         lie.pop("compensator")
-    events = ended(cohort, lie)
+    events = after_an_end(cohort, lie)
     assert isinstance(events[-1], Failed) and events[-1].exit == Exit.REFUSED
     assert "compensator" in events[-1].message
     assert not [event for event in events if isinstance(event, ReviewNeeded)]
@@ -236,5 +225,5 @@ def test_a_repetition_with_another_compensator_gets_nothing(cohort: Cohort, wher
 
 
 def test_a_repetition_as_another_cohort_gets_nothing(cohort: Cohort) -> None:
-    events = ended(cohort, {"cohort": "Somewhere"})
+    events = after_an_end(cohort, {"cohort": "Somewhere"})
     assert isinstance(events[-1], Failed) and "for the cohort Somewhere" in events[-1].message

@@ -17,7 +17,6 @@ from unpooled.algorithms import METHODS, usual
 from unpooled.algorithms.learning import FITS
 from unpooled.algorithms.tables.order import Narrow
 from unpooled.cohort import ArrayTable
-from unpooled.facts import plan_facts
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
@@ -203,9 +202,3 @@ def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> No
     late.share(asked(asked_for[-1]), asked_for[-1], table)
     with pytest.raises(Distrust):
         late.share(asked(other), other, table)
-
-
-def test_a_study_of_quantiles_says_whose_values_it_tells() -> None:
-    rows = dict(plan_facts(plan_of("quantiles")).all)
-    assert rows["Quantiles"].startswith("0.5 of each column") and "single person's value" in rows["Elements"]
-    assert "Elements" not in dict(plan_facts(plan_of("z-score")).all)

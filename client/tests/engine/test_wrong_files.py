@@ -8,23 +8,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from client_trials import Member, Trial, moved
+from client_trials import Member, Trial, ended, moved
 from client_typed import typed
 
-from tests.patience import PATIENCE
 from unpooled.errors import DataProblem
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Accepted, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.study import before_run
-from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
 
 
-def ended(threads: list[threading.Thread]) -> None:
-    for thread in threads:
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
+def begun(trial: Trial, folder: Path) -> tuple[Member, Path, list[Member], list[threading.Thread]]:
+    """The cohort with the wrong files, its right ones, and the others, who take part beside."""
+    wrong, *others = trial.members
+    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, folder)
+    return wrong, right, others, [member.beside() for member in others]
 
 
 def asked_of(member: Member) -> list[type]:
@@ -34,10 +33,7 @@ def asked_of(member: Member) -> list[type]:
 def test_only_the_cohort_with_the_wrong_files_does_anything(
     study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, others, threads = begun(trial := study(), tmp_path)
 
     failed = wrong.run()
     assert isinstance(failed, Failed), failed
@@ -53,21 +49,19 @@ def test_only_the_cohort_with_the_wrong_files_does_anything(
 
     wrong.bfile = right
     assert isinstance(wrong.run(), Finished), wrong.events[-1]
-    ended(threads)
+    ended(*threads)
     assert wrong.results() == others[0].results() == others[1].results() == pooled
     assert asked_of(wrong) == [ReviewNeeded, ReleaseNeeded, Accepted, ReleaseNeeded]
     for member in others:
         assert asked_of(member) == [ReviewNeeded, ReleaseNeeded, Accepted]
         assert not member.told(Failed)
+        assert "genome build" not in member.state.log.read_text()
 
 
 def test_the_same_at_the_command_line_with_yes(
     study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, _, threads = begun(study(), tmp_path)
     first = typed(*wrong.command("--yes")[3:])
     assert first.returncode == Exit.DATA
     assert first.stderr.count("has little in common with the other cohorts' lists") == 1
@@ -77,39 +71,33 @@ def test_the_same_at_the_command_line_with_yes(
     wrong.bfile = right
     last = typed(*wrong.command("--yes")[3:])
     assert last.returncode == Exit.DONE, last.stderr
-    ended(threads)
+    ended(*threads)
     assert wrong.results() == pooled
 
 
 def test_files_that_change_in_their_place_are_released_again_but_not_by_yes(
     study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, _, threads = begun(study(), tmp_path)
     assert isinstance(wrong.run(), Failed)
     shutil.copy(f"{right}.bim", f"{wrong.bfile}.bim")
     stopped = typed(*wrong.command("--yes")[3:])
     assert stopped.returncode == Exit.USAGE
     assert "must be released" in stopped.stderr
     assert isinstance(wrong.run(), Finished)
-    ended(threads)
+    ended(*threads)
     assert wrong.results() == pooled
 
 
 def test_offline_check_takes_other_files_until_something_was_answered(
     study: MakeStudy, tmp_path: Path
 ) -> None:
-    trial = study()
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, _, threads = begun(study(), tmp_path)
     assert isinstance(wrong.run(), Failed)
     assert before_run.check_for_study(wrong.state, DataOptions(bfile=right), 1).ok
     assert not wrong.state.load().is_released
     assert isinstance(wrong.run(wrong.engine(options=None)), Finished)
-    ended(threads)
+    ended(*threads)
     with pytest.raises(DataProblem, match="chang"):
         before_run.check_for_study(wrong.state, DataOptions(bfile=wrong.bfile), 1)
 
@@ -119,9 +107,7 @@ def test_beside_a_list_the_client_finds_out_itself_and_tells_a_code(study: MakeS
     # A list names no variant twice, and no place that is none.
     by_id = {row.split()[1]: row for row in rows if int(row.split()[3]) > 0}
     trial = study(panel_list=b"".join(by_id.values()), panel_mode="list")
-    wrong, *others = trial.members
-    right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
-    threads = [member.beside() for member in others]
+    wrong, right, others, threads = begun(trial, tmp_path)
     failed = wrong.run()
     assert isinstance(failed, Failed)
     assert (failed.exit, failed.told_server) == (Exit.DATA, "overlap")
@@ -131,21 +117,7 @@ def test_beside_a_list_the_client_finds_out_itself_and_tells_a_code(study: MakeS
     assert row["problem"] == "overlap" and not row["problem_name"]
     wrong.bfile = right
     assert isinstance(wrong.run(), Finished), wrong.events[-1]
-    ended(threads)
+    ended(*threads)
     for member in others:
         assert asked_of(member) == [ReviewNeeded, ReleaseNeeded, Accepted]
     assert wrong.results() == others[0].results()
-
-
-def test_nobody_else_is_told_of_the_overlap(study: MakeStudy, tmp_path: Path) -> None:
-    trial = study()
-    wrong, other, third = trial.members
-    wrong.bfile = moved(wrong.bfile, tmp_path)
-    for member in (other, third):
-        member.run(member.engine(until=Until.JOINED))
-    threads = [member.beside() for member in (other, third)]
-    assert isinstance(wrong.run(), Failed)
-    trial.call("POST", "abort")
-    ended(threads)
-    for member in (other, third):
-        assert "genome build" not in member.state.log.read_text()

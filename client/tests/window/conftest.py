@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from client_trials import Member, Platform, Trial, make_trial
+from client_trials import Member
 
 from tests.starting import Process, Program, start
 from unpooled.simulate import SimulationReport, simulate
@@ -30,12 +29,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SimulationReport:
     """Three small cohorts with a covariate."""
     folder = tmp_path_factory.mktemp("cohorts")
     return simulate(folder, cohorts=(80, 100, 120), variants=300, seed=7)
-
-
-@pytest.fixture
-def study(platform: Platform, files: SimulationReport, tmp_path: Path) -> Callable[..., Trial]:
-    """Makes a study of three cohorts, with changes to its plan."""
-    return functools.partial(make_trial, platform, files.cohorts, tmp_path)
 
 
 @pytest.fixture

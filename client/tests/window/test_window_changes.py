@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from client_trials import Member, Trial, moved
+from client_trials import Member, Trial, ended, moved
 from PySide6.QtCore import Qt
 from window_desk import Desk
 
@@ -20,14 +20,9 @@ MakeStudy = Callable[..., Trial]
 
 def until_run(desk: Desk, member: Member) -> None:
     """Everything before the run, and its start."""
-    desk.window.join(member.invitation)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
+    desk.agree(member)
     desk.bot.keyClicks(desk.view.data.genotypes.edit, f"{member.bfile}.bed")
-    desk.press(desk.view.data.check_button)
-    desk.press(desk.view.check.next_button)
-    desk.press(desk.view.review.release_button)
-    desk.press(desk.view.run.start_button)
+    desk.check_and_start()
 
 
 def run_beside(*members: Member) -> list[threading.Thread]:
@@ -54,8 +49,7 @@ def test_a_changed_plan_is_shown_line_by_line_and_accepted_once(desk: Desk, stud
     desk.at(Stage.RUN)
     desk.press(desk.view.run.start_button)
     desk.at(Stage.RESULTS)
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
 
 
 def test_a_study_that_is_repeated_goes_on_with_one_button(desk: Desk, study: MakeStudy) -> None:
@@ -64,8 +58,7 @@ def test_a_study_that_is_repeated_goes_on_with_one_button(desk: Desk, study: Mak
     threads = run_beside(*others)
     until_run(desk, me)
     desk.reads("The study has ended without results")
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     desk.press(desk.view.run.repeat_button)
     desk.reads("The coordinator has not repeated this study")
 
@@ -83,8 +76,7 @@ def test_a_study_that_is_repeated_goes_on_with_one_button(desk: Desk, study: Mak
     desk.press(desk.view.join.accept_button)
     desk.until(lambda: desk.view.study.title == "Asthma in adults (2)")
     desk.at(Stage.RESULTS)
-    for thread in threads:
-        thread.join(PATIENCE)
+    ended(*threads)
     desk.window.show_home()
     desk.look("home-repeated")
     said = desk.window.home.table.text
@@ -108,10 +100,7 @@ def test_wrong_files_are_replaced_where_they_were_chosen(
     desk.at(Stage.DATA)
     desk.view.data.genotypes.edit.clear()
     desk.bot.keyClicks(desk.view.data.genotypes.edit, f"{right}.bed")
-    desk.press(desk.view.data.check_button)
-    desk.press(desk.view.check.next_button)
-    desk.press(desk.view.review.release_button)
-    desk.press(desk.view.run.start_button)
+    desk.check_and_start()
     desk.at(Stage.RESULTS)
     for thread, member in zip(threads, others, strict=True):
         thread.join(PATIENCE)

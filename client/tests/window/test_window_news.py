@@ -57,3 +57,5 @@ def test_an_end_is_told_to_who_looks_elsewhere(desk: Desk, study: MakeStudy) -> 
     desk.until(lambda: bool(desk.window.tray.said))
     assert [one.title for one in desk.window.tray.said] == ["Asthma in adults"]
     assert desk.window.tray.said[0].tone is Tone.PROBLEM
+    desk.reads("The study has ended without results", "aborted")
+    desk.look("state-aborted")

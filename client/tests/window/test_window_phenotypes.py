@@ -30,9 +30,7 @@ def test_columns_are_found_by_name_and_results_are_chosen(
             lines.append(" ".join([*line.split()[:2], f"{values[0]:.4f}", hdl]))
     (table := tmp_path / "lipids.txt").write_text("\n".join(lines) + "\n")
     beside(*others, more=["--pheno", str(table)])
-    desk.window.join(me.invitation)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
+    desk.agree(me)
     data = desk.view.data
     data.genotypes.set_path(str(me.bfile))
     desk.press(data.check_button)
@@ -40,10 +38,7 @@ def test_columns_are_found_by_name_and_results_are_chosen(
     data.pheno.set_path(str(table))
     desk.until(lambda: data.pheno_note.text().startswith("✓ All 2 phenotypes"))
     assert not data.pheno_name.isVisible()
-    desk.press(data.check_button)
-    desk.press(desk.view.check.next_button)
-    desk.press(desk.view.review.release_button)
-    desk.press(desk.view.run.start_button)
+    desk.check_and_start()
     desk.at(Stage.RESULTS)
     results = desk.view.results
     desk.until(lambda: results.pictures.numbers["λ"].isVisible())

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from client_cable import Cable
-from client_trials import Member, Trial
+from client_trials import Member, Trial, joined
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 from test_engine_faults import kill_after, lines
@@ -37,23 +37,10 @@ from unpooled_client.window.model import Tone
 MakeStudy = Callable[..., Trial]
 
 
-@pytest.fixture
-def cable(platform):  # type: ignore[no-untyped-def]
-    laid = Cable(platform.url)
-    yield laid
-    laid.close()
-
-
-def join(desk: Desk, member: Member) -> None:
-    """Join as the person did who pasted the invitation."""
-    desk.window.join(member.invitation)
-
-
 def released(member: Member, *others: Member) -> StateFolder:
     """The folder of a study that was joined, agreed to, checked and released, in a moment."""
     folder = folder_of(member.invitation)
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     mine = dataclasses.replace(member, events=[])
     last = mine.run(Engine(folder, invitation=mine.invitation, until=Until.AGREED))
     assert mine.told(ReviewNeeded), last
@@ -78,7 +65,7 @@ def come_anew(member: Member) -> Event:
 
 def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: MakeStudy) -> None:
     trial = study()
-    join(desk, trial.members[0])
+    desk.window.join(trial.members[0].invitation)
     desk.reads("Waiting for cohort2, cohort3 since")
     assert "chi-square" in desk.view.join.document.toPlainText()
     assert tones(desk) == [Tone.WAITING.word, *[Tone.LATER.word] * 5]
@@ -87,7 +74,7 @@ def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: M
 
 
 def test_an_unreachable_server_is_tried_on(desk: Desk, study: MakeStudy, cable: Cable) -> None:
-    join(desk, cable.through(study().members[0]))
+    desk.window.join(cable.through(study().members[0]).invitation)
     desk.reads("Waiting for cohort2, cohort3 since")
     cable.cut()
     desk.reads("The server has not answered since", "keeps trying", cable.url)
@@ -105,8 +92,7 @@ def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
     """Mnemonics and the focus lead from the list of studies to the run, and back."""
     trial = study()
     me, *others = trial.members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     desk.type(Qt.Key.Key_J, Qt.KeyboardModifier.AltModifier)
     desk.until(desk.window.invite.text.hasFocus)
     QApplication.clipboard().setText(me.invitation.to_text())
@@ -136,15 +122,6 @@ def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
     desk.until(desk.window.home.table.hasFocus)
 
 
-def test_a_revoked_invitation(desk: Desk, study: MakeStudy) -> None:
-    trial = study()
-    trial.call("POST", "invitations/cohort1/revoke")
-    join(desk, trial.members[0])
-    desk.reads("The invitation was revoked", "coordinator")
-    desk.until(desk.view.join.again_button.isVisible)
-    desk.look("state-revoked")
-
-
 def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, study: MakeStudy) -> None:
     trial = study()
     member = trial.members[0]
@@ -154,7 +131,7 @@ def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, stud
     folder = folder_of(member.invitation)
     folder.path.mkdir(parents=True)
     folder.save(new)
-    join(desk, member)
+    desk.window.join(member.invitation)
     desk.reads("used on another computer", "join anew")
     desk.look("state-elsewhere")
     said: list[str] = []
@@ -177,7 +154,7 @@ def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, stud
 
 def test_a_client_that_is_too_old(desk: Desk, study: MakeStudy, cable: Cable) -> None:
     cable.swap = f"Unpooled-Protocol: {VERSION}".encode(), b"Unpooled-Protocol: 0"
-    join(desk, cable.through(study().members[0]))
+    desk.window.join(cable.through(study().members[0]).invitation)
     desk.reads("This program is too old for the server", "what this one has kept stays", "IT department")
     desk.look("state-too-old")
 
@@ -185,9 +162,8 @@ def test_a_client_that_is_too_old(desk: Desk, study: MakeStudy, cable: Cable) ->
 def test_declining_ends_it_and_can_be_thought_over(desk: Desk, study: MakeStudy) -> None:
     trial = study()
     me, *others = trial.members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
-    join(desk, me)
+    joined(*others)
+    desk.window.join(me.invitation)
     desk.press(desk.view.join.decline_button)
     desk.reads("You declined")
     desk.look("state-declined")
@@ -200,14 +176,11 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
 ) -> None:
     trial = study()
     me, *others = trial.members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     for kind in ("bed", "bim", "fam"):
         data = Path(f"{me.bfile}.{kind}").read_bytes()
         (tmp_path / f"bad.{kind}").write_bytes(data.replace(b" 2\n", b" X\n") if kind == "fam" else data)
-    join(desk, me)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
+    desk.agree(me)
     desk.press(desk.view.data.check_button)
     desk.reads("Choose the genotypes")
     desk.view.data.genotypes.set_path(str(tmp_path / "bad.bed"))
@@ -233,14 +206,11 @@ def test_genotypes_in_a_vcf(
         (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink2")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     me, *others = study().members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     exported = ("--export", "vcf", "bgz", "id-paste=iid", "--out", tmp_path / "g")
     subprocess.run([plink2, "--bfile", me.bfile, *exported], check=True, capture_output=True)
-    join(desk, me)
-    desk.press(desk.view.join.accept_button)
+    desk.agree(me)
     data = desk.view.data
-    desk.until(data.genotypes.isVisible)
     assert not data.psam.isVisible()
     data.genotypes.set_path(str(tmp_path / "g.vcf.gz"))
     assert data.psam.isVisible() and data.dosage.isVisible() and not data.sample.isVisible()
@@ -269,8 +239,7 @@ def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_p
         covariates=[{"name": "age"}, {"name": "sex_at_birth"}],
     )
     me, *others = trial.members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
+    joined(*others)
     people = [line.split()[:2] for line in Path(f"{me.bfile}.fam").read_text().splitlines()]
     columns = [
         ["FID", "IID", "BMI", "age"],
@@ -278,10 +247,8 @@ def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_p
     ]
     file = tmp_path / "people.txt"
     file.write_text("".join("\t".join(row) + "\n" for row in columns), encoding="utf-8")
-    join(desk, me)
-    desk.press(desk.view.join.accept_button)
+    desk.agree(me)
     data = desk.view.data
-    desk.until(data.covar.isVisible)
     data.genotypes.set_path(str(me.bfile))
     data.pheno.set_path(str(file))
     desk.until(lambda: "Values seen: 20.00" in data.pheno_note.text())
@@ -324,20 +291,6 @@ def events_in(folder: StateFolder) -> list[Event]:
         with contextlib.suppress(ValueError):
             found.append(Event.from_json(json.loads(line.partition(" ")[2])))
     return found
-
-
-def test_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:
-    trial = study()
-    me, *others = trial.members
-    folder = released(me, *others)
-    desk.window.open_study(folder)
-    desk.press(desk.view.run.start_button)
-    desk.reads("Waiting for cohort2, cohort3 since")
-    desk.look("state-run-waiting")
-    trial.call("POST", "abort", json={"reason": "found a mistake in the phenotype"})
-    desk.reads("The study has ended without results", "aborted")
-    desk.look("state-aborted")
-    assert tones(desk)[Stage.RUN.number] == Tone.PROBLEM.word
 
 
 def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
@@ -406,37 +359,3 @@ def kill_all(folder: StateFolder) -> None:
         process.kill()
         process.wait(PATIENCE)
     assert not background.is_running(folder)
-
-
-def test_a_missing_file_of_the_three_has_its_remedy(desk: Desk, study: MakeStudy, tmp_path: Path) -> None:
-    me, *others = study().members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
-    for kind in ("bed", "bim"):
-        (tmp_path / f"north.{kind}").write_bytes(Path(f"{me.bfile}.{kind}").read_bytes())
-    join(desk, me)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
-    desk.view.data.genotypes.set_path(str(tmp_path / "north.bed"))
-    desk.press(desk.view.data.check_button)
-    desk.at(Stage.CHECK)
-    desk.reads("Not ready")
-    assert "north.fam" in desk.view.check.findings.text
-    told = desk.view.check.details.text
-    assert "north.bed and north.bim are here" in told and "Copy north.fam to them" in told
-    desk.look("state-missing-fam")
-
-
-def test_several_studies_are_listed_with_names_and_states(desk: Desk, study: MakeStudy) -> None:
-    first, second = study(name="Asthma"), study(name="Eczema")
-    released(*first.members)
-    member = second.members[0]
-    member.run(Engine(folder_of(member.invitation), invitation=member.invitation, until=Until.JOINED))
-    desk.window.show_home()
-    home = desk.window.home
-    rows = [home.table.row_texts(k) for k in range(2)]
-    assert home.several.isVisible() and home.table.count == 2
-    assert {row[0] for row in rows} >= {"Asthma"} and all(row[1] == "cohort1" for row in rows)
-    assert "Start the run" in rows[1][2] and "Accept the plan and the roster" in rows[0][2]
-    desk.press(home.open_button)
-    assert desk.view.study.invitation.study == second.id

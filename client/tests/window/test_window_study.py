@@ -120,37 +120,6 @@ def join(desk: Desk, invitation: str) -> None:
     desk.reads("Accept the plan and the roster?")
 
 
-def test_a_study_of_tables(
-    desk: Desk, platform: Platform, tmp_path: Path, beside: Callable[..., None]
-) -> None:
-    rng = random.Random(7)
-    tables = [tmp_path / f"table{number}.csv" for number in range(3)]
-    for table in tables:
-        rows = (f"p{k},{rng.gauss(5, 1):.3f},{rng.gauss(80, 9):.1f}" for k in range(40))
-        table.write_text("\n".join(("name,glucose,weight", *rows)) + "\n", encoding="utf-8")
-    schema = [{"name": "name", "type": "text"}, {"name": "glucose", "unit": "mmol/l"}, {"name": "weight"}]
-    trial = make_trial(platform, tables, tmp_path, test="z-score", phenotype="", schema=schema)
-    me, *others = trial.members
-    beside(*others, data="--table")
-    desk.window.join(me.invitation)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
-    assert not desk.view.data.genotypes.isVisible()
-    desk.view.data.table.set_path(str(me.bfile))
-    desk.until(lambda: desk.view.data.table_note.text().startswith("✓ All 3 columns"))
-    desk.look("tables-data")
-    desk.press(desk.view.data.check_button)
-    desk.press(desk.view.check.next_button)
-    desk.press(desk.view.review.release_button)
-    desk.press(desk.view.run.start_button)
-    desk.at(Stage.RESULTS)
-    desk.until(lambda: "Verified" in desk.view.results.totals.text)
-    assert desk.view.results.own is not None
-    assert "glucose" in desk.view.results.own.text
-    desk.view.results.tabs.setCurrentIndex(1)
-    desk.look("tables-results")
-
-
 def test_a_study_of_words(
     desk: Desk, platform: Platform, tmp_path: Path, beside: Callable[..., None]
 ) -> None:
@@ -169,9 +138,7 @@ def test_a_study_of_words(
     trial = make_trial(platform, tables, tmp_path, test="encode", phenotype="", schema=schema)
     me, *others = trial.members
     beside(*others, data="--table")
-    desk.window.join(me.invitation)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
+    desk.agree(me)
     desk.view.data.table.set_path(str(me.bfile))
     desk.until(lambda: desk.view.data.table_note.text().startswith("✓ All 3 columns"))
     desk.press(desk.view.data.check_button)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from client_trials import Member
 
 try:
     from PySide6.QtCore import Qt
@@ -92,6 +93,19 @@ class Desk:
     def at(self, step: Stage) -> None:
         """Wait until the window shows this step."""
         self.until(lambda: self.view.pages.currentIndex() == step.number)
+
+    def agree(self, member: Member) -> None:
+        """Join as the person did who pasted the invitation, and accept plan and roster."""
+        self.window.join(member.invitation)
+        self.press(self.view.join.accept_button)
+        self.at(Stage.DATA)
+
+    def check_and_start(self) -> None:
+        """From files that were chosen to the run: everything that is asked is answered with yes."""
+        self.press(self.view.data.check_button)
+        self.press(self.view.check.next_button)
+        self.press(self.view.review.release_button)
+        self.press(self.view.run.start_button)
 
     @property
     def card(self) -> str:
