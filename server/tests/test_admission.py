@@ -98,8 +98,7 @@ def test_a_token_shows_its_own_study_only(federation: Make) -> None:
     one.running()
     round_id = one.clients[0].questions().items[0].round
     stranger = other.clients[0]
-    headers = {"Content-Type": "application/octet-stream", "Unpooled-Nonce": "0" * 32}
-    assert stranger.call("PUT", f"shares/{round_id}", content=b"x", headers=headers).status_code == 404
+    assert stranger.put_share(round_id, b"x", "0" * 32).status_code == 404
     assert stranger.call("GET", "panel").status_code == 404
     assert stranger.questions().items == ()
     assert stranger.study()["study"]["id"] == other.study_id

@@ -106,14 +106,6 @@ def test_nobody_has_codes_before_a_round_was_released(begun: Federation) -> None
     assert refusal(ask(client, blinding(client).points())) == (409, "not-enrolled")
 
 
-def test_a_column_has_one_set_of_words(enrolled: Federation) -> None:
-    client = enrolled.clients[0]
-    points = blinding(client).points()
-    first = ask(client, points).content
-    assert refusal(ask(client, blinding(client, "warfarin").points())) == (409, "codes-refused")
-    assert ask(client, points).content == first
-
-
 def test_what_is_no_request_is_refused(enrolled: Federation) -> None:
     client, other = enrolled.clients[:2]
     points = blinding(client).points()
@@ -126,8 +118,3 @@ def test_what_is_no_request_is_refused(enrolled: Federation) -> None:
     assert refusal(ask(client, points, "0" * 128, column=0)) == (404, "no-such-column")
     assert refusal(ask(client, points, "0" * 128, column=9)) == (404, "no-such-column")
     assert ask(client, points).status_code == 200
-
-
-def test_points_off_the_curve_are_nobodys(enrolled: Federation) -> None:
-    client = enrolled.clients[0]
-    assert refusal(ask(client, b"\xff" * (MOST * POINT_BYTES))) == (409, "codes-refused")

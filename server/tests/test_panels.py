@@ -252,14 +252,6 @@ def test_a_token_that_is_revoked_in_the_middle_of_a_list_stores_nothing(federati
     assert lists_of(trial) == []
 
 
-def test_the_list_cannot_change_after_the_panel_is_agreed(federation: Make) -> None:
-    trial = federation()
-    trial.running()
-    answer = trial.clients[0].call("PUT", "panel/digest", json={"digest": variants(9).digest.hex()})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "panel-agreed")
-    assert not announce(trial, 0)
-
-
 def test_the_agreed_panel_is_handed_out(federation: Make) -> None:
     trial = federation()
     assert trial.clients[0].call("GET", "panel").status_code == 404

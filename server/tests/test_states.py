@@ -154,13 +154,6 @@ def _full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_seeds_are_deleted_at_the_end(federation: Make) -> None:
-    trial = federation()
-    trial.run()
-    assert trial.study.forgotten
-    assert trial.study.log.last().what == "the seeds at the compensator are deleted"
-
-
 def test_archiving(federation: Make) -> None:
     trial = federation()
     with pytest.raises(Conflict):

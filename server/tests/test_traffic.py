@@ -39,8 +39,7 @@ def test_shares_count_with_their_bodies(federation: Make) -> None:
     asked = client.questions()
     before = Traffic.objects.get(party="Graz", phase="rounds").received
     data, nonce = client.share(asked.items[0], trial.cohort(client, asked.panel_digest))
-    headers = {"Content-Type": "application/octet-stream", "Unpooled-Nonce": nonce}
-    client.call("PUT", f"shares/{asked.items[0].round}", content=data, headers=headers)
+    client.put_share(asked.items[0].round, data, nonce)
     added = Traffic.objects.get(party="Graz", phase="rounds").received - before
     assert len(data) + 200 < added < len(data) + 700
 

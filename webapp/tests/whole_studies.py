@@ -43,6 +43,5 @@ def finished(me: httpx.Client, http: Http, data: list[Data], **plan: Any) -> str
         clients.append(Client(http(), invitation, each.own, each.aligned))
     trial = Federation(study, clients, data)
     trial.run()
-    assert trial.study.state == "done", trial.study.reason
     work()
     return f"/api/v1/studies/{study}"
