@@ -8,7 +8,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from unpooled.protocol import VERSION
 from unpooled_webapp import application
 
 Http = Callable[[], httpx.Client]
@@ -61,7 +60,3 @@ def test_a_checkout_without_the_application_says_what_to_do(http: Http, built: P
 
 def test_answers_of_the_api_are_asked_for_again(http: Http) -> None:
     assert http().get("/api/v1/session").headers["Cache-Control"] == "private, no-cache"
-
-
-def test_health(http: Http) -> None:
-    assert http().get("/health").json() == {"status": "ok", "protocol": VERSION}

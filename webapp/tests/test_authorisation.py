@@ -371,6 +371,7 @@ def test_every_method_is_in_the_matrix(world: World) -> None:
         principal = "cohort" if is_of_cohorts(route) else "admin"
         if (method, route) not in listed:
             assert world.ask(principal, method, route).status_code == 405, (method, route)
+            assert world.ask("nobody", method, route).status_code in (401, 403, 405), (method, route)
 
 
 def test_everybody_gets_in_where_the_matrix_says_and_nowhere_else(world: World) -> None:
@@ -387,6 +388,17 @@ def test_head_and_options_are_no_way_round(world: World) -> None:
     for route in {row.route for row in ROWS} - {row.route for row in ROWS if row.expected["nobody"] == "+"}:
         refused = "405" if is_of_cohorts(route) else "401"
         assert world.outcome("nobody", Row("OPTIONS", route, {})) == refused, route
+
+
+def test_a_study_of_somebody_else_is_as_one_that_is_not_there(world: World) -> None:
+    hidden = [row for row in ROWS if "<study>" in row.route and row.expected["elsewhere"] == "404"]
+
+    def told() -> list[dict[str, Any]]:
+        return [world.ask("elsewhere", row.method, row.route).json() for row in hidden]
+
+    of_somebody_else = told()
+    world.places["study"] = "0" * 16
+    assert of_somebody_else == told() != []
 
 
 def surprised(world: World, *routes: str) -> set[str]:
