@@ -14,15 +14,7 @@ from ..launch import PUT_SHARE
 from ..patience import until
 from .conftest import Site
 from .pages import Pages
-from .studies import (
-    begin_study_of_variants,
-    create,
-    invite_all,
-    is_away,
-    row,
-    shown_invitation,
-    until_done,
-)
+from .studies import begin_study_of_variants, create, invite_all, is_away, row, shown_invitation, until_done
 
 
 def test_stages_until_the_start_and_fingerprints_compared_by_telephone(
