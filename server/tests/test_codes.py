@@ -14,7 +14,6 @@ from unpooled.cohort import ArrayTable
 from unpooled.plan import Plan
 from unpooled.protocol import messages
 from unpooled.protocol.codes import POINT_BYTES, Blinding, untagged
-from unpooled.protocol.sealing import Purpose
 from unpooled.words import Words
 from unpooled_server.models import Traffic
 
@@ -55,16 +54,7 @@ def blinding(client: Client, *words: str) -> Blinding:
 
 
 def signed(client: Client, points: bytes, column: int = 1) -> str:
-    told = client.study()
-    plan = Plan.from_json(told["plan"])
-    purpose = Purpose(
-        told["study"]["id"],
-        plan.hash(),
-        bytes.fromhex(told["roster_hash"]),
-        client.name,
-        plan.compensator_key,
-    )
-    return client.key.sign(messages.signed_points(purpose, column, points)).hex()
+    return client.key.sign(messages.signed_points(client.purpose, column, points)).hex()
 
 
 def ask(client: Client, points: bytes, signature: str = "", column: int = 1) -> httpx.Response:

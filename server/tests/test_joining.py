@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from federation_fixtures import Federation, work
 from test_changed_plans import UNTIL
 
-from unpooled.protocol.sealing import Purpose, SealingKey, SigningKey, seal_seed
+from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
 from unpooled_server.models import Cohort, LogEntry, Round
 from unpooled_server.services import invitations
 
@@ -20,16 +21,9 @@ Make = Callable[..., Federation]
 def acceptance(trial: Federation, number: int = 0, **changes: Any) -> dict[str, str]:
     """A right acceptance, with some parts replaced."""
     client = trial.clients[number]
-    seen, plan = client.study(), trial.study.plan
-    purpose = {
-        "study": seen["study"]["id"],
-        "plan_hash": plan.hash(),
-        "roster_hash": bytes.fromhex(seen["roster_hash"]),
-        "cohort": seen["cohort"],
-        "compensator_key": plan.compensator_key,
-        **{name: value for name, value in changes.items() if name != "signer"},
-    }
-    box = seal_seed(client.seed, Purpose(**purpose), changes.get("signer", client.key))
+    seen = client.study()
+    purpose = replace(client.purpose, **{name: value for name, value in changes.items() if name != "signer"})
+    box = seal_seed(client.seed, purpose, changes.get("signer", client.key))
     return {
         "plan_hash": seen["plan_hash"],
         "roster_hash": seen["roster_hash"],

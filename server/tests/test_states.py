@@ -166,30 +166,18 @@ def test_archiving(federation: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "field"),
+    "plan",
     [
-        ({"test": "magic"}, "plan.test"),
-        ({"cohorts": 2}, "plan.cohorts"),
-        ({"cohorts": "three"}, "plan.cohorts"),
-        ({"phenotype": ""}, "plan.phenotype"),
-        ({"chunk_size": -1}, "plan.chunk_size"),
-        ({"masking": "none"}, "plan.masking"),
-        ({"trait": "quantitative"}, "plan.trait"),
-        ({"colour": "red"}, "plan.colour"),
-        ({"files": ["assoc", "exe"]}, "plan.files"),
-        ({"version": 99}, "plan.version"),
-        ({"covariates": [{"name": "age"}]}, "plan.covariates"),
-        ({"maf": 0.6}, "plan.maf"),
-        ({"files": ["glm"]}, "plan.files"),
-        ({"test": "linear", "beta": True}, "plan.beta"),
+        *({"test": "magic"}, {"cohorts": 2}, {"cohorts": "three"}, {"phenotype": ""}, {"chunk_size": -1}),
+        *({"masking": "none"}, {"trait": "quantitative"}, {"colour": "red"}, {"files": ["assoc", "exe"]}),
+        *({"version": 99}, {"covariates": [{"name": "age"}]}, {"maf": 0.6}, {"files": ["glm"]}),
+        {"test": "linear", "beta": True},
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_with_the_field(
-    federation: Make, plan: dict[str, Any], field: str
-) -> None:
+def test_a_plan_that_cannot_be_is_refused_with_the_field(federation: Make, plan: dict[str, Any]) -> None:
     with pytest.raises(Refused) as refused:
         federation(**plan)
-    assert list(refused.value.fields) == [field]
+    assert list(refused.value.fields) == [f"plan.{[*plan][-1]}"]
     assert not Study.objects.exists()
 
 
@@ -232,10 +220,6 @@ def test_no_more_cohorts_than_the_plan_says(federation: Make) -> None:
     trial = federation()
     with pytest.raises(Conflict, match="All 3 cohorts are invited"):
         invitations.invite(trial.study, "Bergen", "http://localhost", "me")
-    with pytest.raises(Conflict):
-        changing.change(trial.study, "me", plan={"cohorts": 2 + 1, "phenotype": "x"}) or invitations.invite(
-            trial.study, "Graz", "http://localhost", "me"
-        )
     invitations.withdraw(trial.study, Cohort.objects.get(name="Tartu"), "me")
     with pytest.raises(Conflict, match="invited already"):
         invitations.invite(trial.study, "Graz", "http://localhost", "me")
