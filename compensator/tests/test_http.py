@@ -59,22 +59,11 @@ def test_another_content_encoding_is_refused(caller: Caller, enrolled: Federatio
     assert refusal(response) == (415, "unsupported_encoding")
 
 
-def test_a_body_of_unknown_length_is_refused(caller: Caller) -> None:
-    response = caller.client.post("/v1/studies/study-1/releases", content=iter([b"x"]), headers=HEADERS)
-    assert refusal(response) == (411, "length_required")
-
-
 @pytest.mark.parametrize("length", ["-1", "+1", "1.5", "٣", "0x10"])
 def test_a_length_is_a_number(caller: Caller, length: str) -> None:
     headers: Any = HEADERS | {"content-length": length.encode()}
     response = caller.client.post("/v1/studies/study-1/releases", content=b"x", headers=headers)
     assert refusal(response) == (411, "length_required")
-
-
-def test_a_body_that_is_announced_too_large_is_not_read(caller: Caller) -> None:
-    headers = HEADERS | {"content-length": str(app.MAX_BODY + 1)}
-    response = caller.client.post("/v1/studies/study-1/releases", content=b"", headers=headers)
-    assert refusal(response) == (413, "body_too_large")
 
 
 def test_the_largest_study_fits_a_body(key: SealingKey) -> None:
@@ -107,22 +96,6 @@ def test_there_is_no_other_address(caller: Caller, path: str) -> None:
     for method in ("GET", "POST", "PUT", "DELETE"):
         response = caller.client.request(method, path, headers=HEADERS, follow_redirects=False)
         assert refusal(response) == (404, "not_found")
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/v1/studies/study-1"),
-        ("GET", "/v1/studies/study-1/boxes"),
-        ("GET", "/v1/studies/study-1/releases"),
-        ("PUT", "/v1/studies/study-1/releases"),
-        ("POST", "/health"),
-    ],
-)
-def test_nothing_can_be_read_back(caller: Caller, enrolled: Federation, method: str, path: str) -> None:
-    response = caller.client.request(method, path, headers=HEADERS)
-    assert refusal(response) == (405, "method_not_allowed")
-    assert response.headers["allow"]
 
 
 def test_health_is_json_for_programs(caller: Caller, key: SealingKey) -> None:

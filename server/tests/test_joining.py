@@ -12,7 +12,7 @@ from federation_fixtures import Federation, work
 from test_changed_plans import UNTIL
 
 from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
-from unpooled_server.models import Cohort, LogEntry, Round
+from unpooled_server.models import Cohort, Round
 from unpooled_server.services import invitations
 
 Make = Callable[..., Federation]
@@ -205,17 +205,6 @@ def test_problems_come_from_a_fixed_list_and_show(federation: Make) -> None:
     assert study.reason.startswith("Graz: A quantity is beyond the bound")
     trial.answer()
     assert trial.study.state == "running"
-
-
-def test_a_problem_carries_no_words_of_its_own(federation: Make) -> None:
-    trial = federation()
-    trial.running()
-    trial.clients[0].ok("POST", "problem", json={"code": "bound", "name": "call 555-0100, Mrs X"})
-    assert Cohort.objects.get(name="Graz").problem_name == ""
-    assert "Mrs X" not in trial.study.reason
-    assert not LogEntry.objects.filter(what__contains="Mrs X").exists()
-    trial.clients[0].ok("POST", "problem", json={"code": "bound", "name": "genotypes"})
-    assert Cohort.objects.get(name="Graz").problem_name == "genotypes"
 
 
 def test_a_problem_before_the_start_is_shown_and_goes_with_the_next_acceptance(federation: Make) -> None:

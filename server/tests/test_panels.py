@@ -81,13 +81,6 @@ def test_a_list_without_its_digest_is_refused(federation: Make) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "digest-first")
 
 
-def test_an_oversized_list_is_refused_unread(federation: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
-    monkeypatch.setattr(panels, "MAX_LIST_BYTES", 10)
-    assert trial.clients[0].call("PUT", "panel/list", content=variants().canonical).status_code == 413
-
-
 def test_a_list_sent_again_is_fine(federation: Make) -> None:
     trial = accepted(federation)
     trial.announce()
