@@ -120,14 +120,6 @@ def test_after_a_sum_was_asked_for_the_plan_is_final(federation: Make) -> None:
     assert trial.study.plan == old and trial.study.state == "running"
 
 
-def test_the_plan_of_a_study_that_has_ended_is_final(federation: Make) -> None:
-    trial = federation()
-    trial.run()
-    with pytest.raises(Conflict, match="is done") as caught:
-        change(trial, plan=FLOOR)
-    assert "Change and repeat" in caught.value.remedy
-
-
 def test_a_wrong_plan_changes_nothing(federation: Make) -> None:
     trial = federation()
     trial.ready()
@@ -180,17 +172,6 @@ def test_a_list_made_under_the_earlier_plan_is_not_taken(federation: Make) -> No
     client = trial.clients[0]
     answer = client.call("PUT", "panel/digest", json={"digest": client.own.digest.hex()})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "not-accepted")
-
-
-def test_an_acceptance_of_the_earlier_plan_is_not_taken(federation: Make) -> None:
-    from test_joining import acceptance
-
-    trial = federation()
-    trial.join()
-    old = acceptance(trial)
-    change(trial, plan=FLOOR)
-    answer = trial.clients[0].call("POST", "accept", json=old)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "plan-changed")
 
 
 def test_a_worker_that_comes_too_late_asks_for_no_sum(federation: Make) -> None:

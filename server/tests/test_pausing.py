@@ -119,17 +119,6 @@ def test_what_is_to_do_is_read_from_the_database_alone(federation: Make) -> None
     assert selectors.rounds_to_advance() == [Round.objects.get().pk]
 
 
-def test_a_study_without_auto_start_waits_for_its_coordinator(federation: Make) -> None:
-    trial = federation(auto_start=False)
-    trial.ready()
-    work()
-    assert (trial.study.state, trial.study.panel_size) == ("ready", 12)
-    assert selectors.studies_to_advance() == []
-    studies.start(trial.study, "coordinator")
-    work()
-    assert Round.objects.filter(study=trial.study_id).exists()
-
-
 def test_a_study_whose_compensator_is_away_waits_before_its_start(federation: Make, platform: Any) -> None:
     trial = federation()
     trial.ready()

@@ -10,14 +10,14 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from cohort_client import RAW
+from cohort_client import RAW, Client
 from compared_fixtures import Compared, compared_round, dealer
 from federation_fixtures import Federation, work
 from platform_fixtures import CompensatorProcess
 from round_fixtures import Killed
 
 from unpooled.protocol import comparing, messages
-from unpooled.protocol.messages import OpeningRequest
+from unpooled.protocol.messages import OpeningRequest, Question
 from unpooled_server import selectors, store
 from unpooled_server.compensator_client import Compensator
 from unpooled_server.models import Round, RowFile, Share, Traffic
@@ -83,13 +83,19 @@ def test_what_passes_in_a_comparison_is_counted(compared: Federation) -> None:
 # The dealing
 
 
-def test_who_deals_does_so_before_it_answers(compared: Federation) -> None:
-    client = dealer(compared)
+def dealt(trial: Federation) -> tuple[Client, Question, bytes]:
+    """Whoever deals for the open round, what they are asked, and what they deal."""
+    client = dealer(trial)
     (question,) = client.questions().items
+    return client, question, client.dealing(question) or b""
+
+
+def test_who_deals_does_so_before_it_answers(compared: Federation) -> None:
+    client, question, dealing = dealt(compared)
     data, nonce = client.share(question, client.cohort(b""))
     refused = client.put_share(question.round, data, nonce)
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no-dealing")
-    assert client.put_dealing(question.round, client.dealing(question) or b"").status_code == 201
+    assert client.put_dealing(question.round, dealing).status_code == 201
     assert [item.round for item in client.questions().items] == [question.round]
     assert client.put_share(question.round, data, nonce).status_code == 201
     compared.answer()
@@ -99,9 +105,7 @@ def test_who_deals_does_so_before_it_answers(compared: Federation) -> None:
 
 
 def test_nobody_else_deals(compared: Federation) -> None:
-    client = dealer(compared)
-    (question,) = client.questions().items
-    dealing = client.dealing(question) or b""
+    client, question, dealing = dealt(compared)
     for other in compared.clients:
         if other is not client:
             refused = other.put_dealing(question.round, dealing)
@@ -123,9 +127,7 @@ def test_a_round_whose_sums_are_read_takes_no_dealing(study_of_tables: Compared)
 def test_a_dealing_has_exactly_its_length(
     compared: Federation, change: Callable[[bytes], bytes], status: int
 ) -> None:
-    client = dealer(compared)
-    (question,) = client.questions().items
-    dealing = client.dealing(question) or b""
+    client, question, dealing = dealt(compared)
     refused = client.put_dealing(question.round, change(dealing))
     assert (refused.status_code, refused.json()["error"]["code"]) == (status, "wrong-length")
     compressed = client.call(
@@ -143,9 +145,7 @@ def test_a_dealing_has_exactly_its_length(
 
 @pytest.mark.services
 def test_the_same_dealing_again_is_fine_and_another_never(compared: Federation) -> None:
-    client = dealer(compared)
-    (question,) = client.questions().items
-    dealing = client.dealing(question) or b""
+    client, question, dealing = dealt(compared)
     assert client.dealing(question) == dealing
     for _ in range(2):
         assert client.put_dealing(question.round, dealing).status_code == 201

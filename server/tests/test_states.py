@@ -68,17 +68,6 @@ def test_of_two_changes_from_one_state_one_wins(federation: Make) -> None:
     assert LogEntry.objects.filter(study=trial.study_id, what="aborted").count() == 1
 
 
-def test_why_a_study_cannot_start_is_said(federation: Make) -> None:
-    trial = federation(names=("Graz", "Oslo", "Tartu"))
-    assert studies.why_not_startable(trial.study) == "Waiting for Graz, Oslo and Tartu to join."
-    trial.join()
-    trial.accept()
-    trial.clients[0].announce()
-    assert studies.why_not_startable(trial.study) == "Waiting for Oslo and Tartu to check data."
-    Cohort.objects.filter(name="Tartu").delete()
-    assert studies.why_not_startable(trial.study) == "1 of 3 cohorts are not invited yet."
-
-
 def test_a_duplicate_is_a_draft_with_the_same_plan(federation: Make, coordinator: Any) -> None:
     from federation_fixtures import variants
 
@@ -179,13 +168,6 @@ def test_a_plan_that_cannot_be_is_refused_with_the_field(federation: Make, plan:
         federation(**plan)
     assert list(refused.value.fields) == [f"plan.{[*plan][-1]}"]
     assert not Study.objects.exists()
-
-
-def test_a_plan_says_what_is_usual_for_its_test(federation: Make) -> None:
-    trial = federation(test="linear", covariates=[{"name": "age"}, {"name": "diet", "levels": ["a", "b"]}])
-    plan = trial.study.plan
-    assert (plan.trait, plan.files, plan.missing) == ("quantitative", ("assoc",), "mean")
-    assert plan.covariate_columns == ("age", "diet=b")
 
 
 def test_nobody_can_choose_the_compensators_key(federation: Make) -> None:

@@ -52,13 +52,6 @@ def test_counting_starts_from_nothing(federation: Make) -> None:
     assert (row.received, row.sent, row.requests) == (11, 22, 2)
 
 
-def test_seconds_of_each_phase(federation: Make) -> None:
-    trial = federation()
-    assert selectors.seconds(trial.study) == {}
-    trial.run()
-    assert set(selectors.seconds(trial.study)) == {"joining", "panel", "rounds", "files"}
-
-
 def test_a_cohorts_own_timing_is_kept_within_bounds(federation: Make) -> None:
     trial = federation()
     timing = {

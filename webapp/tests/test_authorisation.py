@@ -10,7 +10,6 @@ The study that all rows are about is done, has a list and pictures, and one of i
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
 import os
 import re
@@ -28,7 +27,7 @@ from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver, path
 from django.utils import timezone
 from federation_fixtures import Federation, variants, work
-from platform_fixtures import SECRET
+from platform_fixtures import SECRET, leave_an_example, session_headers
 from rest_framework.permissions import AllowAny
 
 from unpooled.protocol import VERSION
@@ -313,10 +312,7 @@ def signed_in(client: httpx.Client, name: str, role: str) -> dict[str, str]:
     user = User.objects.create_user(name, password=PASSWORD)
     if role:
         accounts.set_role(user, role)
-    answer = client.post("/api/v1/session", json={"username": name, "password": PASSWORD})
-    assert answer.status_code == 200, answer.text
-    cookies = "; ".join(f"{cookie}={value}" for cookie, value in client.cookies.items())
-    return {"Cookie": cookies, "X-CSRFToken": client.cookies["csrftoken"]}
+    return session_headers(client, name, PASSWORD)
 
 
 def bearer(token: str, instance: str = "") -> dict[str, str]:
@@ -340,13 +336,6 @@ def api_tokens() -> dict[str, dict[str, str]]:
 def channel_of(name: str) -> Channel:
     user = User.objects.get(username=name)
     return Channel.objects.create(user=user, kind=ChannelKind.WEBHOOK, address="https://example.org/")
-
-
-def leave_an_example(home: Path) -> None:
-    """What the platform would make at length, where it finds what it made before."""
-    made = home / "example" / f"unpooled-example-{importlib.metadata.version('unpooled-core')}.zip"
-    made.parent.mkdir()
-    made.write_bytes(b"generated")
 
 
 def unlisted(patterns: list[Any], rows: list[Row]) -> set[str]:
