@@ -13,16 +13,7 @@ from federation_fixtures import Federation, work
 
 from tests.patience import PATIENCE
 
-__all__ = [
-    "Killed",
-    "Make",
-    "assert_files_as_in_process",
-    "beside",
-    "first_round",
-    "raising",
-    "to_the_end",
-    "trial",
-]
+__all__ = ["Killed", "Make", "beside", "first_round", "raising", "to_the_end", "trial"]
 
 Make = Callable[..., Federation]
 
@@ -49,13 +40,6 @@ def to_the_end(trial: Federation) -> None:
 
 class Killed(BaseException):
     """The worker dies here."""
-
-
-def assert_files_as_in_process(trial: Federation) -> None:
-    from test_whole_study import delivered, in_process
-
-    files = delivered(trial)
-    assert {name: files[name] for name in in_process(trial)} == in_process(trial)
 
 
 def beside(*works: Callable[[], object]) -> None:

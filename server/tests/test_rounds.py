@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from federation_fixtures import Federation, work
-from round_fixtures import Killed, Make, assert_files_as_in_process, first_round, raising, to_the_end
+from round_fixtures import Killed, Make, first_round, raising, to_the_end
+from test_whole_study import assert_files_as_in_process
 
 from unpooled_server import store
 from unpooled_server.models import Round

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from federation_fixtures import Federation, variants, work
-from round_fixtures import Make, assert_files_as_in_process, beside, first_round, to_the_end
+from round_fixtures import Make, beside, first_round, to_the_end
+from test_whole_study import assert_files_as_in_process
 
 from tests.patience import PATIENCE
 from unpooled_server.models import Round, Share

@@ -48,6 +48,11 @@ def delivered(federation: Federation, cohort: int = 0) -> dict[str, bytes]:
     return files
 
 
+def assert_files_as_in_process(trial: Federation, cohort: int = 0) -> None:
+    files, wanted = delivered(trial, cohort), in_process(trial)
+    assert {name: files[name] for name in wanted} == wanted
+
+
 @pytest.mark.parametrize(
     "plan", [{}, {"ring_bits": 64}, {"ring_bits": 128}, {"chunk_size": 1000}, {"chunk_size": 1}]
 )
@@ -57,8 +62,7 @@ def test_a_study_ends_with_the_files_of_the_same_study_in_one_process(
     trial = federation(**plan)
     trial.run()
     for cohort in range(3):
-        files = delivered(trial, cohort)
-        assert {name: files[name] for name in in_process(trial)} == in_process(trial)
+        assert_files_as_in_process(trial, cohort)
 
 
 @pytest.mark.services
@@ -73,15 +77,13 @@ def test_what_is_kept_of_branches_may_be_in_many_rows(
     work()
     assert Kept.objects.filter(asked=b"", number__gt=1).exists()
     trial.run_on()
-    files = delivered(trial)
-    assert {name: files[name] for name in in_process(trial)} == in_process(trial)
+    assert_files_as_in_process(trial)
 
 
 def test_gaussian_masks_give_the_same_counts(federation: Make) -> None:
     trial = federation(masking="gaussian", variance=1e6)
     trial.run()
-    files = delivered(trial)
-    assert {name: files[name] for name in in_process(trial)} == in_process(trial)
+    assert_files_as_in_process(trial)
 
 
 def test_lists_that_differ_are_reconciled_and_what_is_left_out_is_listed(federation: Make) -> None:

@@ -38,6 +38,11 @@ def create(pages: Pages, name: str) -> None:
     pages.heading(name)
 
 
+def create_study_of_variants(pages: Pages, name: str) -> None:
+    begin_study_of_variants(pages, name)
+    create(pages, name)
+
+
 def invite(pages: Pages, name: str) -> Invitation:
     """The invitation that is shown."""
     pages.fill("Name", name)

@@ -22,6 +22,7 @@ from .studies import (
     begin_study,
     begin_study_of_variants,
     create,
+    create_study_of_variants,
     invite_all,
     is_away,
     row,
@@ -150,8 +151,7 @@ def test_bad_data_and_their_remedy_and_an_abort(
     administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     pages = administrator
-    begin_study_of_variants(pages, "Asthma with mistakes")
-    create(pages, "Asthma with mistakes")
+    create_study_of_variants(pages, "Asthma with mistakes")
     mended = copied(small[2], tmp_path / "tartu")
     fam = mended.with_suffix(".fam")
     right = fam.read_text()
@@ -208,8 +208,7 @@ def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
     administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     pages = administrator
-    begin_study_of_variants(pages, "Asthma and a lost disk")
-    create(pages, "Asthma and a lost disk")
+    create_study_of_variants(pages, "Asthma and a lost disk")
     clients += invite_all(pages, site, tmp_path, small)
     tartu = clients[2]
     gate = tartu.gate(PUT_SHARE)

@@ -12,6 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from federation_fixtures import NAMES, Data, Federation, variants, work
 from signing_in import Http, Person
+from whole_studies import SMALL
 from whole_studies import created as created_study
 from whole_studies import invited as invited_cohorts
 
@@ -22,15 +23,7 @@ from unpooled_server.models import Study
 from unpooled_server.services import panels
 from unpooled_webapp import accounts, http_worker
 
-PLAN = {
-    "file_stem": "study",
-    "test": "chi-square",
-    "phenotype": "T2D",
-    "cohorts": 3,
-    "chunk_size": 5,
-    "min_samples": 1,
-    "min_per_class": 1,
-}
+PLAN = SMALL | {"chunk_size": 5}
 NEW = {"name": "Type 2 diabetes", "plan": PLAN}
 
 

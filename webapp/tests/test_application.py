@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
+from signing_in import Http
 
 from unpooled_webapp import application
-
-Http = Callable[[], httpx.Client]
 
 
 @pytest.fixture

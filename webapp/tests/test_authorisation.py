@@ -29,6 +29,7 @@ from django.utils import timezone
 from federation_fixtures import Federation, variants, work
 from platform_fixtures import SECRET, leave_an_example, session_headers
 from rest_framework.permissions import AllowAny
+from signing_in import PASSWORD, Http
 
 from unpooled.protocol import VERSION
 from unpooled_server.cohort_api import admission
@@ -39,8 +40,6 @@ from unpooled_webapp.api import access, methods, people, studies
 from unpooled_webapp.demonstration import service
 from unpooled_webapp.models import ApiToken, Channel, ChannelKind, Scope
 
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 API = "/api/v1/"
 PAGE = "/<page>"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,12 @@ import httpx
 import numpy as np
 import pytest
 from federation_fixtures import Data, variants
+from signing_in import Http
 from whole_studies import PLAN, finished
 
 from unpooled.cohort import Samples
 from unpooled.panel import Panel
 
-Http = Callable[[], httpx.Client]
 MOUSE = Path("/usr/share/doc/gemma/example")
 
 

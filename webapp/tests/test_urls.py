@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import httpx
 import pytest
+from signing_in import Http
 
 from unpooled.protocol import VERSION
 from unpooled_webapp import application
@@ -15,7 +13,7 @@ OPEN = {"/health", PAGE, "/api/v1/session", "/api/v1/first-run"}
 SIGN_IN_FIRST = {"error": {"code": "not-signed-in", "message": "Sign in first.", "remedy": ""}}
 
 
-def test_what_anybody_may_ask_tells_nothing_but_this(http: Callable[[], httpx.Client]) -> None:
+def test_what_anybody_may_ask_tells_nothing_but_this(http: Http) -> None:
     said = {address: http().get(address) for address in OPEN - {PAGE}}
     assert {address: (answer.status_code, answer.json()) for address, answer in said.items()} == {
         "/health": (200, {"status": "ok", "protocol": VERSION}),
@@ -24,7 +22,7 @@ def test_what_anybody_may_ask_tells_nothing_but_this(http: Callable[[], httpx.Cl
     }
 
 
-def test_the_page_is_the_same_for_everybody_at_every_address(http: Callable[[], httpx.Client]) -> None:
+def test_the_page_is_the_same_for_everybody_at_every_address(http: Http) -> None:
     page = http().get(PAGE)
     built = application.PAGE.exists()
     told = application.PAGE.read_bytes() if built else application.NOT_BUILT.encode()
@@ -32,7 +30,7 @@ def test_the_page_is_the_same_for_everybody_at_every_address(http: Callable[[], 
 
 
 @pytest.mark.parametrize("address", [PAGE, "/static/rest_framework/css/default.css"])
-def test_headers_keep_browsers_in(http: Callable[[], httpx.Client], address: str) -> None:
+def test_headers_keep_browsers_in(http: Http, address: str) -> None:
     """The page can be had as a file, too."""
     answer = http().get(address)
     assert answer.status_code != 404
@@ -44,5 +42,5 @@ def test_headers_keep_browsers_in(http: Callable[[], httpx.Client], address: str
     assert headers["Referrer-Policy"] == "same-origin"
 
 
-def test_another_host_is_refused(http: Callable[[], httpx.Client]) -> None:
+def test_another_host_is_refused(http: Http) -> None:
     assert http().get(PAGE, headers={"Host": "evil.example"}).status_code == 400

@@ -11,16 +11,15 @@ from signing_in import Http
 
 from unpooled.protocol.invitation import Invitation
 
-PLAN = {
+SMALL = {
     "file_stem": "study",
     "test": "chi-square",
     "phenotype": "trait",
     "cohorts": 3,
     "min_samples": 1,
     "min_per_class": 1,
-    "files": ["assoc"],
-    "ci": 0.95,
 }
+PLAN = SMALL | {"files": ["assoc"], "ci": 0.95}
 
 
 def created(me: httpx.Client, **content: Any) -> str:
