@@ -1,4 +1,4 @@
-"""Who may come in; at which address is in webapp/tests/test_authorisation.py."""
+"""Whom the addresses of cohorts let in; the table of them all is in webapp/tests/test_authorisation.py."""
 
 from __future__ import annotations
 
