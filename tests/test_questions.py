@@ -1,7 +1,7 @@
-"""A dishonest server: what it gets when it asks cohorts different things, or the compensator for other sums.
+"""A dishonest server: what it gets when it asks cohorts different things.
 
-It is the honest one with a relay before it that changes what some cohorts are told; or, for the compensator,
-this test with the caller's secret of the server.
+It is the honest one with a relay before it that changes what some cohorts are told. What it gets of the
+compensator for other releases and other boxes is in compensator/tests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 
@@ -24,14 +23,12 @@ from unpooled.algorithms import algorithm
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.panel import Panel
 from unpooled.protocol import masking, messages
-from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster
-from unpooled.protocol.sealing import SigningKey, seal_seed
+from unpooled.protocol.messages import Question, Questions, ReleaseRequest
 from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
-from . import launch
-from .attacks.lying import PANEL, QUESTIONS, STUDY, Caller, Lying, changed_questions
+from .attacks.lying import PANEL, QUESTIONS, STUDY, Lying, changed_questions
 from .attacks.transcript import Searcher
 from .federation import Federation, Trial
 from .leaks import UNBOUND
@@ -254,99 +251,3 @@ def counts_of(server: Dishonest, prefix: Path) -> np.ndarray:
                 if isinstance(step, CountGenotypes):
                     asked[step.start] = step
     return np.concatenate([step.local(aligned)["genotypes"].ravel() for step in asked.values()])
-
-
-# Other releases, other boxes
-
-
-def refusal(answer: httpx.Response) -> tuple[int, str]:
-    """Status and code; there is nothing else in it."""
-    assert set(answer.json()) == {"error"}
-    return answer.status_code, answer.json()["error"]["code"]
-
-
-def test_the_compensator_refuses_every_other_release_and_every_other_box(
-    trial: Trial, running: Federation, undisturbed: dict[str, bytes]
-) -> None:
-    gate = trial.cohorts[-1].gate(launch.PUT_SHARE)
-    gate.close(passing=3)
-    trial.start()
-    trial.until(lambda: trial.rounds().get("aggregated", 0) > 1, "sums were released")
-    relay, caller = running.to_compensator, Caller(running)
-    done = [e for e in relay.found(f"POST /v1/studies/{trial.id}/releases") if e.status == 200]
-    first: ReleaseRequest = messages.decode(done[0].request.body, ReleaseRequest)
-    (enrolled,) = relay.found(f"PUT /v1/studies/{trial.id}/boxes")
-    enrolment: Enrolment = messages.decode(enrolled.request.body, Enrolment)
-
-    check_releases(caller, first, done[0])
-    check_boxes(caller, enrolment)
-
-    gate.open()
-    trial.until_over()
-    assert trial.state == "done", trial.story()
-    assert trial.cohorts[0].results() == undisturbed
-
-
-def check_releases(caller: Caller, first: ReleaseRequest, done: Exchange) -> None:
-    assert done.answer is not None
-    assert caller.release(first).content == done.answer.body, "the same again is answered the same"
-    other = {
-        "another nonce": replace(first, uploads=((first.uploads[0][0], os.urandom(16)), *first.uploads[1:])),
-        "another question": replace(first, question=os.urandom(32)),
-        "more words": replace(first, words=first.words + 1),
-        "fewer words": replace(first, words=first.words - 1),
-        "another ring": replace(first, scheme="z128"),
-    }
-    for what, request in other.items():
-        assert refusal(caller.release(request)) == (409, "other_request"), what
-    # A round that was never released, so that only the cohorts are wrong.
-    fresh = replace(first, round=10**6)
-    stranger = ("cohort4", os.urandom(16))
-    wrong = {
-        "all but one": fresh.uploads[1:],
-        "one": fresh.uploads[:1],
-        "none": (),
-        "one more": (*fresh.uploads, stranger),
-        "another": (*fresh.uploads[:2], stranger),
-    }
-    for what, uploads in wrong.items():
-        assert refusal(caller.release(replace(fresh, uploads=uploads))) == (409, "other_cohorts"), what
-    assert refusal(caller.release(replace(fresh, study="another"))) == (404, "unknown_study")
-    caller.http.headers["Authorization"] = f"Bearer {'0' * 64}"
-    assert refusal(caller.release(first)) == (401, "unauthenticated")
-    caller.http.headers["Authorization"] = done.request_header("Authorization")
-
-
-def check_boxes(caller: Caller, enrolment: Enrolment) -> None:
-    own = [SigningKey.generate() for _ in enrolment.boxes]
-    names = [box.cohort for box in enrolment.boxes]
-    key = bytes.fromhex(caller.http.get("/health").json()["key"])
-    invented = Roster(tuple((name, signer.public) for name, signer in zip(names, own, strict=True)))
-    second = replace(enrolment, roster=invented)
-    second = replace(
-        second,
-        boxes=tuple(
-            seal_seed(os.urandom(32), second.purpose(name, key), signer)
-            for name, signer in zip(names, own, strict=True)
-        ),
-    )
-    assert caller.enrol(enrolment).status_code == 200, "the same set again is fine"
-    assert refusal(caller.enrol(second)) == (409, "other_boxes")
-    assert refusal(caller.enrol(replace(enrolment, boxes=enrolment.boxes[1:]))) == (409, "other_boxes")
-    # The same boxes for a study of its own, in which it would be free to ask anew.
-    forged = seal_seed(os.urandom(32), replace(enrolment, study="new").purpose(names[0], key), own[0])
-    elsewhere = {
-        "the same boxes": enrolment,
-        "another plan": replace(enrolment, plan_hash=os.urandom(32)),
-        "a forged box": replace(enrolment, boxes=(forged, *enrolment.boxes[1:])),
-        "a roster with an invented key": replace(enrolment, roster=invented),
-    }
-    for what, boxes in elsewhere.items():
-        assert refusal(caller.enrol(replace(boxes, study="new"))) == (400, "invalid_box"), what
-    two = Roster(enrolment.roster.members[:2])
-    few = replace(enrolment, study="new", roster=two, boxes=enrolment.boxes[:2])
-    assert refusal(caller.enrol(few)) == (400, "too_few_cohorts")
-    assert refusal(caller.release(ReleaseRequest("new", 1, bytes(32), "z32", 10, ()))) == (
-        404,
-        "unknown_study",
-    )

@@ -18,7 +18,7 @@ from unpooled.protocol.masking import CHECK_BYTES
 from unpooled.protocol.messages import OpeningRequest, ReleaseRequest
 from unpooled_compensator import app, sessions
 
-from .conftest import HEADERS, Caller, Federation, Service, unchecked
+from .conftest import HEADERS, Caller, Federation, unchecked
 from .test_enrolment import refusal
 
 CIRCUITS = [("z32", "at-least", 1), ("z64", "both-at-least", 2), ("z256", "grows:3", 13)]
@@ -112,14 +112,6 @@ def test_every_circuit_is_answered_as_declared(
         answers.append(response.content)
     assert tuple(map(len, answers)) == lengths.compensator
     assert answers[0][:CHECK_BYTES] == enrolled.sum_of_masks(request)[:CHECK_BYTES]
-
-
-def test_a_comparison_and_a_release_have_no_mask_in_common(enrolled: Federation) -> None:
-    """The server's masked sum of the one is not unmasked by the answer to the other."""
-    compared = enrolled.opening()
-    released = ReleaseRequest(**{name: value for name, value in vars(compared).items() if name != "circuit"})
-    pairs = zip(enrolled.sum_of_masks(compared), enrolled.sum_of_masks(released), strict=True)
-    assert sum(a == b for a, b in pairs) < 20  # of 400 bytes two or three are equal by chance
 
 
 def test_a_round_is_released_or_compared_and_never_both(caller: Caller, enrolled: Federation) -> None:
@@ -449,42 +441,4 @@ def test_no_openings_and_no_seed_lie_in_the_state_directory(
 # A process of its own
 
 
-def test_65_536_counts_take_four_requests_and_four_megabytes(service: Service) -> None:
-    """All that three cohorts, server and compensator send one another, without the headers."""
-    federation = Federation(service.key)
-    assert service.caller.enrol(federation.enrolment()).status_code == 201
-    side = Side.of(federation, sums=np.random.default_rng(5).integers(-100, 100, 1 << 16))
-    bits, seen = side.compare(service.caller)
-    np.testing.assert_array_equal(bits, side.sums >= 0)
-    assert len(seen) == 4
-    shares = len(federation.names) * side.request.words * masking.scheme(side.request.scheme).word_bytes
-    turns = sum(len(message) + len(answer) for message, answer in seen)
-    assert turns + side.lengths.dealing + shares < 4_000_000
-
-
-def test_a_compensator_killed_after_each_turn_goes_on_with_the_same_answers(service: Service) -> None:
-    federation = Federation(service.key)
-    assert service.caller.enrol(federation.enrolment()).status_code == 201
-    side = Side.of(federation)
-    _, seen = side.compare(service.caller)
-    other = Side(federation, side.request, side.sums)
-    for ends_after in range(1, len(seen)):
-        for number, (message, answer) in enumerate(seen[:ends_after], start=1):
-            assert service.caller.turn(other.request, number, message).content == answer
-        service.kill()
-        service.start()
-        message = seen[ends_after][0]
-        assert refusal(service.caller.turn(other.request, ends_after + 1, message)) == (409, "begin_again")
-    assert other.compare(service.caller)[1] == seen
-
-
 # Parties that lie
-
-
-def test_a_dealer_that_deals_from_another_seed_is_named(caller: Caller, side: Side) -> None:
-    """As if it had drawn a new one: its half does not fit the compensator's."""
-    turns = side.begin(dealer="Graz")
-    message = next(turns)
-    with pytest.raises(comparing.WrongDealing, match=dealer_of(side.federation.roster, 1)):
-        for number in range(1, len(side.lengths.server) + 1):
-            message = turns.send(caller.turn(side.request, number, message).content)

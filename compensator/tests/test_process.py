@@ -12,24 +12,22 @@ import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address
 from pathlib import Path
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.certificates import self_signed
 from tests.patience import PATIENCE, until
 from unpooled.protocol import codec
 from unpooled.protocol.messages import ReleaseRequest
 from unpooled.protocol.sealing import fingerprint
 from unpooled_compensator import serving
 
-from .conftest import SECRET, Federation, Service
+from .conftest import HEADERS, SECRET, Federation, Service
 from .test_enrolment import refusal
+
+BOXES = "/v1/studies/study-1/boxes"
 
 
 def raw(service: Service, *parts: bytes, close: bool = False) -> bytes:
@@ -53,6 +51,11 @@ def head(path: str, length: int, method: str = "POST") -> bytes:
     ).encode()
 
 
+def streamed(service: Service, request: ReleaseRequest) -> contextlib.AbstractContextManager[httpx.Response]:
+    path = "/v1/studies/study-1/releases"
+    return service.client.stream("POST", path, content=codec.encode(request), headers=HEADERS)
+
+
 def test_a_whole_study(service: Service) -> None:
     federation = Federation(service.key)
     assert service.client.get("/health").json()["fingerprint"] == fingerprint(service.key)
@@ -70,12 +73,7 @@ def test_sigterm_lets_a_running_release_finish(service: Service) -> None:
     federation = Federation(service.key)
     service.caller.enrol(federation.enrolment())
     request = federation.request(scheme="z128", words=2_000_000)
-    with service.client.stream(
-        "POST",
-        "/v1/studies/study-1/releases",
-        content=codec.encode(request),
-        headers={"authorization": f"Bearer {SECRET}", "content-type": "application/octet-stream"},
-    ) as response:
+    with streamed(service, request) as response:
         pieces = response.iter_bytes()
         first = next(pieces)
         service.process.send_signal(signal.SIGTERM)
@@ -153,27 +151,27 @@ def test_a_restart_keeps_key_secret_and_tombstones(service: Service) -> None:
 def test_a_truncated_body_is_not_taken_for_a_message(service: Service) -> None:
     federation = Federation(service.key)
     body = codec.encode(federation.enrolment())
-    raw(service, head("/v1/studies/study-1/boxes", len(body), "PUT"), body[:-1], close=True)
+    raw(service, head(BOXES, len(body), "PUT"), body[:-1], close=True)
     assert service.caller.enrol(federation.enrolment()).status_code == 201
 
 
 def test_a_body_longer_than_announced_is_cut_off(service: Service) -> None:
-    federation = Federation(service.key)
-    body = codec.encode(federation.enrolment())
-    answer = raw(service, head("/v1/studies/study-1/boxes", len(body) - 1, "PUT"), body)
-    assert answer.startswith(b"HTTP/1.1 400")
+    body = codec.encode(Federation(service.key).enrolment())
+    assert raw(service, head(BOXES, len(body) - 1, "PUT"), body).startswith(b"HTTP/1.1 400")
 
 
-def test_an_oversized_body_is_refused_without_reading_it(service: Service) -> None:
-    answer = raw(service, head("/v1/studies/study-1/boxes", 10**12, "PUT"))  # and not a byte of it
-    assert answer.startswith(b"HTTP/1.1 413")
+CHUNKED = head(BOXES, 0, "PUT").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 
 
-def test_chunked_bodies_are_refused(service: Service) -> None:
-    request = head("/v1/studies/study-1/boxes", 0, "PUT").replace(
-        b"Content-Length: 0", b"Transfer-Encoding: chunked"
-    )
-    assert raw(service, request, b"1\r\nx\r\n0\r\n\r\n").startswith(b"HTTP/1.1 411")
+@pytest.mark.parametrize(
+    ("status", "sent"),
+    [
+        (b"413", [head(BOXES, 10**12, "PUT")]),  # and not a byte of it
+        (b"411", [CHUNKED, b"1\r\nx\r\n0\r\n\r\n"]),
+    ],
+)
+def test_odd_lengths_are_refused(service: Service, status: bytes, sent: list[bytes]) -> None:
+    assert raw(service, *sent).startswith(b"HTTP/1.1 " + status)
 
 
 @pytest.mark.parametrize(
@@ -235,12 +233,7 @@ def test_a_large_release_takes_little_memory(service: Service) -> None:
     before = peak_kilobytes(status)
     request = federation.request(2, "z64", 16 * 2**20)
     size = 0
-    with service.client.stream(
-        "POST",
-        "/v1/studies/study-1/releases",
-        content=codec.encode(request),
-        headers={"authorization": f"Bearer {SECRET}", "content-type": "application/octet-stream"},
-    ) as response:
+    with streamed(service, request) as response:
         for piece in response.iter_bytes():
             size += len(piece)
     assert size == 128 * 2**20
@@ -256,7 +249,7 @@ def test_the_log_shows_requests_without_secrets(service: Service) -> None:
     federation = Federation(service.key)
     service.caller.enrol(federation.enrolment())
     service.client.get(f"/health?secret={SECRET}")
-    raw(service, head("/v1/studies/study-1/boxes", 5, "PUT"), b"x", close=True)
+    raw(service, head(BOXES, 5, "PUT"), b"x", close=True)
     assert service.terminate() == 0
     log = service.log.read_text()
     assert "PUT '/v1/studies/study-1/boxes' 201" in log and "GET '/health' 200" in log
@@ -281,37 +274,10 @@ def test_the_process_leaves_no_core_dump(service: Service) -> None:
 
 
 def test_tls(service: Service, tmp_path: Path) -> None:
-    certificate, key = self_signed(tmp_path)
+    certificate = self_signed(tmp_path)
     service.terminate()
-    service.start("--tls-certificate", str(certificate), "--tls-key", str(key))
+    service.start("--tls-certificate", str(certificate), "--tls-key", str(certificate))
     assert service.address.startswith("https://")
     context = ssl.create_default_context(cafile=certificate)
     with httpx.Client(base_url=service.address, verify=context, trust_env=False) as client:
         assert client.get("/health").json()["key"] == service.key.hex()
-
-
-def self_signed(directory: Path) -> tuple[Path, Path]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "compensator")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    paths = directory / "certificate.pem", directory / "certificate-key.pem"
-    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    paths[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return paths

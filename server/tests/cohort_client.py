@@ -57,23 +57,22 @@ class Client:
     def join(self) -> None:
         self.ok("POST", "join", json={"key": self.key.public.hex()})
 
-    def accept(self) -> None:
+    @property
+    def purpose(self) -> Purpose:
+        """What the server says that this cohort's seed is for."""
         seen = self.study()
-        plan = Plan.from_json(seen["plan"])
-        purpose = Purpose(
-            seen["study"]["id"],
-            plan.hash(),
-            bytes.fromhex(seen["roster_hash"]),
-            seen["cohort"],
-            plan.compensator_key,
-        )
+        plan, roster = Plan.from_json(seen["plan"]), bytes.fromhex(seen["roster_hash"])
+        return Purpose(seen["study"]["id"], plan.hash(), roster, seen["cohort"], plan.compensator_key)
+
+    def accept(self) -> None:
+        purpose = self.purpose
         box = seal_seed(self.seed, purpose, self.key)
         self.ok(
             "POST",
             "accept",
             json={
-                "plan_hash": plan.hash().hex(),
-                "roster_hash": seen["roster_hash"],
+                "plan_hash": purpose.plan_hash.hex(),
+                "roster_hash": purpose.roster_hash.hex(),
                 "box": box.sealed.hex(),
                 "signature": box.signature.hex(),
             },

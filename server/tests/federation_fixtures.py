@@ -96,9 +96,9 @@ class Federation:
         work()
         assert self.study.state == "running", self.study.reason
 
-    def answer(self) -> None:
-        """Every cohort answers what it is asked now, once."""
-        for client in self.clients:
+    def answer(self, *clients: Client) -> None:
+        """These cohorts, or all, answer what they are asked now, once."""
+        for client in clients or self.clients:
             asked = client.questions()
             for question in asked.items:
                 assert client.send(question, self.cohort(client, asked.panel_digest)).status_code == 201
@@ -115,11 +115,12 @@ class Federation:
         self.run_on()
 
     def run_on(self) -> None:
-        """From the first questions to the end."""
+        """From the first questions to the end. AssertionError where that is a failure."""
         for _ in range(50):
             self.answer()
             work()
             if self.study.state != "running":
+                assert self.study.state == "done", self.study.reason
                 return
         raise AssertionError("the study does not end")
 

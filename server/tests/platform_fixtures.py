@@ -7,6 +7,7 @@ real one, as a process.
 from __future__ import annotations
 
 import atexit
+import importlib.metadata
 import os
 import re
 import secrets
@@ -142,3 +143,18 @@ def http(platform: Any) -> Iterator[Callable[[], httpx.Client]]:
         client.close()
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)
+
+
+def session_headers(client: httpx.Client, name: str, password: str) -> dict[str, str]:
+    """What a browser sends in which somebody has signed in."""
+    answer = client.post("/api/v1/session", json={"username": name, "password": password})
+    assert answer.status_code == 200, answer.text
+    cookies = "; ".join(f"{cookie}={value}" for cookie, value in client.cookies.items())
+    return {"Cookie": cookies, "X-CSRFToken": client.cookies["csrftoken"]}
+
+
+def leave_an_example(home: Path) -> None:
+    """What the platform would make at length, where it finds what it made before."""
+    made = home / "example" / f"unpooled-example-{importlib.metadata.version('unpooled-core')}.zip"
+    made.parent.mkdir()
+    made.write_bytes(b"generated")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection
 from federation_fixtures import Federation, work
 
-__all__ = ["Killed", "Make", "assert_files_as_in_process", "first_round", "raising", "to_the_end", "trial"]
+from tests.patience import PATIENCE
+
+__all__ = ["Killed", "Make", "beside", "first_round", "raising", "to_the_end", "trial"]
 
 Make = Callable[..., Federation]
 
@@ -29,21 +34,28 @@ def first_round(trial: Federation) -> Any:
 
 
 def to_the_end(trial: Federation) -> None:
-    for _ in range(10):
-        work()
-        trial.answer()
-    assert trial.study.state == "done", trial.study.reason
+    work()
+    trial.run_on()
 
 
 class Killed(BaseException):
     """The worker dies here."""
 
 
-def assert_files_as_in_process(trial: Federation) -> None:
-    from test_whole_study import delivered, in_process
+def beside(*works: Callable[[], object]) -> None:
+    """Do all of these at once, each in a thread with a connection of its own."""
+    meet = threading.Barrier(len(works), timeout=PATIENCE)
 
-    files = delivered(trial)
-    assert {name: files[name] for name in in_process(trial)} == in_process(trial)
+    def do(work: Callable[[], object]) -> None:
+        meet.wait()
+        try:
+            work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        for done in [pool.submit(do, work) for work in works]:
+            done.result()
 
 
 def raising(error: BaseException) -> Callable[..., Any]:

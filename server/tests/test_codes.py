@@ -14,7 +14,6 @@ from unpooled.cohort import ArrayTable
 from unpooled.plan import Plan
 from unpooled.protocol import messages
 from unpooled.protocol.codes import POINT_BYTES, Blinding, untagged
-from unpooled.protocol.sealing import Purpose
 from unpooled.words import Words
 from unpooled_server.models import Traffic
 
@@ -55,16 +54,7 @@ def blinding(client: Client, *words: str) -> Blinding:
 
 
 def signed(client: Client, points: bytes, column: int = 1) -> str:
-    told = client.study()
-    plan = Plan.from_json(told["plan"])
-    purpose = Purpose(
-        told["study"]["id"],
-        plan.hash(),
-        bytes.fromhex(told["roster_hash"]),
-        client.name,
-        plan.compensator_key,
-    )
-    return client.key.sign(messages.signed_points(purpose, column, points)).hex()
+    return client.key.sign(messages.signed_points(client.purpose, column, points)).hex()
 
 
 def ask(client: Client, points: bytes, signature: str = "", column: int = 1) -> httpx.Response:
@@ -106,14 +96,6 @@ def test_nobody_has_codes_before_a_round_was_released(begun: Federation) -> None
     assert refusal(ask(client, blinding(client).points())) == (409, "not-enrolled")
 
 
-def test_a_column_has_one_set_of_words(enrolled: Federation) -> None:
-    client = enrolled.clients[0]
-    points = blinding(client).points()
-    first = ask(client, points).content
-    assert refusal(ask(client, blinding(client, "warfarin").points())) == (409, "codes-refused")
-    assert ask(client, points).content == first
-
-
 def test_what_is_no_request_is_refused(enrolled: Federation) -> None:
     client, other = enrolled.clients[:2]
     points = blinding(client).points()
@@ -126,8 +108,3 @@ def test_what_is_no_request_is_refused(enrolled: Federation) -> None:
     assert refusal(ask(client, points, "0" * 128, column=0)) == (404, "no-such-column")
     assert refusal(ask(client, points, "0" * 128, column=9)) == (404, "no-such-column")
     assert ask(client, points).status_code == 200
-
-
-def test_points_off_the_curve_are_nobodys(enrolled: Federation) -> None:
-    client = enrolled.clients[0]
-    assert refusal(ask(client, b"\xff" * (MOST * POINT_BYTES))) == (409, "codes-refused")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from federation_fixtures import Federation, work
+from test_changed_plans import UNTIL
 
-from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
-from unpooled_server.models import Cohort, LogEntry, Round
+from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
+from unpooled_server.models import Cohort, Round
 from unpooled_server.services import invitations
 
 Make = Callable[..., Federation]
@@ -19,16 +21,9 @@ Make = Callable[..., Federation]
 def acceptance(trial: Federation, number: int = 0, **changes: Any) -> dict[str, str]:
     """A right acceptance, with some parts replaced."""
     client = trial.clients[number]
-    seen, plan = client.study(), trial.study.plan
-    purpose = {
-        "study": seen["study"]["id"],
-        "plan_hash": plan.hash(),
-        "roster_hash": bytes.fromhex(seen["roster_hash"]),
-        "cohort": seen["cohort"],
-        "compensator_key": plan.compensator_key,
-        **{name: value for name, value in changes.items() if name != "signer"},
-    }
-    box = seal_seed(client.seed, Purpose(**purpose), changes.get("signer", client.key))
+    seen = client.study()
+    purpose = replace(client.purpose, **{name: value for name, value in changes.items() if name != "signer"})
+    box = seal_seed(client.seed, purpose, changes.get("signer", client.key))
     return {
         "plan_hash": seen["plan_hash"],
         "roster_hash": seen["roster_hash"],
@@ -96,8 +91,6 @@ def test_a_box_for_something_else_is_refused(federation: Make, change: dict[str,
     trial.join()
     values = acceptance(trial)
     if "compensator_key" in change:
-        from unpooled.protocol.sealing import SealingKey
-
         change = {"compensator_key": SealingKey.generate().public}
     forged = acceptance(trial, **change)
     answer = trial.clients[0].call(
@@ -124,23 +117,12 @@ def test_two_cohorts_cannot_have_one_key(federation: Make) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "key-taken")
 
 
-@pytest.mark.parametrize("until", ["join", "accept", "ready", "running", "half"])
+@pytest.mark.parametrize("until", ["joined", "accepted", "ready", "running", "half"])
 def test_a_cohort_that_lost_its_state_before_the_first_release_joins_anew(
     federation: Make, until: str
 ) -> None:
     trial = federation()
-    trial.join()
-    if until in ("accept", "ready", "running", "half"):
-        trial.accept()
-    if until in ("ready", "running", "half"):
-        trial.announce()
-    if until in ("running", "half"):
-        work()
-    if until == "half":
-        for client in trial.clients[:2]:
-            asked = client.questions()
-            for question in asked.items:
-                client.send(question, trial.cohort(client, asked.panel_digest))
+    UNTIL[until](trial)
     old_roster = trial.clients[0].study()["roster_hash"]
     lost = trial.clients[1]
     lost.key, lost.seed = SigningKey.generate(), os.urandom(32)
@@ -154,10 +136,7 @@ def test_a_cohort_that_lost_its_state_before_the_first_release_joins_anew(
     trial.announce()
     work()
     trial.extra.clear()
-    for _ in range(6):
-        trial.answer()
-        work()
-    assert trial.study.state == "done", trial.study.reason
+    trial.run_on()
 
 
 @pytest.mark.services
@@ -190,14 +169,11 @@ def test_another_seed_before_the_first_release_voids_the_shares_under_the_former
     trial.running()
     client = trial.clients[0]
     asked = client.questions()
-    client.send(asked.items[0], trial.cohort(client, asked.panel_digest))
+    trial.answer(client)
     client.seed = os.urandom(32)
     client.accept()
     assert client.questions().items[0].round == asked.items[0].round
-    for _ in range(6):
-        trial.answer()
-        work()
-    assert trial.study.state == "done", trial.study.reason
+    trial.run_on()
 
 
 @pytest.mark.services
@@ -215,10 +191,7 @@ def test_a_revoked_cohort_is_replaced_by_another(federation: Make) -> None:
     trial.accept()
     trial.announce()
     work()
-    for _ in range(6):
-        trial.answer()
-        work()
-    assert trial.study.state == "done", trial.study.reason
+    trial.run_on()
 
 
 def test_problems_come_from_a_fixed_list_and_show(federation: Make) -> None:
@@ -232,17 +205,6 @@ def test_problems_come_from_a_fixed_list_and_show(federation: Make) -> None:
     assert study.reason.startswith("Graz: A quantity is beyond the bound")
     trial.answer()
     assert trial.study.state == "running"
-
-
-def test_a_problem_carries_no_words_of_its_own(federation: Make) -> None:
-    trial = federation()
-    trial.running()
-    trial.clients[0].ok("POST", "problem", json={"code": "bound", "name": "call 555-0100, Mrs X"})
-    assert Cohort.objects.get(name="Graz").problem_name == ""
-    assert "Mrs X" not in trial.study.reason
-    assert not LogEntry.objects.filter(what__contains="Mrs X").exists()
-    trial.clients[0].ok("POST", "problem", json={"code": "bound", "name": "genotypes"})
-    assert Cohort.objects.get(name="Graz").problem_name == "genotypes"
 
 
 def test_a_problem_before_the_start_is_shown_and_goes_with_the_next_acceptance(federation: Make) -> None:

@@ -35,9 +35,7 @@ def test_a_cohort_that_stays_away_pauses_the_study_until_it_is_heard(federation:
 def test_a_cohort_that_owes_nothing_may_be_silent(federation: Make) -> None:
     trial = federation()
     trial.running()
-    client = trial.clients[1]
-    asked = client.questions()
-    client.send(asked.items[0], trial.cohort(client, asked.panel_digest))
+    trial.answer(trial.clients[1])
     silent_for("Oslo", 3600)
     sweeping.sweep()
     assert trial.study.state == "running"
@@ -119,17 +117,6 @@ def test_what_is_to_do_is_read_from_the_database_alone(federation: Make) -> None
     assert (selectors.rounds_to_advance(), selectors.studies_to_advance()) == ([], [])
     trial.answer()
     assert selectors.rounds_to_advance() == [Round.objects.get().pk]
-
-
-def test_a_study_without_auto_start_waits_for_its_coordinator(federation: Make) -> None:
-    trial = federation(auto_start=False)
-    trial.ready()
-    work()
-    assert (trial.study.state, trial.study.panel_size) == ("ready", 12)
-    assert selectors.studies_to_advance() == []
-    studies.start(trial.study, "coordinator")
-    work()
-    assert Round.objects.filter(study=trial.study_id).exists()
 
 
 def test_a_study_whose_compensator_is_away_waits_before_its_start(federation: Make, platform: Any) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from federation_fixtures import Federation, work
-from round_fixtures import Killed, Make, assert_files_as_in_process, first_round, raising, to_the_end
+from round_fixtures import Killed, Make, first_round, raising, to_the_end
+from test_whole_study import assert_files_as_in_process
 
 from unpooled_server import store
 from unpooled_server.models import Round
@@ -14,18 +15,14 @@ from unpooled_server.names import RoundState
 from unpooled_server.services import branches, guarding, results, rounds, studies
 
 
-def test_states_are_passed_in_order(trial: Federation) -> None:
+@pytest.mark.services
+def test_states_are_passed_in_order_and_advancing_again_changes_nothing(trial: Federation) -> None:
+    number = first_round(trial).pk
     assert first_round(trial).state == "complete"
-    rounds.advance(first_round(trial).pk)
+    rounds.advance(number)
     current = first_round(trial)
     assert current.state == "aggregated"
     assert current.opened_at <= current.complete_at <= current.released_at <= current.aggregated_at
-
-
-@pytest.mark.services
-def test_advancing_again_changes_nothing(trial: Federation) -> None:
-    number = first_round(trial).pk
-    rounds.advance(number)
     before = list(Round.objects.values_list("pk", "state"))
     rounds.advance(number)
     rounds.advance(10**9)
@@ -172,6 +169,8 @@ def test_nothing_is_released_of_a_study_that_was_aborted_just_now(trial: Federat
     studies.abort(trial.study, "coordinator")
     assert not rounds._mark_released(current, seen_before)
     assert trial.study.enrolled_at is None
+    work()
+    rounds.advance(current.pk)
     assert first_round(trial).state == "complete"
 
 
@@ -181,10 +180,3 @@ def test_nothing_is_released_while_the_coordinator_has_paused(trial: Federation)
     assert first_round(trial).state == "complete"
     studies.resume_by_request(trial.study, "coordinator")
     to_the_end(trial)
-
-
-def test_nothing_is_released_after_an_abort(trial: Federation) -> None:
-    studies.abort(trial.study, "coordinator")
-    work()
-    rounds.advance(first_round(trial).pk)
-    assert first_round(trial).state == "complete"

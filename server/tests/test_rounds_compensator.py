@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import pytest
-from cohort_client import RAW
 from federation_fixtures import Federation, work
 from platform_fixtures import CompensatorProcess
 from round_fixtures import Killed, Make, first_round, raising, to_the_end
@@ -63,9 +62,7 @@ def test_the_compensator_gets_boxes_and_names_but_nothing_of_a_share(
         for question in asked.items:
             data, nonce = client.share(question, trial.cohort(client, asked.panel_digest))
             shares.append(data)
-            client.call(
-                "PUT", f"shares/{question.round}", content=data, headers={**RAW, "Unpooled-Nonce": nonce}
-            )
+            client.put_share(question.round, data, nonce)
     work()
     assert [type(codec.decode(body, messages.RECORDS)).__name__ for body in sent] == [
         "Enrolment",

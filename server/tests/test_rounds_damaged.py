@@ -6,12 +6,12 @@ import os
 
 import pytest
 from federation_fixtures import Federation, work
-from round_fixtures import Killed, Make, first_round, raising, to_the_end
+from round_fixtures import Killed, first_round, raising, to_the_end
 
 from unpooled.algorithms.presence import Presence
 from unpooled.errors import BoundError
 from unpooled_server import store
-from unpooled_server.models import Round, RowFile, Share, Study
+from unpooled_server.models import Round, RowFile, Share
 from unpooled_server.services import branches, rounds
 
 
@@ -55,39 +55,6 @@ def test_a_damaged_share_never_becomes_a_number(trial: Federation) -> None:
     assert "masks of this round do not cancel" in trial.study.reason
     assert not RowFile.objects.exists()
     assert trial.clients[0].study()["results"] == []
-
-
-def test_cohorts_that_are_asked_different_questions_yield_noise_and_a_failure(federation: Make) -> None:
-    trial = federation()
-    trial.running()
-    asked = Round.objects.get()
-    for number, client in enumerate(trial.clients):
-        if number == 1:  # a server that changes its mind for one cohort
-            other = Round.objects.get()
-            other.salt = os.urandom(32)
-            other.save()
-        for question in client.questions().items:
-            client.send(question, trial.cohort(client, client.questions().panel_digest))
-    asked.refresh_from_db()
-    work()
-    assert trial.study.state == "failed"
-    assert "masks of this round do not cancel" in trial.study.reason
-
-
-def test_cohorts_with_different_panels_yield_noise_and_a_failure(federation: Make) -> None:
-    """The same question about other variants: a server would read one cohort's where others do not vary."""
-    trial = federation()
-    trial.running()
-    panel = trial.clients[0].questions().panel_digest
-    cohorts = [trial.cohort(client, panel) for client in trial.clients]
-    for number, (client, cohort) in enumerate(zip(trial.clients, cohorts, strict=True)):
-        shown = "ab" * 32 if number == 1 else panel.hex()
-        Study.objects.filter(pk=trial.study_id).update(panel_digest=shown)
-        for question in client.questions().items:
-            client.send(question, cohort)
-    work()
-    assert trial.study.state == "failed"
-    assert "masks of this round do not cancel" in trial.study.reason
 
 
 def test_a_release_with_another_nonce_is_refused_and_fails_the_study(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
-from cohort_client import RAW
 from federation_fixtures import Federation, variants, work
-from round_fixtures import Make, assert_files_as_in_process, first_round, to_the_end
+from round_fixtures import Make, beside, first_round, to_the_end
+from test_whole_study import assert_files_as_in_process
 
 from tests.patience import PATIENCE
 from unpooled_server.models import Round, Share
@@ -19,10 +20,7 @@ pytestmark = pytest.mark.services
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
-    from django.db import connection
-
-    meet, errors = threading.Barrier(2, timeout=PATIENCE), []
-    real = rounds._conclude
+    meet, real = threading.Barrier(2, timeout=PATIENCE), rounds._conclude
 
     def together(*arguments: Any) -> None:
         meet.wait()
@@ -30,21 +28,7 @@ def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch
 
     monkeypatch.setattr(rounds, "_conclude", together)
     number = first_round(trial).pk
-
-    def advance() -> None:
-        try:
-            rounds.advance(number)
-        except Exception as error:
-            errors.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=advance) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    beside(*[lambda: rounds.advance(number)] * 2)
     following = Round.objects.filter(study=trial.study_id).exclude(pk=number)
     assert len(following) == len(set(following.values_list("asked__message", flat=True))) == 3
     monkeypatch.undo()
@@ -54,29 +38,18 @@ def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch
 
 @pytest.mark.django_db(transaction=True)
 def test_shares_that_arrive_together_complete_the_round(federation: Make) -> None:
-    from django.db import connection
-
     trial = federation()
     trial.running()
     question = trial.clients[0].questions().items[0]
     cohorts = [trial.cohort(client, client.questions().panel_digest) for client in trial.clients]
     bodies = [client.share(question, cohort) for client, cohort in zip(trial.clients, cohorts, strict=True)]
-    statuses, meet = [], threading.Barrier(6, timeout=PATIENCE)
+    statuses: list[int] = []
 
     def send(number: int) -> None:
-        data, nonce = bodies[number % 3]
-        meet.wait()
-        answer = trial.clients[number % 3].call(
-            "PUT", f"shares/{question.round}", content=data, headers={**RAW, "Unpooled-Nonce": nonce}
-        )
+        answer = trial.clients[number].put_share(question.round, *bodies[number])
         statuses.append(answer.status_code)
-        connection.close()
 
-    threads = [threading.Thread(target=send, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    beside(*[partial(send, number) for number in (0, 1, 2)] * 2)
     assert sorted(statuses) == [200, 200, 200, 201, 201, 201]
     assert Round.objects.get(pk=question.round).state == "complete"
     assert Share.objects.count() == 3
@@ -84,8 +57,6 @@ def test_shares_that_arrive_together_complete_the_round(federation: Make) -> Non
 
 @pytest.mark.django_db(transaction=True)
 def test_the_last_two_rounds_may_end_together(federation: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from django.db import connection
-
     trial = federation(chunk_size=6, lists=[variants(12)] * 3, names=("Graz", "Oslo", "Tartu"))
     trial.running()
     trial.answer()
@@ -100,22 +71,10 @@ def test_the_last_two_rounds_may_end_together(federation: Make, monkeypatch: pyt
         real(*arguments)
 
     monkeypatch.setattr(rounds, "_conclude", together)
-
-    def advance(number: int) -> None:
-        rounds.advance(number)
-        connection.close()
-
-    threads = [threading.Thread(target=advance, args=(number,)) for number in numbers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    beside(*[partial(rounds.advance, number) for number in numbers])
     monkeypatch.undo()
     assert trial.study.last_sum_at is not None or Round.objects.exclude(state="aggregated").exists()
-    for _ in range(4):
-        trial.answer()
-        work()
-    assert trial.study.state == "done"
+    trial.run_on()
     assert trial.study.last_sum_at is not None
 
 
@@ -123,9 +82,6 @@ def test_sums_do_not_depend_on_who_answered_first(federation: Make) -> None:
     trial = federation()
     trial.running()
     trial.clients.reverse()
-    for _ in range(6):
-        trial.answer()
-        work()
-    assert trial.study.state == "done"
+    trial.run_on()
     trial.clients.reverse()
     assert_files_as_in_process(trial)

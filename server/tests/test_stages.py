@@ -68,8 +68,7 @@ def test_who_computes_sends_and_waits(federation: Make) -> None:
     assert set(stages(trial).values()) == {"computing"}
     assert waits(trial) == []  # all compute: nobody is waited for
     tells(oslo, Doing.SENDING)
-    asked = graz.questions()
-    graz.send(asked.items[0], trial.cohort(graz, asked.panel_digest))
+    trial.answer(graz)
     assert stages(trial) == {"Graz": "waiting", "Oslo": "sending", "Tartu": "computing"}
     assert waits(trial) == ["Oslo, Tartu to answer"]
     assert selectors.progress(trial.study)["cohorts"][1]["since"] is not None
@@ -155,8 +154,7 @@ def test_a_question_that_waits_says_so_before_its_answer(federation: Make, monke
     trial = federation()
     trial.running()
     graz = trial.clients[0]
-    asked = graz.questions()
-    graz.send(asked.items[0], trial.cohort(graz, asked.panel_digest))
+    trial.answer(graz)
     monkeypatch.setattr(waiting, "LONG", 0.05)
     monkeypatch.setattr(waiting, "LOOK_ANYWAY", 0.1)
     noted: list[str] = []

@@ -39,8 +39,7 @@ def test_shares_count_with_their_bodies(federation: Make) -> None:
     asked = client.questions()
     before = Traffic.objects.get(party="Graz", phase="rounds").received
     data, nonce = client.share(asked.items[0], trial.cohort(client, asked.panel_digest))
-    headers = {"Content-Type": "application/octet-stream", "Unpooled-Nonce": nonce}
-    client.call("PUT", f"shares/{asked.items[0].round}", content=data, headers=headers)
+    client.put_share(asked.items[0].round, data, nonce)
     added = Traffic.objects.get(party="Graz", phase="rounds").received - before
     assert len(data) + 200 < added < len(data) + 700
 
@@ -51,13 +50,6 @@ def test_counting_starts_from_nothing(federation: Make) -> None:
     metering.count(trial.study_id, "x", "rounds", 10, 20)  # type: ignore[arg-type]
     row = Traffic.objects.get(party="x")
     assert (row.received, row.sent, row.requests) == (11, 22, 2)
-
-
-def test_seconds_of_each_phase(federation: Make) -> None:
-    trial = federation()
-    assert selectors.seconds(trial.study) == {}
-    trial.run()
-    assert set(selectors.seconds(trial.study)) == {"joining", "panel", "rounds", "files"}
 
 
 def test_a_cohorts_own_timing_is_kept_within_bounds(federation: Make) -> None:

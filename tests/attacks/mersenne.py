@@ -30,7 +30,6 @@ HYFED_PRIME = 2**54 - 33
 _N, _M = 624, 397
 _MATRIX_A = 0x9908B0DF
 _TEMPERING_B, _TEMPERING_C = 0x9D2C5680, 0xEFC60000
-_SPARE_EQUATIONS = 64
 _ROWS_AT_ONCE = 512  # of the elimination: a piece of the matrix that stays in cache
 
 

@@ -180,19 +180,9 @@ def phenotype_of_one(pool: Pool) -> np.ndarray:
 ATTACKS: dict[str, Attack] = {
     "the same again": Attack(CHI_SQUARE, the_same_again, lambda pool: pool.counts(slice(10)), AGAIN, BOOK),
     "overlapping": Attack(CHI_SQUARE, overlapping, lambda pool: pool.counts(slice(5, 15)), AGAIN, BOOK),
-    "men apart": Attack(
-        CHI_SQUARE,
-        men_apart,
-        lambda pool: pool.copies[:30, MAN],
-        NOT_ALLOWED,
-        GROUPS,
-    ),
+    "men apart": Attack(CHI_SQUARE, men_apart, lambda pool: pool.copies[:30, MAN], NOT_ALLOWED, GROUPS),
     "nonfounders apart": Attack(
-        CHI_SQUARE,
-        nonfounders_apart,
-        lambda pool: pool.copies[30:60, NONFOUNDER],
-        NOT_ALLOWED,
-        GROUPS,
+        CHI_SQUARE, nonfounders_apart, lambda pool: pool.copies[30:60, NONFOUNDER], NOT_ALLOWED, GROUPS
     ),
     "as if on X": Attack(
         CHI_SQUARE,
@@ -210,18 +200,10 @@ ATTACKS: dict[str, Attack] = {
     ),
     "a second filling": Attack(LINEAR, second_filling, phenotype_of_one, AGAIN, BOOK),
     "a second filling, begun anew": Attack(
-        LINEAR,
-        second_filling_of_clients_that_began_anew,
-        phenotype_of_one,
-        AGAIN,
-        BOOK,
+        LINEAR, second_filling_of_clients_that_began_anew, phenotype_of_one, AGAIN, BOOK
     ),
     "a second filling, killed": Attack(
-        LINEAR,
-        second_filling_of_clients_that_were_killed,
-        phenotype_of_one,
-        AGAIN,
-        BOOK,
+        LINEAR, second_filling_of_clients_that_were_killed, phenotype_of_one, AGAIN, BOOK
     ),
     "another filling in another coding": Attack(
         LINEAR, other_filling_in_another_coding, phenotype_of_one, "counts missing calls differently", BOOK

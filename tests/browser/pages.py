@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +99,19 @@ class Pages:
     def dialog(self) -> Locator:
         return self.page.get_by_role("dialog")
 
+    def is_at(self, page: str) -> None:
+        """The tabs and the links say that this one is open."""
+        link = self.page.get_by_role("link", name=page, exact=True)
+        expect(link).to_have_attribute("aria-current", "page")
+
     def download(self, file: str, folder: Path) -> Path:
         """A result file, by its link."""
+        return self.saved(folder, lambda: self.follow(f"Download {file}"))
+
+    def saved(self, folder: Path, click: Callable[[], None]) -> Path:
+        """What a click has the browser save."""
         with self.page.expect_download() as started:
-            self.page.get_by_role("link", name=f"Download {file}", exact=True).click()
+            click()
         saved = folder / started.value.suggested_filename
         started.value.save_as(saved)
         return saved

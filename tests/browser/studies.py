@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from unpooled.protocol.invitation import Invitation
 
-from ..federation import Cohort
+from ..federation import Cohort, Trial
 from .conftest import Site
 from .pages import Pages
 
@@ -37,6 +38,11 @@ def create(pages: Pages, name: str) -> None:
     pages.heading(name)
 
 
+def create_study_of_variants(pages: Pages, name: str) -> None:
+    begin_study_of_variants(pages, name)
+    create(pages, name)
+
+
 def invite(pages: Pages, name: str) -> Invitation:
     """The invitation that is shown."""
     pages.fill("Name", name)
@@ -57,6 +63,42 @@ def invite_all(pages: Pages, site: Site, folder: Path, data: Sequence[Path]) -> 
         Cohort(site, name, folder / name, prefix, invite(pages, name))
         for name, prefix in zip(NAMES, data, strict=True)
     ]
+
+
+def run_all(pages: Pages, site: Site, clients: list[Cohort], folder: Path, data: Sequence[Path]) -> None:
+    """Invite a cohort for each file, and have all of them take part until the study is done."""
+    started = invite_all(pages, site, folder, data)
+    clients += started
+    spawn(started)
+    until_done(pages)
+
+
+def spawn(clients: Sequence[Cohort]) -> None:
+    for cohort in clients:
+        cohort.party.spawn()
+
+
+def all_end(clients: Sequence[Cohort], status: int = 0) -> None:
+    for cohort in clients:
+        assert cohort.party.wait() == status
+
+
+def look_at_what_is_done(pages: Pages, name: str) -> None:
+    for page in ("Plan", "Privacy and traffic", "Results"):
+        pages.follow(page)
+        pages.look(f"done-{name}-{page.partition(' ')[0].lower()}")
+
+
+@contextmanager
+def with_pictures(*trials: Trial) -> Iterator[None]:
+    """These studies are run, and have their pictures."""
+    for trial in trials:
+        trial.start()
+        trial.until_over()
+        trial.until(lambda trial=trial: trial.call("GET")["has_pictures"], "the pictures are there")
+    yield
+    for trial in trials:
+        trial.stop()
 
 
 def row(pages: Pages, cohort: str) -> Locator:

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from ..patience import PATIENCE
 from .conftest import Site
 from .pages import Pages
-from .studies import begin_study_of_variants, create
+from .studies import create_study_of_variants
 from .test_people import FIRST, create_account
 
 
@@ -34,8 +34,7 @@ def test_a_display_name_is_shown_in_place_of_the_user_name(
     theirs.heading("Ada of Tartu")
     theirs.look("account-name")
     expect(theirs.page.get_by_role("link", name="Ada of Tartu")).to_be_visible()
-    begin_study_of_variants(theirs, "Named")
-    create(theirs, "Named")
+    create_study_of_variants(theirs, "Named")
     theirs.sees("coordinated by Ada of Tartu")
     theirs.follow("Log")
     expect(theirs.page.get_by_role("cell", name="Ada of Tartu").first).to_be_visible()
@@ -101,8 +100,7 @@ def test_notifications_are_asked_for_and_their_deliveries_are_listed(administrat
     pages.dialog.get_by_label("Of all studies that I coordinate", exact=True).uncheck()
     pages.press("Change", pages.dialog)
     expect(row).to_contain_text("Those that you chose")
-    begin_study_of_variants(pages, "Followed")
-    create(pages, "Followed")
+    create_study_of_variants(pages, "Followed")
     pages.follow("Plan")
     with pages.page.expect_response(lambda answer: answer.url.endswith("/following")):
         pages.choose("Notify me about this study")
@@ -119,8 +117,7 @@ def test_the_message_with_an_invitation_has_commands_that_run(
     administrator: Pages, small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     pages = administrator
-    begin_study_of_variants(pages, "Ready to send")
-    create(pages, "Ready to send")
+    create_study_of_variants(pages, "Ready to send")
     pages.fill("Name", "Graz")
     pages.press("Invite")
     invitation = pages.dialog.get_by_label("Invitation", exact=True).input_value()

@@ -14,7 +14,7 @@ from ..federation import Cohort
 from ..patience import PATIENCE, until
 from .conftest import Site
 from .pages import Pages
-from .studies import begin_study_of_variants, create, invite_all, until_done
+from .studies import all_end, begin_study_of_variants, create, invite_all, spawn, until_done
 
 FEWEST = "Minimum people per cohort"
 BY_ITSELF = "Start automatically once every cohort is ready"
@@ -55,8 +55,7 @@ def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
     pages.fill(FEWEST, "100001")
     expect(pages.page.get_by_text("All cohorts will have to accept")).to_have_count(0)  # nobody has joined
     pages.follow("Cancel")
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     for cohort in clients:
         assert cohort.party.wait() == 1, cohort.party.said()
         pages.sees(f"{cohort.name}: ")
@@ -80,14 +79,12 @@ def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
     for told in answer_yes(clients):
         assert told.count('"event": "review-needed"') == 1
         assert '"label": "Each cohort has at least"' in told
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     until_done(pages)
     pages.follow("Plan")
     pages.sees("The study has ended. To change its plan, repeat it.")
     expect(pages.page.get_by_role("link", name="Change", exact=True)).to_have_count(0)
-    for cohort in clients:
-        assert cohort.party.wait() == 0
+    all_end(clients)
 
 
 def test_a_change_of_the_name_is_nobodys_to_accept(
@@ -98,8 +95,7 @@ def test_a_change_of_the_name_is_nobodys_to_accept(
     pages.page.get_by_label(BY_ITSELF).uncheck()
     create(pages, "Asthma misspelt")
     clients += invite_all(pages, site, tmp_path, small)
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
     pages.follow("Plan")
     pages.sees("3 of 3 cohorts have accepted it; if it is changed, they accept again.")
@@ -131,15 +127,13 @@ def test_a_study_that_ended_is_changed_and_repeated(
     pages.page.get_by_label(BY_ITSELF).uncheck()
     create(pages, "Asthma once more")
     clients += invite_all(pages, site, tmp_path, small)
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
     pages.follow("Progress")
     pages.press("Abort")
     pages.press("Abort", pages.dialog)
     pages.sees("The same cohorts take part by one answer each.")
-    for cohort in clients:
-        assert cohort.party.wait() == 4
+    all_end(clients, 4)
 
     pages.follow("Change and repeat")
     pages.sees("Graz, Munich, Tartu are invited by themselves")
@@ -164,7 +158,6 @@ def test_a_study_that_ended_is_changed_and_repeated(
     for cohort in clients:  # the same command as ever
         cohort.party.spawn()
     until_done(pages)
-    for cohort in clients:
-        assert cohort.party.wait() == 0
+    all_end(clients)
     results = clients[0].folder / "results" / "asthma-once-more.assoc"
     until(results.exists, clients[0].party.said)

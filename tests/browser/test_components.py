@@ -11,7 +11,7 @@ from unpooled.simulate import simulate
 from ..federation import Cohort
 from .conftest import Site
 from .pages import Pages
-from .studies import NAMES, begin_study, create, invite_all, until_done
+from .studies import NAMES, all_end, begin_study, create, look_at_what_is_done, run_all
 
 
 def test_components_to_their_files(
@@ -27,18 +27,12 @@ def test_components_to_their_files(
     pages.fill("Trait", "height")
     pages.fill("Number of components (--pca)", "4")
     create(pages, "Ancestry")
-    clients += invite_all(pages, site, tmp_path, made.cohorts)
-    for cohort in clients:
-        cohort.party.spawn()
-    until_done(pages)
-    for page in ("Plan", "Privacy and traffic", "Results"):
-        pages.follow(page)
-        pages.look(f"done-components-{page.partition(' ')[0].lower()}")
+    run_all(pages, site, clients, tmp_path, made.cohorts)
+    look_at_what_is_done(pages, "components")
     table = pages.page.get_by_role("table", name="Eigenvalues")
     expect(table.get_by_role("row")).to_have_count(5)
     expect(pages.page.get_by_role("img", name="Eigenvalues of the components")).to_be_visible()
     values = pages.download("ancestry.eigenval", tmp_path / "downloads").read_text().split()
     assert len(values) == 4 and sorted(map(float, values), reverse=True) == list(map(float, values))
-    for cohort in clients:
-        assert cohort.party.wait() == 0
+    all_end(clients)
     assert len(list(tmp_path.rglob("*.eigenvec"))) == len(NAMES)

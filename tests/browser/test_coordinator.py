@@ -18,13 +18,17 @@ from .conftest import Site
 from .pages import Pages
 from .studies import (
     NAMES,
+    all_end,
     begin_study,
     begin_study_of_variants,
     create,
+    create_study_of_variants,
     invite_all,
     is_away,
     row,
+    run_all,
     shown_invitation,
+    spawn,
     until_done,
 )
 
@@ -69,8 +73,7 @@ def test_a_study_from_the_first_run_to_the_download(
     pages.look("cohorts-invited")
     tartu = clients[2].gate(PUT_SHARE)
     tartu.close()
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     pages.follow("Progress")
     pages.sees("Count people: waiting for Tartu")
     pages.sees("owes 1 answer")
@@ -79,9 +82,7 @@ def test_a_study_from_the_first_run_to_the_download(
     until_done(pages)
     for page in ("Plan", "Cohorts", "Progress", "Privacy and traffic", "Log", "Results"):
         pages.follow(page)
-        expect(pages.page.get_by_role("link", name=page, exact=True)).to_have_attribute(
-            "aria-current", "page"
-        )
+        pages.is_at(page)
         pages.look(f"done-{page.partition(' ')[0].lower()}")
     pages.sees("Genomic inflation")
     found = pages.download("asthma-in-three-places.assoc", tmp_path)
@@ -118,8 +119,7 @@ def test_a_logistic_study_is_paused_and_goes_on(
     clients += invite_all(pages, site, tmp_path, small)
     munich = clients[1].gate(PUT_SHARE)
     munich.close(passing=1)
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     pages.follow("Progress")
     pages.sees("waiting for Munich")
     pages.press("Pause")
@@ -151,8 +151,7 @@ def test_bad_data_and_their_remedy_and_an_abort(
     administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     pages = administrator
-    begin_study_of_variants(pages, "Asthma with mistakes")
-    create(pages, "Asthma with mistakes")
+    create_study_of_variants(pages, "Asthma with mistakes")
     mended = copied(small[2], tmp_path / "tartu")
     fam = mended.with_suffix(".fam")
     right = fam.read_text()
@@ -174,8 +173,7 @@ def test_bad_data_and_their_remedy_and_an_abort(
 
     held = munich.gate(PUT_SHARE)
     held.close()
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     pages.sees("Tartu: The cohort's files do not fit this study.")
     pages.sees("once they are fixed, the same command continues")
     pages.sees("Who can act: the data manager of Tartu.")
@@ -210,14 +208,12 @@ def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
     administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     pages = administrator
-    begin_study_of_variants(pages, "Asthma and a lost disk")
-    create(pages, "Asthma and a lost disk")
+    create_study_of_variants(pages, "Asthma and a lost disk")
     clients += invite_all(pages, site, tmp_path, small)
     tartu = clients[2]
     gate = tartu.gate(PUT_SHARE)
     gate.close(passing=1)
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
     pages.follow("Progress")
     until(lambda: gate.is_reached, tartu.party.said)  # a first sum was released
     tartu.party.kill()
@@ -280,10 +276,7 @@ def test_a_normalization_study_to_its_files(
     expect(pages.page.get_by_label("Name in the first line", exact=True)).to_have_count(4)
     pages.look("new-study-tables")
     create(pages, "Petals")
-    clients += invite_all(pages, site, tmp_path, tables)
-    for cohort in clients:
-        cohort.party.spawn()
-    until_done(pages)
+    run_all(pages, site, clients, tmp_path, tables)
     for page in ("Plan", "Privacy and traffic", "Results"):
         pages.follow(page)
         pages.sees({"Plan": "(number)", "Results": "parameters.json"}.get(page, "What leaves a cohort"))
@@ -301,10 +294,7 @@ def test_a_normalization_study_to_its_files(
     pages.press("Save")
     pages.heading("Petals, in short")
     pages.follow("Cohorts")
-    clients += invite_all(pages, site, tmp_path / "short", tables)
-    for cohort in clients[3:]:
-        cohort.party.spawn()
-    until_done(pages)
+    run_all(pages, site, clients, tmp_path / "short", tables)
     pages.follow("Results")
     summary = pages.page.get_by_role("table", name="Summary of the pooled table")
     expect(summary.get_by_role("img")).to_have_count(4)
@@ -313,5 +303,4 @@ def test_a_normalization_study_to_its_files(
     for name in ("summary.tsv", "summary.html"):
         found = pages.download(f"petals.{name}", tmp_path / "downloads")
         assert found.read_bytes() == (tmp_path / f"short.{name}").read_bytes()
-    for cohort in clients:
-        assert cohort.party.wait() == 0
+    all_end(clients)

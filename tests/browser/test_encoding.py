@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +11,11 @@ from playwright.sync_api import expect
 
 from unpooled.encoder import Encoder
 
+from ..conftest import Rehearse
 from ..federation import Cohort
 from .conftest import Site
 from .pages import Pages
-from .studies import NAMES, begin_study, create, invite_all, until_done
-
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+from .studies import NAMES, all_end, begin_study, create, run_all
 
 SCHEMA = """name,type,encoding,values
 smoking,category,ordinal,never|former|current
@@ -71,10 +68,7 @@ def test_a_study_of_encodings_to_its_files(
     pages.sees("3 values")
     pages.look("new-study-encoding")
     create(pages, "Wards")
-    clients += invite_all(pages, site, tmp_path, tables)
-    for cohort in clients:
-        cohort.party.spawn()
-    until_done(pages)
+    run_all(pages, site, clients, tmp_path, tables)
     pages.follow("Plan")
     pages.sees("smoking (ordinal, of never, former, current)")
     pages.follow("Privacy and traffic")
@@ -91,5 +85,4 @@ def test_a_study_of_encodings_to_its_files(
     )
     assert found.read_bytes() == (tmp_path / "w.encoding.json").read_bytes()
     assert Encoder.from_file(found).get_feature_names_out().tolist() == ["smoking", "ward"]
-    for cohort in clients:
-        assert cohort.party.wait() == 0
+    all_end(clients)

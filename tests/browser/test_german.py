@@ -104,7 +104,7 @@ def test_a_study_in_german_from_its_form_to_its_results(german: GermanPages) -> 
     pages.press("Abbrechen", pages.dialog)
     for tab, name in TABS.items():
         pages.follow(tab)
-        expect(pages.page.get_by_role("link", name=tab, exact=True)).to_have_attribute("aria-current", "page")
+        pages.is_at(tab)
         pages.look(f"draft-{name}")
     pages.follow("Anleitung")
     pages.heading("Anleitung")
@@ -115,7 +115,7 @@ def test_a_study_in_german_from_its_form_to_its_results(german: GermanPages) -> 
     expect(pages.page.get_by_role("heading", name="Abgeschlossen")).to_be_visible()
     for tab, name in TABS.items():
         pages.follow(tab)
-        expect(pages.page.get_by_role("link", name=tab, exact=True)).to_have_attribute("aria-current", "page")
+        pages.is_at(tab)
         pages.page.wait_for_load_state("networkidle")
         pages.look(f"done-{name}")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +11,11 @@ from playwright.sync_api import expect
 
 from unpooled.model import Model
 
+from ..conftest import Rehearse
 from ..federation import Cohort
 from .conftest import Site
 from .pages import Pages
-from .studies import NAMES, begin_study, create, invite_all, until_done
-
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+from .studies import NAMES, all_end, begin_study, create, look_at_what_is_done, run_all
 
 SCHEMA = """name,type,unit,role,encoding,values
 patient,text,,patient
@@ -70,13 +67,8 @@ def test_a_model_to_its_file(
     pages.fill("Penalties to try", "1")  # of several, the folds choose, which differ with the plan
     pages.look("new-study-model")
     create(pages, "Readmission")
-    clients += invite_all(pages, site, tmp_path, tables)
-    for cohort in clients:
-        cohort.party.spawn()
-    until_done(pages)
-    for page in ("Plan", "Privacy and traffic", "Results"):
-        pages.follow(page)
-        pages.look(f"done-model-{page.partition(' ')[0].lower()}")
+    run_all(pages, site, clients, tmp_path, tables)
+    look_at_what_is_done(pages, "model")
     features = pages.page.get_by_role("table", name="Coefficients")
     expect(features.get_by_role("row")).to_have_count(6)  # heads, age, three kinds of smokers, the rest
     expect(pages.page.get_by_role("img", name="ROC curve")).to_be_visible()
@@ -99,5 +91,4 @@ def test_a_model_to_its_file(
         atol=1e-9,
     )
     assert np.mean(model.predict(model.table(table)) == table["readmitted"]) > 0.6
-    for cohort in clients:
-        assert cohort.party.wait() == 0
+    all_end(clients)

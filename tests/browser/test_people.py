@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from .conftest import Site
 from .pages import Pages
-from .studies import begin_study_of_variants, create
+from .studies import create_study_of_variants
 
 FIRST, OWN, RESET = "another long one 2", "one of their own 3", "given once more 4"
 
@@ -42,8 +42,7 @@ def test_a_session_that_ends_loses_nothing_that_was_typed(administrator: Pages, 
 def test_an_observer_sees_and_changes_nothing(administrator: Pages, window: Callable[[], Pages]) -> None:
     pages = administrator
     create_account(pages, "watcher", "observer")
-    begin_study_of_variants(pages, "Watched")
-    create(pages, "Watched")
+    create_study_of_variants(pages, "Watched")
     pages.follow("Plan")
     pages.fill("User name of an observer", "watcher")
     pages.press("Add")

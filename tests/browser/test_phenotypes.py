@@ -15,7 +15,7 @@ from unpooled.simulate import simulate
 from ..federation import Trial
 from .conftest import Site
 from .pages import Pages
-from .studies import begin_study_of_variants
+from .studies import begin_study_of_variants, with_pictures
 
 NAMES = ("ldl", "hdl")
 
@@ -42,11 +42,8 @@ def study(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
             lines.append(f"{fid} {iid} {value} {'NA' if k < 30 else f'{random.normal():.4f}'}")
         (table := tmp_path / f"{cohort.name}.pheno").write_text("\n".join(lines) + "\n")
         cohort.more = ["--pheno", str(table)]
-    trial.start()
-    trial.until_over()
-    trial.until(lambda: trial.call("GET")["has_pictures"], "the pictures are there")
-    yield trial
-    trial.stop()
+    with with_pictures(trial):
+        yield trial
 
 
 def test_results_of_each(administrator: Pages, study: Trial) -> None:

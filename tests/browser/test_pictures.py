@@ -16,6 +16,7 @@ from unpooled.simulate import simulate
 from ..federation import Trial
 from .conftest import AXE, Site
 from .pages import Pages
+from .studies import with_pictures
 
 VARIANTS = 2500  # more than are all drawn as points
 
@@ -31,25 +32,14 @@ def study(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[tuple[Tr
     )
     site.coordinator.sign_in(*site.administrator)
     trial = site.study(made.cohorts)
-    trial.start()
-    trial.until_over()
-    trial.until(lambda: trial.call("GET")["has_pictures"], "the pictures are there")
-    yield trial, made.planted[0]
-    trial.stop()
+    with with_pictures(trial):
+        yield trial, made.planted[0]
 
 
 def reported(file: Path, variant: str) -> dict[str, str]:
     """The line of a variant in a report."""
     head, *lines = (line.split() for line in file.read_text().splitlines())
     return next(found for line in lines if (found := dict(zip(head, line, strict=True)))["SNP"] == variant)
-
-
-def saved(pages: Pages, button: str, folder: Path) -> Path:
-    with pages.page.expect_download() as started:
-        pages.press(button)
-    path = folder / started.value.suggested_filename
-    started.value.save_as(path)
-    return path
 
 
 def middle(element: Locator) -> tuple[float, float]:
@@ -127,11 +117,11 @@ def test_from_the_whole_genome_to_one_variant(
     page.mouse.up()
     expect(here).to_contain_text("Mb")
     expect(page).to_have_url(region)
-    drawn = ET.parse(saved(pages, "Save SVG of the Manhattan plot", tmp_path)).getroot()  # noqa: S314
+    drawn = ET.parse(pages.saved(tmp_path, lambda: pages.press("Save SVG of the Manhattan plot"))).getroot()  # noqa: S314
     assert drawn.tag.endswith("svg") and len(drawn.findall(".//{*}path")) > 3
     assert "class=" not in ET.tostring(drawn, "unicode")
     assert f'fill="{TEXT_ON_WHITE}"' in ET.tostring(drawn, "unicode"), "light, though the page is dark"
-    image = saved(pages, "Save PNG of the QQ plot", tmp_path).read_bytes()
+    image = pages.saved(tmp_path, lambda: pages.press("Save PNG of the QQ plot")).read_bytes()
     assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) >= 2400
 
 
@@ -196,13 +186,13 @@ def test_the_report_and_everything_at_once(
 ) -> None:
     pages, (trial, variant) = administrator, study
     pages.open(f"/studies/{trial.id}/results")
-    archive = zipfile.ZipFile(fetched(pages, "Download all", tmp_path))
+    archive = zipfile.ZipFile(pages.saved(tmp_path, lambda: pages.follow("Download all")))
     delivered = trial.cohorts[0].folder / "results"
     names = {name.removeprefix("study-results/") for name in archive.namelist()}
     assert names == {path.name for path in delivered.iterdir() if "own-against-pool" not in path.name}
     for name in names:
         assert archive.read(f"study-results/{name}") == (delivered / name).read_bytes()
-    report = fetched(pages, "Report", tmp_path)
+    report = pages.saved(tmp_path, lambda: pages.follow("Report"))
     assert report.name == "study.report.html"
     with browser.new_context(offline=True, java_script_enabled=False) as context:
         page = context.new_page()
@@ -218,11 +208,3 @@ def test_the_report_and_everything_at_once(
         seconds = reader.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
         assert 0 < seconds < 1
         assert reader.complaints == []
-
-
-def fetched(pages: Pages, link: str, folder: Path) -> Path:
-    with pages.page.expect_download() as started:
-        pages.follow(link)
-    path = folder / started.value.suggested_filename
-    started.value.save_as(path)
-    return path

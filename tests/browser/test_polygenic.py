@@ -12,7 +12,7 @@ from unpooled.simulate import simulate
 from ..federation import Cohort
 from .conftest import Site
 from .pages import Pages
-from .studies import NAMES, begin_study, create, invite_all, until_done
+from .studies import NAMES, all_end, begin_study, create, look_at_what_is_done, run_all
 
 
 def test_a_score_to_its_file(administrator: Pages, site: Site, clients: list[Cohort], tmp_path: Path) -> None:
@@ -34,13 +34,8 @@ def test_a_score_to_its_file(administrator: Pages, site: Site, clients: list[Coh
     pages.fill("Shares of variance to try", "0.1, 0.3, 0.6")
     pages.look("new-study-polygenic")
     create(pages, "Height")
-    clients += invite_all(pages, site, tmp_path, made.cohorts)
-    for cohort in clients:
-        cohort.party.spawn()
-    until_done(pages)
-    for page in ("Plan", "Privacy and traffic", "Results"):
-        pages.follow(page)
-        pages.look(f"done-polygenic-{page.partition(' ')[0].lower()}")
+    run_all(pages, site, clients, tmp_path, made.cohorts)
+    look_at_what_is_done(pages, "polygenic")
     shares = pages.page.get_by_role("table", name="Shares of variance that were tried")
     expect(shares.get_by_role("row")).to_have_count(4)
     expect(shares.get_by_role("row").filter(has_text="yes")).to_have_count(1)
@@ -49,5 +44,4 @@ def test_a_score_to_its_file(administrator: Pages, site: Site, clients: list[Coh
     found = json.loads(pages.download("height.performance.json", tmp_path / "downloads").read_bytes())
     assert [row["share"] for row in found["shares"]] == [0.1, 0.3, 0.6] and found["people"] == 600
     assert pages.download("height.score.txt", tmp_path / "downloads").read_bytes().startswith(b"###PGS")
-    for cohort in clients:
-        assert cohort.party.wait() == 0
+    all_end(clients)

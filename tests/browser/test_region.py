@@ -20,6 +20,7 @@ from unpooled.simulate import simulate
 from ..federation import Trial
 from .conftest import Site
 from .pages import Pages
+from .studies import with_pictures
 
 MAP = "Chromosome Position(bp) Rate(cM/Mb) Map(cM)\n"
 
@@ -43,14 +44,9 @@ def two(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Two]:
     site.coordinator.sign_in(*site.administrator)
     files = ["assoc", "clumped"]
     trials = [site.study(made.cohorts, files=files), site.study(made.cohorts, maf=0.05)]
-    for trial in trials:
-        trial.start()
-        trial.until_over()
-        trial.until(lambda trial=trial: trial.call("GET")["has_pictures"], "the pictures are there")
-    row = trials[0].call("GET", f"variants?search={made.planted[0]}")["rows"][0]
-    yield Two(*trials, row["chromosome"], row["position"], made.planted[0])
-    for trial in trials:
-        trial.stop()
+    with with_pictures(*trials):
+        row = trials[0].call("GET", f"variants?search={made.planted[0]}")["rows"][0]
+        yield Two(*trials, row["chromosome"], row["position"], made.planted[0])
 
 
 def recombination(site: Site, two: Two, folder: Path) -> None:
@@ -133,10 +129,8 @@ def names_stand_apart(plot: Locator) -> None:
 
 
 def saved_svg(pages: Pages, folder: Path) -> ET.Element:
-    with pages.page.expect_download() as started:
-        pages.press("Save SVG of the Manhattan plot")
-    started.value.save_as(folder / "region.svg")
-    return ET.parse(folder / "region.svg").getroot()  # noqa: S314
+    drawn = pages.saved(folder, lambda: pages.press("Save SVG of the Manhattan plot"))
+    return ET.parse(drawn).getroot()  # noqa: S314
 
 
 def test_two_studies_stand_side_by_side(administrator: Pages, two: Two) -> None:

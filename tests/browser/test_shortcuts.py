@@ -14,6 +14,7 @@ from unpooled.simulate import simulate
 from ..federation import Trial
 from .conftest import Site
 from .pages import Pages
+from .studies import with_pictures
 
 
 @pytest.fixture
@@ -24,11 +25,8 @@ def study(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
     )
     site.coordinator.sign_in(*site.administrator)
     trial = site.study(made.cohorts)
-    trial.start()
-    trial.until_over()
-    trial.until(lambda: trial.call("GET")["has_pictures"], "the pictures are there")
-    yield trial
-    trial.stop()
+    with with_pictures(trial):
+        yield trial
 
 
 def test_the_sheet_and_the_switch(administrator: Pages) -> None:
@@ -96,4 +94,4 @@ def test_through_a_study_and_its_loci(administrator: Pages, study: Trial) -> Non
     page.get_by_role("heading", name="Loci and variants").click()
     for key, title in (("1", "Plan"), ("6", "Log"), ("4", "Results")):
         page.keyboard.press(key)
-        expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
+        pages.is_at(title)

@@ -14,23 +14,14 @@ from ..launch import PUT_SHARE
 from ..patience import until
 from .conftest import Site
 from .pages import Pages
-from .studies import (
-    begin_study_of_variants,
-    create,
-    invite_all,
-    is_away,
-    row,
-    shown_invitation,
-    until_done,
-)
+from .studies import create_study_of_variants, invite_all, is_away, row, shown_invitation, until_done
 
 
 def test_stages_until_the_start_and_fingerprints_compared_by_telephone(
     administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     pages = administrator
-    begin_study_of_variants(pages, "Asthma, state by state")
-    create(pages, "Asthma, state by state")
+    create_study_of_variants(pages, "Asthma, state by state")
     clients += invite_all(pages, site, tmp_path, small)
     graz, munich, tartu = clients
     expect(row(pages, "Graz")).to_contain_text("Invited")

@@ -12,7 +12,7 @@ from ..federation import Cohort
 from ..patience import until
 from .conftest import Site
 from .pages import Pages
-from .studies import begin_study_of_variants, create, invite_all, until_done
+from .studies import create_study_of_variants, invite_all, spawn, until_done
 
 NAME = "Asthma, and one wrong file"
 
@@ -38,13 +38,11 @@ def test_the_page_names_the_cohort_and_the_cause(
     tmp_path: Path,
 ) -> None:
     pages = administrator
-    begin_study_of_variants(pages, NAME)
-    create(pages, NAME)
+    create_study_of_variants(pages, NAME)
     clients += invite_all(pages, site, tmp_path, small)
     graz, *others = clients
     graz.prefix = moved
-    for cohort in clients:
-        cohort.party.spawn()
+    spawn(clients)
 
     expect(pages.page.get_by_text("The cohorts' lists share no variants.")).to_be_visible()
     pages.sees("variants that Munich and Tartu share")

@@ -8,4 +8,4 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from federation_fixtures import *  # noqa: F403
 from platform_fixtures import *  # noqa: F403
-from whole_studies import me  # noqa: F401
+from signing_in import me, person  # noqa: F401

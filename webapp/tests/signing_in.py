@@ -1,12 +1,17 @@
-"""Somebody in the browser."""
+"""Somebody in the browser, and accounts that they have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import httpx
+import pytest
+
+from unpooled_webapp import accounts
 
 Http = Callable[[], httpx.Client]
+Person = Callable[[str, str], httpx.Client]
 PASSWORD = "a long password 1"
 
 
@@ -17,3 +22,19 @@ def signed_in(http: Http, name: str = "owner", password: str = PASSWORD) -> http
     assert answer.status_code == 200, answer.text
     client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
     return client
+
+
+@pytest.fixture
+def person(http: Http, platform: Any) -> Person:
+    """Somebody new with this name and this role, signed in."""
+
+    def make(name: str, role: str) -> httpx.Client:
+        accounts.create(name, PASSWORD, role)
+        return signed_in(http, name)
+
+    return make
+
+
+@pytest.fixture
+def me(person: Person) -> httpx.Client:
+    return person("me", accounts.COORDINATOR)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
+from signing_in import Http
 
-from unpooled.protocol import VERSION
 from unpooled_webapp import application
-
-Http = Callable[[], httpx.Client]
 
 
 @pytest.fixture
@@ -61,7 +57,3 @@ def test_a_checkout_without_the_application_says_what_to_do(http: Http, built: P
 
 def test_answers_of_the_api_are_asked_for_again(http: Http) -> None:
     assert http().get("/api/v1/session").headers["Cache-Control"] == "private, no-cache"
-
-
-def test_health(http: Http) -> None:
-    assert http().get("/health").json() == {"status": "ok", "protocol": VERSION}

@@ -10,7 +10,6 @@ The study that all rows are about is done, has a list and pictures, and one of i
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
 import os
 import re
@@ -28,8 +27,9 @@ from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver, path
 from django.utils import timezone
 from federation_fixtures import Federation, variants, work
-from platform_fixtures import SECRET
+from platform_fixtures import SECRET, leave_an_example, session_headers
 from rest_framework.permissions import AllowAny
+from signing_in import PASSWORD, Http
 
 from unpooled.protocol import VERSION
 from unpooled_server.cohort_api import admission
@@ -40,8 +40,6 @@ from unpooled_webapp.api import access, methods, people, studies
 from unpooled_webapp.demonstration import service
 from unpooled_webapp.models import ApiToken, Channel, ChannelKind, Scope
 
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 API = "/api/v1/"
 PAGE = "/<page>"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -313,10 +311,7 @@ def signed_in(client: httpx.Client, name: str, role: str) -> dict[str, str]:
     user = User.objects.create_user(name, password=PASSWORD)
     if role:
         accounts.set_role(user, role)
-    answer = client.post("/api/v1/session", json={"username": name, "password": PASSWORD})
-    assert answer.status_code == 200, answer.text
-    cookies = "; ".join(f"{cookie}={value}" for cookie, value in client.cookies.items())
-    return {"Cookie": cookies, "X-CSRFToken": client.cookies["csrftoken"]}
+    return session_headers(client, name, PASSWORD)
 
 
 def bearer(token: str, instance: str = "") -> dict[str, str]:
@@ -342,13 +337,6 @@ def channel_of(name: str) -> Channel:
     return Channel.objects.create(user=user, kind=ChannelKind.WEBHOOK, address="https://example.org/")
 
 
-def leave_an_example(home: Path) -> None:
-    """What the platform would make at length, where it finds what it made before."""
-    made = home / "example" / f"unpooled-example-{importlib.metadata.version('unpooled-core')}.zip"
-    made.parent.mkdir()
-    made.write_bytes(b"generated")
-
-
 def unlisted(patterns: list[Any], rows: list[Row]) -> set[str]:
     return set(routes(patterns)) ^ {row.route for row in rows}
 
@@ -371,6 +359,7 @@ def test_every_method_is_in_the_matrix(world: World) -> None:
         principal = "cohort" if is_of_cohorts(route) else "admin"
         if (method, route) not in listed:
             assert world.ask(principal, method, route).status_code == 405, (method, route)
+            assert world.ask("nobody", method, route).status_code in (401, 403, 405), (method, route)
 
 
 def test_everybody_gets_in_where_the_matrix_says_and_nowhere_else(world: World) -> None:
@@ -387,6 +376,17 @@ def test_head_and_options_are_no_way_round(world: World) -> None:
     for route in {row.route for row in ROWS} - {row.route for row in ROWS if row.expected["nobody"] == "+"}:
         refused = "405" if is_of_cohorts(route) else "401"
         assert world.outcome("nobody", Row("OPTIONS", route, {})) == refused, route
+
+
+def test_a_study_of_somebody_else_is_as_one_that_is_not_there(world: World) -> None:
+    hidden = [row for row in ROWS if "<study>" in row.route and row.expected["elsewhere"] == "404"]
+
+    def told() -> list[dict[str, Any]]:
+        return [world.ask("elsewhere", row.method, row.route).json() for row in hidden]
+
+    of_somebody_else = told()
+    world.places["study"] = "0" * 16
+    assert of_somebody_else == told() != []
 
 
 def surprised(world: World, *routes: str) -> set[str]:

@@ -5,32 +5,17 @@ from __future__ import annotations
 import fcntl
 import io
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from click.testing import CliRunner
-from signing_in import PASSWORD, Http, signed_in
+from signing_in import PASSWORD, Person
 
 from unpooled_client.commands.cli import cli as client
 from unpooled_server.models import Study
 from unpooled_webapp import accounts
 from unpooled_webapp.demonstration import example, service
-
-Person = Callable[[str], httpx.Client]
-
-
-@pytest.fixture
-def person(http: Http, platform: Any) -> Person:
-    """Somebody of this role, signed in."""
-
-    def make(role: str) -> httpx.Client:
-        accounts.create(role, PASSWORD, role)
-        return signed_in(http, role)
-
-    return make
 
 
 @pytest.fixture
@@ -41,7 +26,7 @@ def permitting(platform: Any) -> Any:
 
 
 def test_no_demo_unless_the_operator_permits_it(person: Person) -> None:
-    client = person(accounts.ADMINISTRATOR)
+    client = person("somebody", accounts.ADMINISTRATOR)
     assert client.get("/api/v1/demo").json() == {"permitted": False, "lacking": "", "running": False}
     answer = client.post("/api/v1/demo")
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "no-demo")
@@ -49,7 +34,7 @@ def test_no_demo_unless_the_operator_permits_it(person: Person) -> None:
 
 
 def test_an_observer_may_neither_start_one_nor_get_the_example(permitting: Any, person: Person) -> None:
-    client = person(accounts.OBSERVER)
+    client = person("somebody", accounts.OBSERVER)
     assert client.get("/api/v1/demo").json()["permitted"] is False
     assert client.post("/api/v1/demo").status_code == 403
     assert client.get("/api/v1/example").status_code == 403
@@ -58,7 +43,7 @@ def test_an_observer_may_neither_start_one_nor_get_the_example(permitting: Any, 
 
 def test_what_is_lacking_is_said(permitting: Any, person: Person) -> None:
     permitting.UNPOOLED_COMPENSATOR_URL = ""
-    client = person(accounts.COORDINATOR)
+    client = person("somebody", accounts.COORDINATOR)
     assert "--with-compensator" in client.get("/api/v1/demo").json()["lacking"]
     answer = client.post("/api/v1/demo")
     assert answer.status_code == 409 and "--with-compensator" in answer.json()["error"]["remedy"]
@@ -66,7 +51,7 @@ def test_what_is_lacking_is_said(permitting: Any, person: Person) -> None:
 
 @pytest.mark.services
 def test_one_at_a_time(permitting: Any, person: Person) -> None:
-    client = person(accounts.COORDINATOR)
+    client = person("somebody", accounts.COORDINATOR)
     folder = Path(permitting.UNPOOLED_HOME) / "demo"
     folder.mkdir()
     with (folder / "lock").open("w") as lock:
@@ -96,7 +81,7 @@ def test_the_example_is_the_same_bytes_each_time(tmp_path: Path) -> None:
 
 
 def test_clients_accept_the_example(person: Person, tmp_path: Path) -> None:
-    answer = person(accounts.COORDINATOR).get("/api/v1/example")
+    answer = person("somebody", accounts.COORDINATOR).get("/api/v1/example")
     assert answer.headers["Content-Type"] == "application/zip" and len(answer.content) < 5_000_000
     with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
         packed.extractall(tmp_path)

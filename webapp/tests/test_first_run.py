@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from signing_in import PASSWORD, Http, signed_in
+from signing_in import PASSWORD, Http, Person, signed_in
 
 from unpooled_webapp import accounts, first_run
 
@@ -74,9 +74,8 @@ def test_guesses_are_counted(http: Http, platform: Any) -> None:
 
 
 @pytest.fixture
-def observer(http: Http, platform: Any) -> httpx.Client:
-    accounts.create("observer", PASSWORD, accounts.OBSERVER)
-    return signed_in(http, "observer")
+def observer(person: Person) -> httpx.Client:
+    return person("observer", accounts.OBSERVER)
 
 
 def test_changing_ones_password_ends_the_other_sessions(http: Http, observer: httpx.Client) -> None:

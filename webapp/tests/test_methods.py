@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from signing_in import PASSWORD, Http, signed_in
+from signing_in import Person
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms import usual as say_nothing
@@ -14,9 +14,8 @@ from unpooled_webapp import accounts
 
 
 @pytest.fixture
-def methods(http: Http, platform: Any) -> dict[str, dict[str, Any]]:
-    accounts.create("observer", PASSWORD, accounts.OBSERVER)
-    offered = signed_in(http, "observer").get("/api/v1/methods").json()
+def methods(person: Person) -> dict[str, dict[str, Any]]:
+    offered = person("observer", accounts.OBSERVER).get("/api/v1/methods").json()
     return {method["name"]: method for method in offered}
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 from federation_fixtures import Data, variants
+from signing_in import Http
 from whole_studies import finished
-
-Http = Callable[[], httpx.Client]
 
 NAMES = ["ldl", "hdl"]
 LEADS = [variants(60).name[row].decode() for row in (4, 31)]

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,12 @@ import httpx
 import numpy as np
 import pytest
 from federation_fixtures import Data, variants
+from signing_in import Http
 from whole_studies import PLAN, finished
 
 from unpooled.cohort import Samples
 from unpooled.panel import Panel
 
-Http = Callable[[], httpx.Client]
 MOUSE = Path("/usr/share/doc/gemma/example")
 
 
@@ -243,21 +242,6 @@ def test_what_cannot_be_asked(me: httpx.Client, small: str) -> None:
         answer = me.get(f"{small}/{query}")
         assert answer.status_code == 400, query
         assert {"code", "message", "remedy", "fields"} <= set(answer.json()["error"])
-
-
-def test_methods_and_manifest_tell_of_the_run(me: httpx.Client, small: str) -> None:
-    text = me.get(f"{small}/results/study.methods.txt").text
-    detail = me.get(small).json()
-    summary = detail["summary"]
-    for words in (
-        f"{summary['people']} people ({summary['cases']} cases and {summary['controls']} controls)",
-        "3 cohorts (Graz, Oslo, Tartu)",
-        "Pearson's chi-square test",
-        detail["plan_hash"],
-    ):
-        assert words in " ".join(text.split())
-    files = me.get(f"{small}/results/study.manifest.json").json()["files"]
-    assert "study.methods.txt" in {file["name"] for file in files}
 
 
 def test_all_files_come_as_one_archive(me: httpx.Client, small: str) -> None:

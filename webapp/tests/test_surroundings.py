@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 from django.conf import settings
 from federation_fixtures import Data
-from whole_studies import PASSWORD, PLAN, finished
+from signing_in import Http, Person
+from whole_studies import PLAN, created, finished
 
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -22,7 +23,6 @@ from unpooled_server import annotation
 from unpooled_webapp import accounts
 from unpooled_webapp.cli import main
 
-Http = Callable[[], httpx.Client]
 FTO = 53_767_042  # rs1421085 on GRCh38
 LOCI = [(2, 1_000_000, b"rs1"), (16, FTO, b"rs1421085"), (16, FTO + 10, b"rs2"), (23, 15_600_000, b"rs3")]
 
@@ -176,7 +176,9 @@ def test_two_studies_side_by_side(me: httpx.Client, studies: Callable[..., str])
     assert all(each is not None for row in apart for each in row["studies"])
 
 
-def test_what_cannot_be_compared(me: httpx.Client, http: Http, studies: Callable[..., str]) -> None:
+def test_what_cannot_be_compared(
+    me: httpx.Client, http: Http, person: Person, studies: Callable[..., str]
+) -> None:
     first = studies()
     older = finished(me, http, [people(seed, 1) for seed in range(3)], build="GRCh37")
     answer = me.get(f"{first}/compared/{older.rpartition('/')[2]}")
@@ -184,10 +186,7 @@ def test_what_cannot_be_compared(me: httpx.Client, http: Http, studies: Callable
     assert re.search("GRCh38 and GRCh37", answer.json()["error"]["message"])
     assert me.get(f"{first}/compared/unknown").status_code == 404
 
-    accounts.create("you", PASSWORD, accounts.COORDINATOR)
-    you = http()
-    you.post("/api/v1/session", json={"username": "you", "password": PASSWORD})
-    you.headers["X-CSRFToken"] = you.cookies["csrftoken"]
-    mine = you.post("/api/v1/studies", json={"name": "Mine", "plan": PLAN}).json()["id"]
+    you = person("you", accounts.COORDINATOR)
+    mine = created(you, name="Mine", plan=PLAN)
     answer = you.get(f"/api/v1/studies/{mine}/compared/{first.rpartition('/')[2]}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no-such-study")

@@ -21,6 +21,8 @@ import httpx
 import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
+from signing_in import PASSWORD, signed_in
+from whole_studies import SMALL
 
 from tests.patience import PATIENCE, until
 from tests.services import fresh_stores
@@ -29,16 +31,7 @@ from unpooled.protocol.invitation import PREFIX, Invitation
 from unpooled_webapp import first_run
 from unpooled_webapp.commands import up
 
-PASSWORD = "a long password 1"
-PLAN = {
-    "file_stem": "study",
-    "test": "chi-square",
-    "phenotype": "T2D",
-    "cohorts": 3,
-    "chunk_size": 2,
-    "min_samples": 1,
-    "min_per_class": 1,
-}
+PLAN = SMALL | {"chunk_size": 2}
 
 
 class Platform:
@@ -48,18 +41,9 @@ class Platform:
         self.home = home
         clean = {name: value for name, value in os.environ.items() if not name.startswith("UNPOOLED_")}
         self.log = (home / "log").open("wb")
+        command = [sys.executable, "-m", "unpooled_webapp", "up"]
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "unpooled_webapp",
-                "up",
-                "--home",
-                str(home),
-                "--port",
-                "0",
-                "--with-compensator",
-            ],
+            [*command, "--home", str(home), "--port", "0", "--with-compensator"],
             env={**clean, "UNPOOLED_ADMIN_PASSWORD": PASSWORD, **variables},
             stdout=self.log,
             stderr=self.log,
@@ -83,10 +67,7 @@ class Platform:
         return found
 
     def coordinator(self) -> httpx.Client:
-        http = httpx.Client(base_url=self.address, timeout=PATIENCE)
-        http.post("/api/v1/session", json={"username": "admin", "password": PASSWORD}).raise_for_status()
-        http.headers["X-CSRFToken"] = http.cookies["csrftoken"]
-        return http
+        return signed_in(lambda: httpx.Client(base_url=self.address, timeout=PATIENCE), "admin")
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)

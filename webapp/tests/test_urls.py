@@ -1,13 +1,9 @@
-"""Every address denies whoever is not signed in, except the few that are meant for anybody."""
+"""What addresses that are meant for anybody tell, and how; who gets in where is in test_authorisation.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
-import httpx
 import pytest
-from django.urls import URLPattern, URLResolver, get_resolver
+from signing_in import Http
 
 from unpooled.protocol import VERSION
 from unpooled_webapp import application
@@ -15,50 +11,9 @@ from unpooled_webapp import application
 PAGE = "/studies/abc"  # one of the addresses that the browser application answers
 OPEN = {"/health", PAGE, "/api/v1/session", "/api/v1/first-run"}
 SIGN_IN_FIRST = {"error": {"code": "not-signed-in", "message": "Sign in first.", "remedy": ""}}
-EXAMPLE = {
-    "study": "abc",
-    "cohort": "Graz",
-    "name": "study.assoc",
-    "username": "somebody",
-    "round_id": "1",
-    "column": "0",
-}
-EXAMPLE |= {"token": "1", "channel": "1", "other": "abd"}
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-def addresses(patterns: list[Any], prefix: str = "/") -> Iterator[str]:
-    for pattern in patterns:
-        route = prefix + str(pattern.pattern)
-        if isinstance(pattern, URLResolver):
-            yield from addresses(pattern.url_patterns, route)
-        elif pattern.callback is application.page:
-            yield PAGE
-        elif isinstance(pattern, URLPattern):
-            for name, value in EXAMPLE.items():
-                for kind in ("str", "round", "int"):
-                    route = route.replace(f"<{kind}:{name}>", value)
-            assert "<" not in route, f"no example for {route}"
-            yield route
-
-
-ALL = sorted(set(addresses(get_resolver("unpooled_webapp.urls").url_patterns)))
-
-
-def test_the_list_of_addresses_is_not_empty() -> None:
-    assert {"/health", PAGE, "/api/v1/studies", "/api/v1/cohort/questions"} <= set(ALL)
-
-
-@pytest.mark.parametrize("address", [address for address in ALL if address not in OPEN])
-def test_nobody_gets_in_without_signing_in(http: Callable[[], httpx.Client], address: str) -> None:
-    for method in METHODS:
-        answer = http().request(method, address, headers={"Unpooled-Protocol": str(VERSION)})
-        assert answer.status_code in (401, 403, 405), (method, answer.status_code)
-        if method == "GET":
-            assert answer.status_code in (401, 405)
-
-
-def test_what_anybody_may_ask_tells_nothing_but_this(http: Callable[[], httpx.Client]) -> None:
+def test_what_anybody_may_ask_tells_nothing_but_this(http: Http) -> None:
     said = {address: http().get(address) for address in OPEN - {PAGE}}
     assert {address: (answer.status_code, answer.json()) for address, answer in said.items()} == {
         "/health": (200, {"status": "ok", "protocol": VERSION}),
@@ -67,7 +22,7 @@ def test_what_anybody_may_ask_tells_nothing_but_this(http: Callable[[], httpx.Cl
     }
 
 
-def test_the_page_is_the_same_for_everybody_at_every_address(http: Callable[[], httpx.Client]) -> None:
+def test_the_page_is_the_same_for_everybody_at_every_address(http: Http) -> None:
     page = http().get(PAGE)
     built = application.PAGE.exists()
     told = application.PAGE.read_bytes() if built else application.NOT_BUILT.encode()
@@ -75,7 +30,7 @@ def test_the_page_is_the_same_for_everybody_at_every_address(http: Callable[[], 
 
 
 @pytest.mark.parametrize("address", [PAGE, "/static/rest_framework/css/default.css"])
-def test_headers_keep_browsers_in(http: Callable[[], httpx.Client], address: str) -> None:
+def test_headers_keep_browsers_in(http: Http, address: str) -> None:
     """The page can be had as a file, too."""
     answer = http().get(address)
     assert answer.status_code != 404
@@ -87,5 +42,5 @@ def test_headers_keep_browsers_in(http: Callable[[], httpx.Client], address: str
     assert headers["Referrer-Policy"] == "same-origin"
 
 
-def test_another_host_is_refused(http: Callable[[], httpx.Client]) -> None:
+def test_another_host_is_refused(http: Http) -> None:
     assert http().get(PAGE, headers={"Host": "evil.example"}).status_code == 400

@@ -33,12 +33,6 @@ def files_of_wheel(folder: Path, tmp_path: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_servers_wheel_holds_the_genes_and_says_where_they_are_from(tmp_path: Path) -> None:
-    names = files_of_wheel(WEBAPP.parent / "server", tmp_path)
-    kept = ("GRCh37.genes.tsv.gz", "GRCh38.genes.tsv.gz", "README.md")
-    assert {f"unpooled_server/reference/{name}" for name in kept} <= names
-
-
 def test_the_wheel_holds_what_its_page_names(tmp_path: Path) -> None:
     names = files_of_wheel(WEBAPP, tmp_path)
     page = PAGE.read_text()
@@ -49,10 +43,3 @@ def test_the_wheel_holds_what_its_page_names(tmp_path: Path) -> None:
     for name in assets:
         if name.endswith((".js", ".css")):
             assert f"unpooled_webapp/static/{name}.gz" in names, "Whitenoise sends it compressed"
-
-
-def test_the_first_load_is_small() -> None:
-    """What a browser asks for before it shows the first page: below 250 kB, compressed."""
-    assets = re.findall(r'(?:src|href)="/static/app/(assets/[^"]+)"', PAGE.read_text())
-    sizes = [(PAGE.parent / f"{name}.gz").stat().st_size for name in assets]
-    assert 0 < sum(sizes) < 250_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.db.models import Model, QuerySet
 from federation_fixtures import Federation, variants, work
-from platform_fixtures import SECRET
+from platform_fixtures import SECRET, leave_an_example, session_headers
 from werkzeug.test import Client, TestResponse
 
 from unpooled import list_text
@@ -154,7 +153,8 @@ def world(
     }
     people: dict[str, dict[str, str]] = {"nobody": {}}
     for name, role in ROLES.items():
-        people[name] = _signed_in(http(), accounts.create(name, PASSWORD, role))
+        accounts.create(name, PASSWORD, role)
+        people[name] = session_headers(http(), name, PASSWORD)
     Study.objects.update(owner=User.objects.get(username="owner"))
     for study in Study.objects.all():
         study.observers.add(User.objects.get(username="observer"))
@@ -162,7 +162,7 @@ def world(
         User.objects.get(username="elsewhere"), "Theirs", "", PLAN, auto_start=True, one_operator=True
     )
     platform.UNPOOLED_DEMO_ADDRESS = "http://localhost"
-    _leave_an_example(home)
+    leave_an_example(home)
     ids = {name: found.pk if isinstance(found, Study) else found.study_id for name, found in made.items()}
     clients = {name: found.clients[0] for name, found in made.items() if isinstance(found, Federation)}
     cohorts = {
@@ -231,20 +231,6 @@ def _tables(federation: Federate) -> Federation:
     made.run()
     assert made.study.state == "done", made.study.reason
     return made
-
-
-def _signed_in(client: httpx.Client, user: User) -> dict[str, str]:
-    answer = client.post("/api/v1/session", json={"username": user.username, "password": PASSWORD})
-    assert answer.status_code == 200, answer.text
-    cookies = "; ".join(f"{cookie}={value}" for cookie, value in client.cookies.items())
-    return {"Cookie": cookies, "X-CSRFToken": client.cookies["csrftoken"]}
-
-
-def _leave_an_example(home: Path) -> None:
-    """What the platform would make at length, where it finds what it made before."""
-    path = home / "example" / f"unpooled-example-{importlib.metadata.version('unpooled-core')}.zip"
-    path.parent.mkdir()
-    path.write_bytes(b"generated")
 
 
 def _secrets(made: Mapping[str, Federation | Study], platform: Any) -> tuple[str, ...]:
