@@ -181,7 +181,7 @@ class Pool:
         mirror = np.where(self.centre[asked, None] < 0, -1.0, 1.0)
         middle = np.abs(transform.logarithm(self.centre[asked, None]))
         powers = np.where(mirror < 0, 2 - powers, powers)
-        good = np.abs(powers) < FARTHEST
+        good = np.asarray(np.abs(powers) < FARTHEST)
         for end in (self.lowest, self.highest):
             s = mirror * end[asked, None]
             above = middle + np.maximum(powers * np.maximum(s, -middle), 0)
