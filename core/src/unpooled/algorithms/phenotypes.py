@@ -163,7 +163,7 @@ class OfPhenotype(Question):
         return super().fits_panel(chromosomes, self._of_one(plan))
 
     def follows(self) -> tuple[str, ...]:
-        return tuple(_named(name, self.name_of_phenotype) for name in super().follows())
+        return tuple(_name_of(name, self.name_of_phenotype) for name in super().follows())
 
     def local(self, cohort: Cohort) -> Arrays:
         return super().local(self._view(cohort))
@@ -192,13 +192,13 @@ def kind_of(kind: type[Question], place: int, phenotype: str) -> type[Question]:
     known = _kinds.get((kind, place, phenotype))
     if known is not None:
         return known
-    named = {"name": _named(kind.name, phenotype), "title": f"{kind.title} ({phenotype})"}
+    named = {"name": _name_of(kind.name, phenotype), "title": f"{kind.title} ({phenotype})"}
     about = {"place_of_phenotype": place, "name_of_phenotype": phenotype, "__module__": kind.__module__}
     made: type[Question] = type(kind.__name__, (OfPhenotype, kind), named | about)
     return _kinds.setdefault((kind, place, phenotype), made)
 
 
-def _named(kind: str, phenotype: str) -> str:
+def _name_of(kind: str, phenotype: str) -> str:
     """The name of the kind of questions that asks the same about one phenotype."""
     return f"{kind} of {phenotype}"
 
