@@ -110,5 +110,6 @@ def _near(before: str, now: str, digits: int, title: str) -> bool:
     largest = max(abs(a), abs(b))
     if largest < NOTHING:
         return True
-    unit = 10.0 ** (math.floor(math.log10(largest)) + 1 - digits)
+    smaller = min(abs(a), abs(b)) or largest  # just below 1 a last digit is less than just above
+    unit = 10.0 ** (math.floor(math.log10(smaller)) + 1 - digits)
     return abs(a - b) <= max(1.001 * unit, NEAR_IN.get(title, NEAR) * largest)
