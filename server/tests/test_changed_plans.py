@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from federation_fixtures import Federation, variants, work
 from round_fixtures import beside
+from trial_stages import UNTIL, complete
 
 from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused
@@ -28,37 +29,6 @@ def log(trial: Federation) -> list[str]:
 
 def all_ready(trial: Federation) -> bool:
     return all(cohort.ready for cohort in Cohort.objects.filter(study=trial.study_id))
-
-
-def half(trial: Federation) -> None:
-    """A round is open, and two of three have answered."""
-    trial.running()
-    trial.answer(*trial.clients[:2])
-
-
-def complete(trial: Federation) -> None:
-    """All have answered, and no worker has seen it."""
-    trial.running()
-    trial.answer()
-
-
-def paused_by_a_problem(trial: Federation) -> None:
-    trial.running()
-    trial.clients[0].ok("POST", "problem", json={"code": "floor"})
-
-
-UNTIL: dict[str, Callable[[Federation], None]] = {
-    "nobody": lambda trial: None,
-    "joined": Federation.join,
-    "some-joined": lambda trial: trial.clients[0].join(),
-    "accepted": lambda trial: (trial.join(), trial.accept()),  # type: ignore[func-returns-value]
-    "some-accepted": lambda trial: (trial.join(), trial.clients[0].accept()),  # type: ignore[func-returns-value]
-    "ready": Federation.ready,
-    "running": Federation.running,
-    "half": half,
-    "complete": complete,
-    "paused": paused_by_a_problem,
-}
 
 
 @pytest.mark.parametrize("until", UNTIL)

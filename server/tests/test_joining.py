@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from federation_fixtures import Federation, work
-from test_changed_plans import UNTIL
+from trial_stages import UNTIL
 
 from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
 from unpooled_server.models import Cohort, Round
