@@ -192,7 +192,7 @@ def test_the_remedy_of_what_is_nearly_a_number(read: Read, cell: str, says: str)
 @pytest.mark.parametrize(
     ("data", "why", "remedy"),
     [
-        (b"sep=,\n" + HEADER, "tells a spreadsheet the separator", "Remove that line."),
+        (b"sep=,\n" + HEADER, "sep= is no name of a column", "remove that line"),
         (HEADER.rstrip() + b",\n1,Graz,3,\n", "a column has no name", "comma at the end of every line"),
         (b"," + HEADER + b"0,1,Graz,3\n", "a column has no name", "Name it"),
     ],

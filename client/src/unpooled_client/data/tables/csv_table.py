@@ -158,8 +158,8 @@ def _between_commas(header: Sequence[str], faults: Faults) -> bool:
 def _has_names(start: Start, faults: Faults) -> bool:
     """Whether the first line names every column: spreadsheets put another before it, or a comma behind it."""
     if start.header[0].lower().startswith("sep="):
-        why = "its first line tells a spreadsheet the separator, and does not name the columns"
-        faults.tell(Code.CSV, line=start.lines, read=start.header[0], why=why, remedy="Remove that line.")
+        why, remedy = "sep= is no name of a column", "It is for spreadsheets: remove that line."
+        faults.tell(Code.CSV, line=start.lines, read=start.header[0], why=why, remedy=remedy)
         return False
     unnamed = [place for place, title in enumerate(start.header, 1) if not title.strip()]
     if unnamed:
