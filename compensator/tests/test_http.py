@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,8 @@ def asgi(caller: Caller, receive: Any) -> tuple[int, str]:
         "query_string": b"",
         "headers": headers,
     }
-    asyncio.run(caller.client.app(scope, receive, send))  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(1) as pool:  # in this thread another test may have left a loop that runs
+        pool.submit(asyncio.run, caller.client.app(scope, receive, send)).result()  # type: ignore[attr-defined]
     return sent[0]["status"], json.loads(sent[1]["body"])["error"]["code"]
 
 

@@ -216,7 +216,8 @@ def test_of_wrong_files_the_same_is_said(
         *_, reason = re.split(r"Error: |the study is failed: ", " ".join(done.stderr.split()))
         said.append((done.returncode, reason))
     (status, over_http), (other, in_one) = said
-    assert status == other and over_http.endswith(in_one), said
+    # Where a client hears of it first, it says more than the command does.
+    assert status == other and in_one in over_http, said
 
 
 def test_results_reach_every_cohort_and_little_leaves_it(rehearse_alone: Rehearse, tmp_path: Path) -> None:

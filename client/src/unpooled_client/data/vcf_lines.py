@@ -22,7 +22,7 @@ def count_variants(path: Path, people: int, told: Told, *, is_packed: bool) -> i
     The last line may lack its line end.
     """
     variants, line, rest = 0, 1, b""
-    with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
+    with gzip.GzipFile(path) if is_packed else path.open("rb") as file:
         while data := file.read(_AT_ONCE):
             whole, newline, rest = (rest + data).rpartition(b"\n")
             variants += _count(path, np.frombuffer(whole + newline, np.uint8), line, people)
