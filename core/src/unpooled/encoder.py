@@ -95,7 +95,7 @@ class _Column:
     folds: np.ndarray
     """float64 (folds, values + 2): the same by the other folds; empty without folds."""
     is_nearly_kept: bool
-    """Whether hardly a row of the pool was of the rest."""
+    """Hardly a row of the pool was of the rest."""
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> _Column:

@@ -71,7 +71,7 @@ class VcfFile:
         return len(self.people)
 
     def variants(self, told: Told) -> int:
-        """How many there are. Lines are looked at; of a BCF the index says so, or they are counted."""
+        """Count them by looking at the lines; a BCF's index says how many there are, or they are read."""
         from cyvcf2 import VCF
 
         with _readable(self.path):

@@ -17,7 +17,7 @@ _NEWLINE, _TAB, _HASH = b"\n\t#"
 
 
 def count_variants(path: Path, people: int, told: Told, *, is_packed: bool) -> int:
-    """How many variants there are; DataProblem, with its line, if one lacks a cell for one of the `people`.
+    """Count the variants; DataProblem, with its line, if one lacks a cell for one of the `people`.
 
     The last line may lack its line end.
     """
@@ -32,7 +32,7 @@ def count_variants(path: Path, people: int, told: Told, *, is_packed: bool) -> i
 
 
 def _count(path: Path, text: NDArray[np.uint8], first_line: int, people: int) -> int:
-    """The same of some whole lines."""
+    """Count those of some whole lines."""
     ends = np.flatnonzero(text == _NEWLINE)
     starts = np.append(0, ends[:-1] + 1)
     is_record = text[starts] != _HASH

@@ -156,7 +156,7 @@ def _between_commas(header: Sequence[str], faults: Faults) -> bool:
 
 
 def _has_names(start: Start, faults: Faults) -> bool:
-    """Whether the first line names every column: spreadsheets put another before it, or a comma behind it."""
+    """Tell if the first line does not name each column: spreadsheets add a line, or a comma at its end."""
     if start.header[0].lower().startswith("sep="):
         why, remedy = "sep= is no name of a column", "It is for spreadsheets: remove that line."
         faults.tell(Code.CSV, line=start.lines, read=start.header[0], why=why, remedy=remedy)

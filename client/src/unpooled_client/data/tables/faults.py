@@ -218,7 +218,7 @@ class Tally:
 
 
 def _remedy(code: Code, cell: str) -> str:
-    """What helps against text that is nearly a number; empty if it is not."""
+    """Say how to write what is nearly a number; empty if the text is not."""
     cell = cell.strip()
     if code != Code.VALUE_TEXT:
         return ""
