@@ -16,7 +16,7 @@ from unpooled import opening
 from unpooled import question as questions
 from unpooled.algorithms import algorithm, presence, questions_of, whole, with_chunks
 from unpooled.algorithms.phenotypes import required
-from unpooled.algorithms.shared.conditions import conditioned
+from unpooled.algorithms.shared.conditions import Conditioned, conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
 from unpooled.alone import Alone, after, tables
 from unpooled.cohort import Cohort, Table
@@ -40,7 +40,7 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
     In a study of tables the cohorts are tables, and the panel is that of no variants.
     """
     plan = with_chunks(plan)
-    cohorts = [conditioned(required(cohort, plan), panel, plan) for cohort in coded(cohorts, plan)]
+    cohorts = [_ready(cohort, panel, plan) for cohort in coded(cohorts, plan)]
     return tables(whole(Study(plan, lambda: panel)), _Federation(plan, cohorts, questions_of(plan)))
 
 
@@ -71,8 +71,18 @@ def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dic
     these results are for whoever has the data anyway, and must not leave that computer.
     """
     plan = with_chunks(OwnPlan(**{**vars(plan), "cohorts": 1, "masking": "modular"}))
-    cohort = conditioned(required(cohort, plan), panel, plan)
+    cohort = _ready(cohort, panel, plan)
     return tables(whole(Study(plan, lambda: panel)), Alone(plan, cohort, questions_of(plan)))
+
+
+def _ready(cohort: Cohort | Table, panel: Panel, plan: Plan) -> Cohort | Table:
+    """The cohort as the questions find it; as it is, if a client has made it ready.
+
+    Whoever lacks a phenotype is left out first: whom a condition lacks has none afterwards, and counts.
+    """
+    if isinstance(cohort, Conditioned):
+        return cohort
+    return conditioned(required(cohort, plan), panel, plan)
 
 
 class _Federation:
