@@ -46,7 +46,7 @@ USUAL = tuple(name for name, study in STUDIES.items() if study.genotypes == "--b
 
 @dataclass(frozen=True)
 class Run:
-    """What a rehearsal took, and PLINK just before it."""
+    """One rehearsal, and PLINK just before it."""
 
     plink: float
     plink_processor: float

@@ -16,12 +16,12 @@ PLINK2 = ["--covar", "pooled.cov", "--covar-variance-standardize", "--threads", 
 
 
 def same_bytes(ours: Path, theirs: Path) -> str:
-    """What is wrong with a file that must be PLINK's to the byte."""
+    """Say what is wrong with a file that must be PLINK's to the byte."""
     return "" if ours.read_bytes() == theirs.read_bytes() else "differs from PLINK's"
 
 
 def same_numbers(ours: Path, theirs: Path) -> str:
-    """What is wrong with a regression, by its statistics: both files' lines for ADD, in the same order."""
+    """Judge a regression by its statistics: both files' lines for ADD, in the same order."""
     mine, plinks = (_statistics(path) for path in (ours, theirs))
     if len(mine) != len(plinks):
         return f"has {len(mine)} variants, PLINK's {len(plinks)}"
@@ -41,7 +41,7 @@ def _statistics(path: Path) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Study:
-    """What is timed, against what, and what was promised."""
+    """A study that is timed, what it is timed against, and what was promised."""
 
     ours: list[str]
     program: str

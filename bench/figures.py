@@ -27,7 +27,7 @@ _MARKED = re.compile(f"(?<={re.escape(_BEGIN)}).*?(?={re.escape(_END)})", re.DOT
 
 @dataclass(frozen=True)
 class Figures:
-    """What some runs of one study took. Of older releases the medians were kept, as if of one run."""
+    """The runs of one study. Of older releases the medians were kept, as if of one run."""
 
     variants: int
     plink: list[float]

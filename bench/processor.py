@@ -17,7 +17,7 @@ PARTIES = {
     "gunicorn": "web",
     "worker": "worker",
 }
-"""What the command line of each party has; all others only watch."""
+"""Words of each party's command line; all other processes only watch."""
 
 
 class Watch:
