@@ -11,7 +11,7 @@ from unpooled.method_modules import VARIANTS
 from ..one_more import one_more_test
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def one_more() -> Iterator[None]:
     VARIANTS[one_more_test.ONE_MORE.name] = one_more_test.__name__
     yield
