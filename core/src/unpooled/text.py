@@ -75,6 +75,14 @@ def blocks(text: bytes | mmap.mmap, size: int = 1 << 20) -> Iterator[tuple[bytes
         start = stop
 
 
+def load_kernels() -> None:
+    """Load the machine code that lists are read with, while nobody waits for it: some half a second."""
+    words = tokenize(b"1 2\n")
+    strings(words.text, *words.column(0))
+    integers(words.text, *words.column(0))
+    classes(words.text, *words.column(1))
+
+
 def strings(text: Bytes, start: Positions, end: Positions) -> NDArray[np.bytes_]:
     """The words as an array of dtype S, as wide as the longest; (words,)."""
     width = max(1, int((end - start).max(initial=0)))

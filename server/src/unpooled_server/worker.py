@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from concurrent.futures import ThreadPoolExecutor
 
 from django.db import close_old_connections
 
+from unpooled.algorithms import TESTS
 from unpooled_server import selectors
 from unpooled_server.errors import DATABASE_AWAY, first_line
 from unpooled_server.pacing import until_next_look
@@ -25,8 +26,9 @@ RETRY = 2.0  # seconds before the same job is done again
 class Worker:
     """Runs until `stop` is set."""
 
-    def __init__(self, threads: int = 2, *, warms_up: bool = True) -> None:
-        self._warms_up = warms_up
+    def __init__(self, threads: int = 2, tests: Collection[str] = tuple(TESTS)) -> None:
+        """Make a worker that loads the machine code of some tests while it has nothing else to do."""
+        self._tests = tests
         self.stop = threading.Event()
         self._done_something = threading.Event()
         self._done_at = 0.0
@@ -38,8 +40,7 @@ class Worker:
         self._live = False
 
     def run(self) -> None:
-        if self._warms_up:
-            self._pool.submit(warm_up)
+        self._pool.submit(warm_up, self._tests)
         while not self.stop.is_set():
             try:
                 live = self._look()

@@ -43,7 +43,7 @@ def demo(out: Path, port: int, leave: bool) -> None:
         made = generate(data)
         home = (out / "platform").resolve()
         home.mkdir(exist_ok=True, mode=0o700)
-        running = stack.enter_context(platform(home, screen, 0 if leave else port))
+        running = stack.enter_context(platform(home, screen, PLAN["test"], 0 if leave else port))
         settings = Settings(
             plan=PLAN,
             arguments=[["--bfile", str(prefix)] for prefix in made.cohorts],

@@ -19,14 +19,14 @@ def worker(threads: int) -> None:
     share_one_heap()
     map_large_blocks()
     django.setup()
-    from unpooled.algorithms import ALGORITHMS
+    from unpooled.algorithms import ALGORITHMS, TESTS
     from unpooled_server.worker import Worker
     from unpooled_webapp import environment, installation
     from unpooled_webapp.notices import delivering
 
     installation.check_at_start()
 
-    work = Worker(threads, warms_up=not environment.flag("UNPOOLED_ONE_STUDY"))
+    work = Worker(threads, environment.words("UNPOOLED_READY_FOR") or tuple(TESTS))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: work.stop.set())
     click.echo(f"worker: {threads} threads; tests: {', '.join(ALGORITHMS)}", err=True)

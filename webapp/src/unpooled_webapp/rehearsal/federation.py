@@ -74,7 +74,7 @@ class Platform:
 
 def rehearse(settings: Settings, screen: Screen) -> Rehearsal:
     """Start every party, run the study, fetch the results, end every party."""
-    with home_folder(settings.home) as home, platform(home, screen) as running:
+    with home_folder(settings.home) as home, platform(home, screen, str(settings.plan["test"])) as running:
         return run_study(running, settings, screen)
 
 
@@ -90,15 +90,14 @@ def home_folder(wanted: Path | None) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def platform(home: Path, screen: Screen, port: int = 0) -> Iterator[Platform]:
-    """Web application, worker and compensator, running from `home` until the block ends."""
+def platform(home: Path, screen: Screen, test: str, port: int = 0) -> Iterator[Platform]:
+    """Run web application, worker and compensator from `home` until the block ends; ready for one test."""
     screen.phase("Starting the platform and a compensator")
     # Asked to end, this process leaves its blocks, and so ends every party; it would not by itself.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
     password = environment.kept_secret(home / "administrator-password", 12)  # of a folder used before, too
     arguments = ["up", "--home", str(home), "--port", str(port), "--with-compensator"]
-    # A worker need not get ready for studies of other kinds than the one that is rehearsed.
-    given = {"UNPOOLED_ADMIN_PASSWORD": password, "UNPOOLED_ONE_STUDY": "1"}
+    given = {"UNPOOLED_ADMIN_PASSWORD": password, "UNPOOLED_READY_FOR": test}
     with Process("unpooled_webapp", arguments, home / "platform.log", environment=given) as process:
         address = _address(home / "addresses.json", process)
         coordinator = Coordinator(address, ADMINISTRATOR, password)
