@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unpooled import text
 from unpooled.chromosomes import MOST_AUTOSOMES
 from unpooled.errors import ProtocolError
 from unpooled.spool import Spool, forget, slices
@@ -194,11 +193,14 @@ def _ids(lengths: np.ndarray, letters: np.ndarray) -> np.ndarray:
     longest = int(lengths.max(initial=0))
     if is_too_wide(len(lengths), longest, len(letters)):
         raise _bad("one ID is far longer than the others")
-    names, start = Spool(f"S{max(1, longest)}"), 0
+    width, start = max(1, longest), 0
+    names = Spool(f"S{width}")
     for part in _parts(lengths):
-        end = np.cumsum(part, dtype=np.int64)
-        names.append(text.strings(letters[start:][: end[-1]], end - part, end))
-        start += int(end[-1])
+        end = start + int(part.sum(dtype=np.int64))
+        padded = np.zeros((len(part), width), np.uint8)
+        padded[np.arange(width) < part[:, None]] = letters[start:end]  # one ID behind the other, as in the mask
+        names.append(padded.view(names.dtype)[:, 0])
+        start = end
         forget(letters)
     return names.column()
 

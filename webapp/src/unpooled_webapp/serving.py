@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import resource
 import sys
-import threading
 from typing import Any
 
-from unpooled import text
 from unpooled_webapp import environment
 
 _SPARE = 256  # files that are no connections: shares, results, the database, libraries
@@ -47,4 +45,3 @@ def post_worker_init(worker: Any) -> None:
     except SystemExit as refusal:
         worker.log.error("%s", refusal)
         sys.exit(Arbiter.WORKER_BOOT_ERROR)
-    threading.Thread(target=text.load_kernels, daemon=True).start()
