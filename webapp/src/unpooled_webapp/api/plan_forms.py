@@ -99,6 +99,11 @@ class FrozenPlan(PlanFields):
     version = serializers.IntegerField(read_only=True)
 
 
+@extend_schema_field(FrozenPlan)
+class FrozenPlanDict(serializers.ReadOnlyField):
+    """A study's plan as it is stored: reading it field by field would load every method."""
+
+
 @extend_schema_field(PlanFields)
 class PlanDict(serializers.DictField):
     """Checked by the plan itself, which says what is wrong with each field."""

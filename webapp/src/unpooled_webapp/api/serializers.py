@@ -17,7 +17,7 @@ from unpooled_server.names import CohortState, StudyState
 from unpooled_server.services.studies import why_not_startable
 from unpooled_server.stages import Standing
 from unpooled_webapp import accounts
-from unpooled_webapp.api.plan_forms import FrozenPlan, PlanDict, SomePlanFields
+from unpooled_webapp.api.plan_forms import FrozenPlanDict, PlanDict, SomePlanFields
 from unpooled_webapp.models import Following
 
 # ruff: noqa: RUF012  # Django's Meta classes are declarations, not mutable state
@@ -242,7 +242,7 @@ class OtherStudy(serializers.ModelSerializer[Study]):
 class StudyDetail(StudyRow):
     """A study with its plan and its cohorts."""
 
-    plan = FrozenPlan(source="plan_json", read_only=True)
+    plan = FrozenPlanDict(source="plan_json")
     facts = serializers.SerializerMethodField()
     plan_hash = serializers.SerializerMethodField()
     plan_fingerprint = serializers.SerializerMethodField(
