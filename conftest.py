@@ -31,7 +31,7 @@ settings.register_profile(
 settings.load_profile("unpooled")
 
 ROOT = Path(__file__).parent
-WINDOW = ROOT / "client" / "tests" / "window"
+WINDOW = ROOT / "tests" / "window"
 # What tests of several rooms need is in `tests`.
 sys.path.insert(0, str(ROOT))
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,12 +16,6 @@ import pytest
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Report
-
-if TYPE_CHECKING:
-    from client_cable import Cable
-    from client_trials import Platform, Trial
-
-    from unpooled.simulate import SimulationReport
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "engine"), str(HERE.parents[1])]
@@ -110,32 +102,3 @@ def files(tmp_path: Path) -> PlinkFiles:
     made = PlinkFiles(tmp_path)
     made.write()
     return made
-
-
-@pytest.fixture(scope="session")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A real platform with a compensator, as processes; one for all tests that need it."""
-    from client_trials import Platform
-
-    running = Platform(tmp_path_factory.mktemp("platform") / "home")
-    try:
-        yield running
-    finally:
-        running.stop()
-
-
-@pytest.fixture
-def study(platform: Platform, files: SimulationReport, tmp_path: Path) -> Callable[..., Trial]:
-    """Makes a study of three cohorts, whose `files` each folder has of its own, with changes to its plan."""
-    from client_trials import make_trial
-
-    return functools.partial(make_trial, platform, files.cohorts, tmp_path)
-
-
-@pytest.fixture
-def cable(platform: Platform) -> Iterator[Cable]:
-    from client_cable import Cable
-
-    laid = Cable(platform.url)
-    yield laid
-    laid.close()

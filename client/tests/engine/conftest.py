@@ -1,4 +1,4 @@
-"""Three cohorts of a real platform (`client/tests/conftest.py`), and studies with them."""
+"""Three cohorts of a real platform (`client_fixtures.py`), and studies with them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import client_fixtures
 import pytest
 import trustme
 from client_network import HOST, Front, Proxy, TlsFront, running_proxy
@@ -14,6 +15,8 @@ from client_scripted import Scripted
 from client_trials import Platform, Trial, make_trial
 
 from unpooled.simulate import SimulationReport, simulate
+
+cable, platform, study = client_fixtures.cable, client_fixtures.platform, client_fixtures.study
 
 VARIANTS = 600
 

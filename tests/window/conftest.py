@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from client_trials import Member
 
 from tests.starting import Process, Program, start
 from unpooled.simulate import SimulationReport, simulate
@@ -21,7 +20,12 @@ if TYPE_CHECKING:
     from window_desk import Desk
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "client/tests/engine")]
+
+import client_fixtures  # noqa: E402
+from client_trials import Member  # noqa: E402
+
+cable, platform, study = client_fixtures.cable, client_fixtures.platform, client_fixtures.study
 
 
 @pytest.fixture(scope="session")
