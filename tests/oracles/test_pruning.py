@@ -112,6 +112,30 @@ def test_of_random_studies_the_variants_that_plink2_keeps(seed: int, tmp_path: P
     assert ours == theirs and all(theirs.values())
 
 
+@pytest.mark.parametrize("method", [("prune", "--indep-pairwise", "50 5 0.2"), ("pca", "--pca", 1)])
+def test_nobody_needs_a_phenotype(
+    method: tuple[object, ...], few: Path, split: Callable[..., list[Path]], rehearse: Rehearse,
+    plink2: Programs, tmp_path: Path,
+) -> None:  # fmt: skip
+    """A .fam with none, a .psam without such a column, and a VCF with neither: as if there were some."""
+    parts = split(few, (5, 3, 3), tmp_path, *MICE, "--make-founders", "--autosome")
+    given: list[object] = []
+    ways = ("--bfile", "--make-bed"), ("--pfile", "--make-pgen"), ("--vcf", "--export", "vcf", "id-paste=iid")
+    for part, (flag, *how) in zip(parts, ways, strict=True):
+        bare = tmp_path / f"bare{flag}"
+        plink2("--bfile", part, "--chr-set", 19, "--no-psam-pheno", *how, "--out", bare)
+        given += [flag, f"{bare}.vcf" if flag == "--vcf" else bare]
+    own = ("--test", *method, "--chr-set", 19, "--chr", "1-19", "--maf", 0.05)
+    rehearse(*own, *given, "--copies", tmp_path / "copies", "--out", tmp_path / "bare")
+    rehearse(*own, *flags_of(parts), "--out", tmp_path / "ours")
+    for file in ("prune.in", "prune.out") if method[0] == "prune" else ("acount",):
+        bare, ours = (Path(f"{tmp_path}/{name}.{file}").read_text() for name in ("bare", "ours"))
+        assert bare == ours and ours
+    if method[0] == "pca":
+        values = [np.loadtxt(f"{tmp_path}/{name}.eigenval") for name in ("bare", "ours")]
+        np.testing.assert_allclose(*values, rtol=1e-9)
+
+
 @pytest.mark.parametrize("rate", [0.02, 0.05])
 def test_with_missing_calls_little_more_is_kept_and_little_more_linkage_left(
     rate: float,
