@@ -103,7 +103,7 @@ def _in_fam(fam: Fam, report: Report) -> _Source | None:
         return None
     column = read_numbers(fam.tokens, 5, place)
     name = fam.phenotype or "phenotype of the .fam"
-    return _Source(fam.path, column, np.arange(len(fam)), fam.what, name, fam.path.suffix != ".psam")
+    return _Source(fam.path, column, np.arange(len(fam)), fam.what, name, fam.kind != ".psam")
 
 
 def _of_table(
