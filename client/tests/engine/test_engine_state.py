@@ -273,6 +273,7 @@ def test_a_result_that_finds_no_room_is_no_refusal(tmp_path: Path) -> None:
     import resource
 
     out, content = tmp_path / "out", b"CHR SNP\n" * 1000
+    out.mkdir()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) - 1, limits[1]))
     try:

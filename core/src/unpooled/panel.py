@@ -26,6 +26,14 @@ from unpooled.list_form import BLOCK_ROWS, PART_BYTES
 from unpooled.place_names import NamesByPlace, Words
 from unpooled.spool import AT_ONCE, Spool, forget, slices
 
+NO_CHROMOSOME, SEVERAL_ALLELES, NEGATIVE = 255, 254, 253
+UNUSABLE = {
+    NO_CHROMOSOME: "on no known chromosome",
+    SEVERAL_ALLELES: "of several alternate alleles",
+    NEGATIVE: "at a negative position",
+}
+"""Codes in place of a chromosome's, of variants that a cohort lists but cannot use; and why."""
+
 _SAMPLED = 64
 """Rows a part whose places are looked at, to cut a list into parts of about one size."""
 

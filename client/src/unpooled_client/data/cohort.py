@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.agreement import align
+from unpooled.agreement import align, merged
 from unpooled.algorithms.phenotypes import have_all
 from unpooled.cohort import Dosages, Packed, Samples
 from unpooled.filesets import OF_PFILE
@@ -71,6 +72,14 @@ class PlinkData:
     def panel(self) -> Panel:
         """The cohort's own list of variants."""
         return self.variants.panel
+
+    @functools.cached_property
+    def listed(self) -> Panel:
+        """The list that is sent: with the variants that cannot be used, so that all hear why they are out."""
+        unusable = self.variants.unusable
+        if unusable is None or not len(unusable):
+            return self.panel
+        return Panel.joined(part.put_away() for part in merged([self.panel, unusable]))
 
     def of_phenotype(self, place: int) -> PlinkData:
         """The same files, as if they had only the phenotype at this place."""
