@@ -304,6 +304,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "logistic", phenotypes=("z",), condition=("rs1_2",), files=_OF_PLINK
     ),
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
+    "prune, of everyone": lambda: of_variants("prune", indep_pairwise="5 1 0.05", nonfounders=True),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
     "linear, beside components": lambda: of_variants(
         "linear", components=2, prune_components="3 1 0.9", files=_OF_PLINK

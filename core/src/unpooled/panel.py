@@ -91,6 +91,12 @@ class Panel:
         each = (np.bincount(self.chromosome[rows], minlength=256) for rows in slices(len(self), BLOCK_ROWS))
         return sum(each, np.zeros(256, np.int64))
 
+    @property
+    def usable(self) -> Panel:
+        """The variants that their cohort can use, which come before the others."""
+        others = int(self.counts[list(UNUSABLE)].sum())
+        return self.take(slice(len(self) - others)) if others else self
+
     def pair(self, variant: int) -> Pair:
         return self.alleles[self.first[variant]], self.alleles[self.second[variant]]
 
