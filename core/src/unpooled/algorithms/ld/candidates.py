@@ -21,7 +21,7 @@ _MORE = 1 + 2.0**-44
 
 def in_frequencies(table: GenotypeTable, plan: Plan) -> GenotypeTable:
     """The table of who counts in frequencies: under --nonfounders no group is told apart as theirs."""
-    return replace(table, groups=tuple(sex for _, *sex in table.groups)) if plan.nonfounders else table
+    return replace(table, groups=tuple(group[1:] for group in table.groups)) if plan.nonfounders else table
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Candidates:
     @classmethod
     def of(cls, counted: Counted, plan: Plan) -> Candidates:
         """Those that can be asked about, of variants with counts in the groups of `weights`."""
-        table = counted.table
+        table = counted.genotypes
         weight = np.array([weights(table.chromosome).get(group, 0) for group in table.groups])
         two, one, none = np.moveaxis(table.counts[:, weight > 0], 2, 0)
         carriers = np.minimum((two + one).sum(axis=1), (one + none).sum(axis=1))
