@@ -159,7 +159,7 @@ def _agreed(
     data = {party.name: cast(PlinkData, party.data) for party in parties}
     beside = {name: Alignments(each, plan) for name, each in data.items()}
     if listed is None:
-        agreement = reconcile({name: each.panel for name, each in data.items()})
+        agreement = reconcile({name: each.listed for name, each in data.items()})
         panel, remarks = agreement.panel, [agreement.table()]
         _refuse_apart(plan, panel, data)
     else:
@@ -171,7 +171,7 @@ def _agreed(
 
 
 def _refuse_apart(plan: Plan, panel: Panel, data: dict[str, PlinkData]) -> None:
-    lists = {name: each.panel for name, each in data.items()}
+    lists = {name: each.listed for name, each in data.items()}
     found = overlap.compare(lists, len(panel), plan.cohorts, plan.autosomes, by_place=plan.by_place)
     if found.said:
         said = " ".join(found.said)

@@ -332,10 +332,12 @@ def test_one_of_two_makes_the_copy(imputed: Path, tmp_path: Path) -> None:
     assert set(heard) == {(0, 0)} and pgen.stat().st_mtime_ns == made_at
 
 
-def test_people_in_another_order_than_the_psam(imputed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["t.psam", "t.fam", "people.txt"])
+def test_people_in_another_order_than_the_psam(imputed: Path, name: str, tmp_path: Path) -> None:
+    """It is one by its header, whatever it is called."""
     psam = imputed.with_suffix(".psam")
     header, *rows = psam.read_text().splitlines()
-    (turned := tmp_path / "t.psam").write_text("\n".join([header, *rows[::-1], "more\t1\t1"]) + "\n")
+    (turned := tmp_path / name).write_text("\n".join([header, *rows[::-1], "more\t1\t1"]) + "\n")
     data, report = read(tmp_path, vcf=imputed, psam=turned)
     assert data is not None
     same(data, opened(tmp_path, vcf=imputed, psam=psam))

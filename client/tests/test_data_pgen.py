@@ -50,8 +50,8 @@ def opened(**given: object) -> PlinkData:
     return data
 
 
-def found(prefix: Path, code: Code) -> list[str]:
-    report: Report = open_cohort(DataOptions(pfile=prefix, **FLOORS))[1]  # type: ignore[arg-type]
+def found(prefix: Path, code: Code, **options: object) -> list[str]:
+    report: Report = open_cohort(DataOptions(pfile=prefix, **FLOORS, **options))[1]  # type: ignore[arg-type]
     return [f"{each.message} {each.read} {each.expected} {each.remedy}" for each in report.findings
             if each.code == code]  # fmt: skip
 
@@ -319,7 +319,9 @@ def test_a_header_without_a_column_is_told_once(copied: Path) -> None:
 def test_a_psam_without_a_phenotype(copied: Path) -> None:
     path = Path(f"{copied}.psam")
     path.write_text("".join(line.rpartition("\t")[0] + "\n" for line in path.read_text().splitlines()))
-    [said] = found(copied, Code.COLUMN_UNKNOWN)
+    [said] = found(copied, Code.PHENOTYPE_MISSING)
+    assert "--pheno FILE" in said and "Pruning" in said
+    [said] = found(copied, Code.COLUMN_UNKNOWN, test="linear")
     assert "--pheno FILE" in said
 
 

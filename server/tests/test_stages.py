@@ -13,8 +13,8 @@ from federation_fixtures import Federation, silent_for, work
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import HEADER, Doing
 from unpooled_server import selectors
-from unpooled_server.models import Cohort
-from unpooled_server.services import invitations, studies
+from unpooled_server.models import Cohort, Study
+from unpooled_server.services import invitations, studies, sweeping
 
 pytestmark = pytest.mark.services
 
@@ -98,6 +98,31 @@ def test_a_cohort_that_is_not_heard_is_offline_in_every_state(federation: Make) 
     assert (oslo["stage"], oslo["questions_open"]) == ("offline", 1)
     assert 129 < (timezone.now() - oslo["since"]).total_seconds() < 140
     assert progress["seconds_left"] is None
+
+
+def test_whoever_looks_is_not_there(federation: Make) -> None:
+    """Nor is a client beside another one that looks with a state of its own."""
+    trial = federation()
+    trial.running()
+    silent_for("Oslo", 130)
+    sweeping.sweep()
+    before = Cohort.objects.filter(name="Oslo").values().get()
+    tells(trial.clients[1], Doing.LOOKING)
+    assert Cohort.objects.filter(name="Oslo").values().get() == before
+    assert stages(trial)["Oslo"] == "offline" and Study.objects.get().state == "paused"
+    tells(trial.clients[1], Doing.WAITING)
+    assert stages(trial)["Oslo"] == "computing" and Study.objects.get().state == "running"
+
+
+def test_a_cohort_whose_list_stands_apart_is_to_give_other_files(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    trial.accept()
+    tells(trial.clients[0], Doing.SENDING)
+    Cohort.objects.filter(name="Graz").update(list_apart=True)
+    silent_for("Graz", 61)
+    assert stages(trial)["Graz"] == "stopped"
+    assert "Graz to give other files" in waits(trial)
 
 
 def test_choosing_data_needs_no_client(federation: Make) -> None:

@@ -304,16 +304,17 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "logistic", phenotypes=("z",), condition=("rs1_2",), files=_OF_PLINK
     ),
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
+    "prune, of everyone": lambda: of_variants("prune", indep_pairwise="5 1 0.05", nonfounders=True),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
     "linear, beside components": lambda: of_variants(
-        "linear", components=2, prune_components="3 1 0.9", files=_OF_PLINK
+        "linear", components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK
     ),
     "logistic, beside components": lambda: of_variants(
         "logistic", components=2, condition=("rs1_2",), phenotypes=("z",), files=_OF_PLINK
     ),
     "pca": lambda: of_variants("pca", pca=3),
     "pca, pruned": lambda: of_variants("pca", pca=2, prune_components="3 1 0.9"),
-    "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True),
+    "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True, prune_components="3 1 0.9"),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
     "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),
     **{

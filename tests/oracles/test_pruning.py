@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from pooled import Pool, call
 
+from unpooled.cohort import Samples
 from unpooled.simulate import simulate
 
 from ..conftest import MICE, Rehearse, flags_of
@@ -65,6 +68,72 @@ def test_beside_x_the_variants_that_plink2_keeps(
     plink2("--bfile", tmp_path / "pooled", *own, "--indep-pairwise", 40, 1, 0.01,
            "--out", tmp_path / "theirs")  # fmt: skip
     check_files(tmp_path / "ours", tmp_path / "theirs")
+
+
+class Neighbours(Pool):
+    """People, a third of them nonfounders, and variants of which many are much like the one before."""
+
+    test = "prune"
+    usual: ClassVar[dict[str, Any]] = {"trait": "quantitative", "files": ("prune.in", "prune.out")}
+
+    @classmethod
+    def drawn(cls, seed: int) -> Neighbours:
+        random = np.random.default_rng(seed)
+        m, n = int(random.integers(8, 90)), int(random.integers(110, 180))
+        copies = random.binomial(2, random.uniform(0.2, 0.8, (m, 1)), (m, n)).astype(np.int8)
+        for k in np.flatnonzero(random.random(m - 1) < 0.7):
+            like = random.random(n) < random.choice([0.5, 0.8, 0.97])
+            copies[k + 1, like] = copies[k, like]
+        copies[random.random(m) < 0.1] = 1  # heterozygous in everybody
+        places = np.sort(random.integers(1, 40 * m, m)).tolist()
+        rows = [(1 + (2 * k >= m), places[k], b"rs%03d" % k, b"A", b"G") for k in range(m)]
+        nobody = Samples(
+            np.full(n, np.nan),
+            random.integers(0, 3, n).astype(np.uint8),
+            random.random(n) < 0.67,
+            np.ones(n, bool),
+            np.zeros((n, 0)),
+        )
+        return cls(nobody, sorted(rows), copies)
+
+
+@pytest.mark.parametrize("seed", range(45))
+def test_of_random_studies_the_variants_that_plink2_keeps(seed: int, tmp_path: Path) -> None:
+    """Without phenotypes; --nonfounders changes the frequencies that decide, and not who is correlated."""
+    random, pool = np.random.default_rng(seed), Neighbours.drawn(seed)
+    size, everyone = int(random.integers(2, 12)), bool(seed % 2)
+    windows = f"{size} {random.integers(1, size + 1)}" if seed % 3 else f"0.{size}kb"
+    windows = f"{windows} {random.choice([0.05, 0.2, 0.5])}"
+    ours, _ = pool.study(indep_pairwise=windows, nonfounders=everyone)
+    pool.write(tmp_path / "pooled")
+    call("plink2", "--bfile", tmp_path / "pooled", *["--nonfounders"] * everyone,
+         "--indep-pairwise", *windows.split(), "--out", tmp_path / "theirs")  # fmt: skip
+    theirs = {file: Path(f"{tmp_path}/theirs.{file}").read_bytes() for file in ours}
+    assert ours == theirs and all(theirs.values())
+
+
+@pytest.mark.parametrize("method", [("prune", "--indep-pairwise", "50 5 0.2"), ("pca", "--pca", 1)])
+def test_nobody_needs_a_phenotype(
+    method: tuple[object, ...], few: Path, split: Callable[..., list[Path]], rehearse: Rehearse,
+    plink2: Programs, tmp_path: Path,
+) -> None:  # fmt: skip
+    """A .fam with none, a .psam without such a column, and a VCF with neither: as if there were some."""
+    parts = split(few, (5, 3, 3), tmp_path, *MICE, "--make-founders", "--autosome")
+    given: list[object] = []
+    ways = ("--bfile", "--make-bed"), ("--pfile", "--make-pgen"), ("--vcf", "--export", "vcf", "id-paste=iid")
+    for part, (flag, *how) in zip(parts, ways, strict=True):
+        bare = tmp_path / f"bare{flag}"
+        plink2("--bfile", part, "--chr-set", 19, "--no-psam-pheno", *how, "--out", bare)
+        given += [flag, f"{bare}.vcf" if flag == "--vcf" else bare]
+    own = ("--test", *method, "--chr-set", 19, "--chr", "1-19", "--maf", 0.05)
+    rehearse(*own, *given, "--copies", tmp_path / "copies", "--out", tmp_path / "bare")
+    rehearse(*own, *flags_of(parts), "--out", tmp_path / "ours")
+    for file in ("prune.in", "prune.out") if method[0] == "prune" else ("acount",):
+        bare, ours = (Path(f"{tmp_path}/{name}.{file}").read_text() for name in ("bare", "ours"))
+        assert bare == ours and ours
+    if method[0] == "pca":
+        values = [np.loadtxt(f"{tmp_path}/{name}.eigenval") for name in ("bare", "ours")]
+        np.testing.assert_allclose(*values, rtol=1e-9)
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.05])

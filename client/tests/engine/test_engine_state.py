@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -14,9 +15,12 @@ import pytest
 
 from unpooled.leaving import Form
 from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.problems import Problem
+from unpooled.spool import NoRoom
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import ResultFile
 from unpooled_client.state import ledger
+from unpooled_client.state.events import Exit
 from unpooled_client.state.files import StateError
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.state.folder import (
@@ -28,7 +32,8 @@ from unpooled_client.state.folder import (
     with_invitation,
 )
 from unpooled_client.state.ledger import Ledger, LedgerError
-from unpooled_client.study.delivery import DeliveryError, fetch
+from unpooled_client.study.delivery import DeliveryError, NoPlace, fetch
+from unpooled_client.study.failures import explain
 from unpooled_client.study.session import Session
 
 INVITATION = Invitation("https://studies.example.org", "s1", "t" * 43, " ".join(["ab12"] * 8))
@@ -261,6 +266,38 @@ def test_a_result_is_put_in_place_once(tmp_path: Path) -> None:
         fetch(session_with(sender, tmp_path), announced(b"CHR SNP\n"), out)
     assert sender.asked == 1
     assert [path.name for path in out.iterdir()] == ["study.assoc"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of a file's size there")
+def test_a_result_that_finds_no_room_is_no_refusal(tmp_path: Path) -> None:
+    import resource
+
+    out, content = tmp_path / "out", b"CHR SNP\n" * 1000
+    out.mkdir()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) - 1, limits[1]))
+    try:
+        with pytest.raises(NoPlace) as caught:
+            fetch(session_with(Sender(content), tmp_path), announced(content), out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (found := explain(caught.value)) is not None
+    assert found.exit == Exit.COMPUTER and "Make room" in found.remedy and "study.assoc" in found.message
+    fetch(session_with(Sender(content), tmp_path), announced(content), out)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NoRoom("a long list is kept on the disk, which failed", remedy="Make room in /var/tmp."),
+        OSError(errno.ENOSPC, "No space left on device", "state.json"),
+    ],
+    ids=type,
+)
+def test_a_full_disk_is_told_as_one(error: Exception) -> None:
+    assert (found := explain(error)) is not None
+    assert (found.exit, found.problem) == (Exit.COMPUTER, Problem.INTERNAL)
+    assert "Make room" in found.remedy
 
 
 def test_a_damaged_result_is_not_put_in_place(tmp_path: Path) -> None:

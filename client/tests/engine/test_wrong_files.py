@@ -93,9 +93,14 @@ def test_offline_check_takes_other_files_until_something_was_answered(
     study: MakeStudy, tmp_path: Path
 ) -> None:
     wrong, right, _, threads = begun(study(), tmp_path)
-    assert isinstance(wrong.run(), Failed)
+    assert isinstance(failed := wrong.run(), Failed)
+    for mode in ((), ("--offline",)):
+        told = typed("status", "--state", wrong.state.path, *mode).stdout
+        assert failed.message in told and failed.remedy in told
+        assert f"run {wrong.state.as_option} --bfile PREFIX" in told  # the same files would not do
     assert before_run.check_for_study(wrong.state, DataOptions(bfile=right), 1).ok
     assert not wrong.state.load().is_released
+    assert "Problem" not in typed("status", "--state", wrong.state.path, "--offline").stdout
     assert isinstance(wrong.run(wrong.engine(options=None)), Finished)
     ended(*threads)
     with pytest.raises(DataProblem, match="chang"):

@@ -2,9 +2,10 @@
 
 Rules, by which no variant of one cohort ever stops a study (`reconcile`):
 
-- left out, with the reason: no ID, an ID that appears twice in one cohort's list, a variant that a cohort
-  lacks, different chromosomes or positions, alleles that fit neither as they are nor on the other strand;
-  readers of lists write bases in capitals (`capital`), so the case of letters decides nothing;
+- left out, with the reason: one that a cohort cannot use (`unpooled.panel.UNUSABLE`), no ID, an ID that
+  appears twice in one cohort's list, a variant that a cohort lacks, different chromosomes or positions,
+  alleles that fit neither as they are nor on the other strand; readers of lists write bases in capitals
+  (`capital`), so the case of letters decides nothing;
 - the pair that most cohorts name is the panel's (on a tie the first in ASCII order); a cohort that names the
   complementary pair is read on the other strand; `0` stands for an allele that a cohort has not seen, and
   where each has seen one at most, all must have seen the same;
@@ -26,7 +27,7 @@ import numpy as np
 
 from unpooled import partition, text
 from unpooled.alleles import UNSEEN, Pair, agree, crossed, is_ambiguous, strand
-from unpooled.panel import Panel, between_cuts, canonical_order, place_cuts, places
+from unpooled.panel import UNUSABLE, Panel, between_cuts, canonical_order, place_cuts, places
 from unpooled.spool import filled, forget, slices
 
 UNNAMED = b"."
@@ -76,7 +77,8 @@ class Agreement:
         ]
         variants = _concatenate([remark.variants for remark in remarks])
         which = np.repeat(np.arange(len(remarks)), [len(remark.variants) for remark in remarks])
-        columns = (which, np.asarray(variants.name), variants.position, variants.chromosome)
+        chromosome = np.where(np.isin(variants.chromosome, list(UNUSABLE)), 0, variants.chromosome)
+        columns = (which, np.asarray(variants.name), variants.position, chromosome)
         order = np.lexsort(columns)
         for start in range(0, len(order), _BLOCK_ROWS):
             part = order[start : start + _BLOCK_ROWS]
@@ -244,11 +246,24 @@ class _Reconciliation:
 
     def agreement(self) -> Agreement:
         keep = np.ones(self.rows.shape[1], bool)
-        for rule in (self._named, self._single, self._present, self._same_place):
+        for rule in (self._usable, self._named, self._single, self._present, self._same_place):
             variants = np.flatnonzero(keep)
             keep[variants] = rule(variants)
         panel = self._with_alleles(np.flatnonzero(keep))
         return Agreement(panel, tuple(self.remarks))
+
+    def _usable(self, variants: np.ndarray) -> np.ndarray:
+        codes = np.stack(
+            [
+                np.append(panel.chromosome, 0)[rows]  # 0 of a variant that it lacks
+                for panel, rows in zip(self.panels, self.rows[:, variants], strict=True)
+            ]
+        )
+        good = np.ones(len(variants), bool)
+        for code, why in UNUSABLE.items():
+            left = np.flatnonzero(good)
+            good[left] = self._leave_out(variants[left], codes[:, left] == code, f"{why} at")
+        return good
 
     def _named(self, variants: np.ndarray) -> np.ndarray:
         if all(panel.by_place for panel in self.panels):

@@ -49,7 +49,7 @@ class Adjusted:
     def __init__(
         self, order: NDArray[np.uint32], p: Floats, size: Floats, freedom: NDArray[np.integer] | None
     ) -> None:
-        """P ascending; the statistics' sizes descending, with their degrees of freedom; (k,) each."""
+        """P ascending; the size of each statistic, and its degrees of freedom; (k,) each."""
         self.order, self._p, self._size, self._freedom = order, p, size, freedom
         self.inflation = genomic_inflation(np.square(size))
         self._harmonic = _harmonic(len(p))
@@ -76,7 +76,7 @@ class Adjusted:
         return {"GC": self._deflated(part), **{name: column[inside] for name, column in found.items()}}
 
     def _deflated(self, part: slice) -> Floats:
-        """PLINK sorts the statistics by themselves, with the degrees of freedom that go with them."""
+        """By each variant's own degrees of freedom; PLINK 1.9 b6.26 sorts them by the statistics' sizes."""
         size = np.sqrt(np.square(self._size[part]) * (1.0 / self.inflation))
         return _two_sided(size, None if self._freedom is None else self._freedom[part])
 
@@ -109,11 +109,9 @@ def adjust(statistic: Floats, freedom: NDArray[np.integer] | None = None, *, joi
     p = np.empty(len(size))
     for part in _blocks(len(p)):
         p[part] = _p(size[part], None if freedom is None else freedom[part], joint)
-    order = known[np.argsort(_rounded(p), kind="stable")]
-    del known
+    rank = np.argsort(_rounded(p), kind="stable")
     p.sort()
-    by_size = np.argsort(size, kind="stable")[::-1]
-    return Adjusted(order, p, size[by_size], None if freedom is None else freedom[by_size])
+    return Adjusted(known[rank], p, size[rank], None if freedom is None else freedom[rank])
 
 
 def _p(size: Floats, freedom: NDArray[np.integer] | None, joint: bool) -> Floats:

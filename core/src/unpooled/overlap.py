@@ -152,6 +152,7 @@ def compare(
     `cohorts` is how many there will be: a list is apart only if more than half of *these* fit together.
     `by_place`: the variants are called after their place and alleles already.
     """
+    lists = {name: own.usable for name, own in lists.items()}
     if agreed >= ENOUGH * min(map(len, lists.values())):
         return Comparison(agreed, {name: Overlap(len(own), agreed, agreed) for name, own in lists.items()})
 

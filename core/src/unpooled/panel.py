@@ -26,6 +26,14 @@ from unpooled.list_form import BLOCK_ROWS, PART_BYTES
 from unpooled.place_names import NamesByPlace, Words
 from unpooled.spool import AT_ONCE, Spool, forget, slices
 
+NO_CHROMOSOME, SEVERAL_ALLELES, NEGATIVE = 255, 254, 253
+UNUSABLE = {
+    NO_CHROMOSOME: "on no known chromosome",
+    SEVERAL_ALLELES: "of several alternate alleles",
+    NEGATIVE: "at a negative position",
+}
+"""Codes in place of a chromosome's, of variants that a cohort lists but cannot use; and why."""
+
 _SAMPLED = 64
 """Rows a part whose places are looked at, to cut a list into parts of about one size."""
 
@@ -82,6 +90,12 @@ class Panel:
         """Variants of each chromosome code, int64 (256,)."""
         each = (np.bincount(self.chromosome[rows], minlength=256) for rows in slices(len(self), BLOCK_ROWS))
         return sum(each, np.zeros(256, np.int64))
+
+    @property
+    def usable(self) -> Panel:
+        """The variants that their cohort can use, which come before the others."""
+        others = int(self.counts[list(UNUSABLE)].sum())
+        return self.take(slice(len(self) - others)) if others else self
 
     def pair(self, variant: int) -> Pair:
         return self.alleles[self.first[variant]], self.alleles[self.second[variant]]

@@ -115,7 +115,8 @@ def _stage(cohort: Cohort, study: Study, owes: int, now: datetime) -> Stage:
         return Stage.STOPPED
     is_choosing = cohort.doing == Doing.CHOOSING and not cohort.accepted
     if is_silent(cohort, now) and not is_choosing:
-        return Stage.OFFLINE
+        # A client that hears that its list stands apart ends, and tells nothing: that is known already.
+        return Stage.STOPPED if cohort.list_apart else Stage.OFFLINE
     if cohort.doing == Doing.CHECKING:
         return Stage.CHECKING
     if not cohort.ready:

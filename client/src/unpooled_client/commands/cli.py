@@ -69,7 +69,8 @@ Exit status:
   3  refused: by the server, by this client's own checks, or by you
   4  the study was aborted, or it failed
   5  interrupted: the same command continues
-  6  this program failed"""
+  6  this program failed
+  7  this computer: its disk is full, a file cannot be written, or memory is short"""
 
 
 class _Lazy(click.Group):
@@ -131,6 +132,13 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be printed
         code = 5
+    except (OSError, MemoryError) as error:
+        from unpooled_client.study.failures import explain
+
+        if (found := explain(error)) is None:
+            raise
+        click.echo(f"Error: {found.message} {found.remedy}", err=True)
+        code = int(found.exit)
     except Exception:
         traceback.print_exc()
         click.echo("This program failed. Please report the lines above to its makers.", err=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unpooled.protocol.stages import Doing
 from unpooled_client.commands.cli import EXIT_CODES
 from unpooled_client.commands.options import network_options, state_option
 from unpooled_client.commands.status import joined
@@ -104,6 +105,7 @@ def _ask(folder: StateFolder, given: dict[str, Any]) -> Counted | str:
     try:
         network = Network(**given).or_saved(saved.network)
         api = Api(saved.invitation, saved.instance, patient=False, **vars(network))
+        api.doing = Doing.LOOKING
         with contextlib.closing(api):
             return api.counted()
     except ServerError as error:

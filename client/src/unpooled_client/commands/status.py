@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from unpooled.protocol.sealing import SigningKey, fingerprint
+from unpooled.protocol.stages import Doing
 from unpooled_client.commands.options import network_options, state_option
 from unpooled_client.state import ledger as ledgers
 from unpooled_client.state.files import StateError
@@ -56,6 +57,7 @@ def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict
         "released": saved.is_released,
         "results": saved.out if saved.delivered else None,
         "running": running,
+        "problem": None if running or saved.problem is None else saved.problem.to_json(),
         "next": "" if running else next_command(saved, folder),
         "files": saved.options,
         "sent": _sent(folder),
@@ -77,6 +79,7 @@ def _ask(saved: Saved, given: dict[str, Any]) -> dict[str, Any]:
     try:
         network = Network(**given).or_saved(saved.network)
         api = Api(saved.invitation, saved.instance, patient=False, **vars(network))
+        api.doing = Doing.LOOKING
         with contextlib.closing(api):
             study = api.study()
     except ServerError as error:
@@ -117,9 +120,11 @@ def _status_lines(values: dict[str, Any]) -> list[str]:
     rows.append(("Kept in", values["folder"]))
     if values["results"]:
         rows.append(("Results in", values["results"]))
+    if problem := values["problem"]:
+        rows += [("Problem", problem["message"]), ("Remedy", problem["remedy"])]
     if values["next"]:
         rows.append(("Next", values["next"]))
-    return [f"{name:<16}{value}" for name, value in rows]
+    return [f"{name:<16}{value}" for name, value in rows if value]
 
 
 def _sent_words(sent: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ import numpy as np
 from unpooled import text
 from unpooled.alleles import UNSEEN, capital
 from unpooled.chromosomes import HUMAN, chromosome_code
-from unpooled.panel import Panel
+from unpooled.panel import NEGATIVE, NO_CHROMOSOME, SEVERAL_ALLELES, UNUSABLE, Panel
 from unpooled.spool import AT_ONCE, ROOM, NoRoom, Spool, forget
 from unpooled.text import Tokens
 from unpooled_client.data.ids_and_alleles import IdsAndAlleles
@@ -50,8 +50,6 @@ from unpooled_client.data.variants import Listing, Variants
 BLOCK = 1 << 20
 LAST_POSITION = 2**31 - 2
 
-_NOWHERE = 255
-"""The chromosome of a variant that is passed over."""
 _NOT_SEEN = {b".": UNSEEN}
 """What a .pvar writes for an allele that was not seen, beside what a .bim does."""
 
@@ -224,7 +222,7 @@ class _Reader:
         several = self._several(tokens, layout.a1) if self.is_pvar else np.zeros(len(tokens), bool)
         a1, a2 = self._alleles(tokens, (layout.a1, layout.a2), several)
         return _Block(
-            np.where(several, np.uint8(_NOWHERE), self._chromosomes(tokens, layout.chromosome)),
+            np.where(several, np.uint8(SEVERAL_ALLELES), self._chromosomes(tokens, layout.chromosome)),
             position,
             None if self.by_place else text.strings(tokens.text, *tokens.column(layout.name)),
             a1,
@@ -286,7 +284,7 @@ class _Reader:
                 remedy="For the study, this cohort lacks it. If it is a chromosome of your species, say how "
                 "many autosomes there are with --chr-set.",
             )
-        return np.array([_NOWHERE if c is None else c for c in codes], np.uint8)[code]
+        return np.array([NO_CHROMOSOME if c is None else c for c in codes], np.uint8)[code]
 
     def _positions(self, tokens: Tokens, column: int) -> np.ndarray:
         values, good = text.integers(tokens.text, *tokens.column(column))
@@ -375,24 +373,29 @@ class _Reader:
         return dataclasses.replace(ordered, about=about)
 
     def _placed(self) -> Variants:
-        """The variants that are not passed over, in the order of the file."""
+        """The variants that are not passed over, in the order of the file; the others beside them."""
         alleles = sorted(self.alleles)
         rank = np.empty(len(alleles), np.min_scalar_type(len(alleles)))
         rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
         like = self._like(tuple(alleles), rank.dtype)
-        listing, start = Listing(like, self.room), 0
+        listing, others, start = Listing(like, self.room), Listing(like, self.room), 0
         for block in self.blocks:
             self._tell_negative(block)
             a1, a2 = rank[block.a1], rank[block.a2]
             pair = {"first": np.minimum(a1, a2), "second": np.maximum(a1, a2)}
-            panel = dataclasses.replace(
-                like, chromosome=block.chromosome, position=block.position, ids=block.name, **pair
-            )
+            place = {
+                "chromosome": np.where(block.position < 0, np.uint8(NEGATIVE), block.chromosome),
+                "position": np.maximum(block.position, 0),
+            }
+            panel = dataclasses.replace(like, ids=block.name, **place, **pair)
             row = np.arange(start, start + len(a1), dtype=np.int32)
             some = Variants(panel, row, a1 <= a2, block.line, self.rows)
-            listing.append(some.part((block.position >= 0) & (block.chromosome != _NOWHERE)))
+            is_unusable = np.isin(panel.chromosome, list(UNUSABLE))
+            listing.append(some.part(~is_unusable))
+            others.append(some.part(is_unusable))
             start += len(a1)
-        whole = listing.variants(self.rows)
+        unusable = others.variants(self.rows).in_order(self.room, self.at_once).panel
+        whole = listing.variants(self.rows, unusable=unusable)
         if not len(whole) and self.report.ok:
             self.report.error(
                 Code.NO_VARIANT_LEFT,

@@ -41,7 +41,7 @@ def check_samples(
             remedy="Frequencies are of founders, as in PLINK: if no cohort has any, they are NA, unless the "
             "plan says --nonfounders.",
         )
-    for phenotype, values in zip(phenotypes, samples.phenotypes, strict=True):
+    for phenotype, values in zip(phenotypes, samples.phenotypes, strict=False):  # there may be none
         _check_values(phenotype, values[samples.kept], of=_of(phenotype.name, phenotypes), report=report)
 
 
@@ -100,6 +100,8 @@ def check_floors(
     samples: Samples, phenotypes: Sequence[str], trait: str, options: DataOptions, report: Report
 ) -> None:
     """Decline a cohort that is so small that sums of it may tell of single people."""
+    if not phenotypes:
+        _check_people(int(np.count_nonzero(samples.kept)), "are left", options, report)
     for place, name in enumerate(phenotypes):
         _check_floors(samples.of_phenotype(place), _of(name, phenotypes), trait, options, report)
 
@@ -107,18 +109,22 @@ def check_floors(
 def _check_floors(samples: Samples, of: str, trait: str, options: DataOptions, report: Report) -> None:
     by_plan = options.from_plan and samples.covariates.size > 0  # only a plan says which covariates count
     values = samples.phenotype[complete(samples) if by_plan else samples.kept & ~np.isnan(samples.phenotype)]
+    known = f"have {f'the phenotype{of}' if of else 'a phenotype'}{' and every covariate' * by_plan}"
+    _check_people(len(values), known, options, report)
+    if trait == CASE_CONTROL:
+        _check_classes(values, of, options, report)
+
+
+def _check_people(people: int, which: str, options: DataOptions, report: Report) -> None:
     fewest = MIN_SAMPLES if options.min_samples is None else options.min_samples
-    if len(values) < fewest:
+    if people < fewest:
         report.error(
             Code.TOO_FEW_SAMPLES,
-            f"too few samples have {f'the phenotype{of}' if of else 'a phenotype'}"
-            + (" and every covariate" if by_plan else ""),
-            read=str(len(values)),
+            f"too few samples {which}",
+            read=str(people),
             expected=f"at least {fewest}",
             remedy="A cohort this small must not take part. If too many phenotypes are missing, see above.",
         )
-    if trait == CASE_CONTROL:
-        _check_classes(values, of, options, report)
 
 
 def _check_classes(values: np.ndarray, of: str, options: DataOptions, report: Report) -> None:
@@ -143,6 +149,7 @@ def _check_classes(values: np.ndarray, of: str, options: DataOptions, report: Re
 def summarise(
     samples: Samples,
     phenotypes: Sequence[Phenotype],
+    trait: str,
     covariates: Covariates,
     variants: Variants | None,
     options: DataOptions,
@@ -154,7 +161,7 @@ def summarise(
         **report.summary,
         "phenotypes": [
             _describe(values[samples.kept], phenotype)
-            for phenotype, values in zip(phenotypes, samples.phenotypes, strict=True)
+            for phenotype, values in zip(phenotypes, samples.phenotypes, strict=False)
         ],
         "covariates": covariates.summary,
     }
@@ -167,7 +174,7 @@ def summarise(
             "by chromosome": by_chromosome(variants, options.chr_set),
             **variants.about,
         },
-        "estimate": _estimate(samples, phenotypes[0].trait, variants, options),
+        "estimate": _estimate(samples, trait, variants, options),
     }
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.agreement import align
+from unpooled.agreement import align, merged
 from unpooled.algorithms.phenotypes import have_all
 from unpooled.cohort import Dosages, Packed, Samples
 from unpooled.filesets import OF_PFILE
+from unpooled.floors import QUANTITATIVE
 from unpooled.panel import Panel
 from unpooled.spool import Spool, forget, slices
 from unpooled_client.data.bed import BedFile, has_header, has_size
@@ -62,7 +64,7 @@ class PlinkData:
     variants: Variants
     genotypes: Genotypes
     phenotypes: tuple[str, ...]
-    """As the files call them."""
+    """As the files call them; none of a study that needs none."""
     trait: str
     covariates: tuple[str, ...]
 
@@ -71,10 +73,18 @@ class PlinkData:
         """The cohort's own list of variants."""
         return self.variants.panel
 
+    @functools.cached_property
+    def listed(self) -> Panel:
+        """The list that is sent: with the variants that cannot be used, so that all hear why they are out."""
+        unusable = self.variants.unusable
+        if unusable is None or not len(unusable):
+            return self.panel
+        return Panel.joined(part.put_away() for part in merged([self.panel, unusable]))
+
     def of_phenotype(self, place: int) -> PlinkData:
         """The same files, as if they had only the phenotype at this place."""
         samples = self.samples.of_phenotype(place)
-        return replace(self, samples=samples, phenotypes=(self.phenotypes[place],))
+        return replace(self, samples=samples, phenotypes=self.phenotypes[place : place + 1])
 
     def align(self, panel: Panel) -> PlinkCohort:
         """The cohort as a study with this panel asks it."""
@@ -124,10 +134,11 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
     phenotypes = read_phenotypes(fam, options, report)
     covariates = read_covariates(fam, options, kept, report)
     sound = len(report.of(Severity.ERROR)) == before
-    if not phenotypes or covariates is None:
+    if phenotypes is None or covariates is None:
         return None, report
     samples = _samples(fam, phenotypes, covariates, kept, options)
-    names, trait = tuple(phenotype.name for phenotype in phenotypes), phenotypes[0].trait
+    names = tuple(phenotype.name for phenotype in phenotypes)
+    trait = phenotypes[0].trait if phenotypes else QUANTITATIVE
     check_samples(fam, samples, phenotypes, options, report)
     check_outliers(fam, samples, covariates, phenotypes, options, report)
     if options.covar is not None:
@@ -136,7 +147,7 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
             check_sex(samples, covariates, options.covar, report)
     if sound:  # else people are missing for another reason, which is in the report
         check_floors(samples, names, trait, options, report)
-    summarise(samples, phenotypes, covariates, variants, options, report)
+    summarise(samples, phenotypes, trait, covariates, variants, options, report)
     # A line of the .fam that is too short is told already, and shifts the calls.
     if variants is not None and genotypes is not None and genotypes.samples == len(samples):
         check_sexes(fam, samples, variants, genotypes, options.chr_set, report)
@@ -159,7 +170,7 @@ def _samples(
     fam: Fam, phenotypes: Sequence[Phenotype], covariates: Covariates, kept: np.ndarray, options: DataOptions
 ) -> Samples:
     """The people, of whom those without all phenotypes count nowhere if the plan wants it so."""
-    values = [phenotype.values for phenotype in phenotypes]
+    values = [phenotype.values for phenotype in phenotypes] or [np.full(len(fam), np.nan)]
     if options.require_pheno:
         kept = kept & have_all(values)
     if not options.allow_no_sex:

@@ -49,7 +49,7 @@ def rows_of_psam(
         return None
     if psam is None:
         return [b"#FID\tIID\tSEX", *(b"\t".join((each.fid, each.iid, each.sex)) for each in people)]
-    fam = read_fam(psam, report)
+    fam = read_fam(psam, report, by_header=True)
     return None if fam is None else _of_psam(file, people, fam, report)
 
 

@@ -56,18 +56,16 @@ class Fam:
     """Which column of the file each of COLUMNS is, from 1; 0 for one that it lacks."""
     phenotype: str = ""
     """What the file calls its phenotype, if it does."""
+    kind: str = ".fam"
+    """What it is, by its header or its name: a .fam or a .psam."""
 
     def __len__(self) -> int:
         return len(self.iid)
 
     @property
-    def kind(self) -> str:
-        return kind_of(self.path)
-
-    @property
     def what(self) -> str:
         """What people call the file."""
-        return called(self.path)
+        return _called(self.kind)
 
     @property
     def words_of_sex(self) -> np.ndarray:
@@ -95,15 +93,20 @@ class Fam:
         return len(self.index) < len(self)
 
 
-def read_fam(path: Path, report: Report) -> Fam | None:
-    """Read a .fam or .psam file, or None where it cannot be read; the report says why, and what is odd."""
-    what = called(path)
-    data = read_bytes(path, what, report)
+def read_fam(path: Path, report: Report, *, by_header: bool = False) -> Fam | None:
+    """Read a .fam or .psam file, or None where it cannot be read; the report says why, and what is odd.
+
+    `by_header`: a file of any name may be a .psam. In a .fam that PLINK 1.9 reads, `#` begins a comment.
+    """
+    kind = kind_of(path)
+    data = read_bytes(path, _called(kind), report)
     if data is None:
         return None
     words = tokenize(data)
-    header = _header(words) if path.suffix == ".psam" else []
-    rows = _without_header(without_comments(words), path, report)
+    header = _header(words) if by_header or kind == ".psam" else []
+    kind = ".psam" if header else kind
+    what = _called(kind)
+    rows = _without_header(without_comments(words), path, what, report)
     columns = ", ".join(shown(name) for name in header) or COLUMNS
     tokens = enough_columns(rows, len(header) or 6, path, what, columns, report)
     if not len(tokens):
@@ -117,7 +120,7 @@ def read_fam(path: Path, report: Report) -> Fam | None:
     founder = (father == b"0") & (mother == b"0")
     phenotype = shown(header[place[5]]) if header and place[5] < len(header) else ""
     numbers = tuple(0 if j == _NONE else j + 1 for j in place)
-    fam = Fam(path, fid, iid, _sex(sex, path), founder, tokens, len(rows), numbers, phenotype)
+    fam = Fam(path, fid, iid, _sex(sex, kind), founder, tokens, len(rows), numbers, phenotype, kind)
     _check_ids(fam, report)
     return fam
 
@@ -127,9 +130,9 @@ def kind_of(path: Path) -> str:
     return ".psam" if path.suffix == ".psam" else ".fam"
 
 
-def called(path: Path) -> str:
+def _called(kind: str) -> str:
     """What people call the file."""
-    return f"the {kind_of(path)} file"
+    return f"the {kind} file"
 
 
 def _header(words: Tokens) -> list[bytes]:
@@ -171,7 +174,7 @@ def _as_fam(rows: Tokens, place: tuple[int, ...]) -> Tokens:
     return Tokens(longer, start.ravel(), end.ravel(), np.arange(len(rows) + 1) * len(ABSENT), rows.line)
 
 
-def _without_header(rows: Tokens, path: Path, report: Report) -> Tokens:
+def _without_header(rows: Tokens, path: Path, what: str, report: Report) -> Tokens:
     if (
         not len(rows)
         or rows.widths[0] < 2
@@ -180,7 +183,7 @@ def _without_header(rows: Tokens, path: Path, report: Report) -> Tokens:
         return rows
     report.error(
         Code.HEADER_LINE,
-        f"{called(path)} has a header line, which PLINK takes for a sample",
+        f"{what} has a header line, which PLINK takes for a sample",
         file=path,
         line=int(rows.line[0]),
         read=shown(b" ".join(rows.word(0, j) for j in range(rows.widths[0]))),
@@ -189,8 +192,8 @@ def _without_header(rows: Tokens, path: Path, report: Report) -> Tokens:
     return select(rows, np.arange(len(rows)) > 0)
 
 
-def _sex(words: np.ndarray, path: Path) -> np.ndarray:
-    male, female = (np.isin(words, _SEXES[path.suffix == ".psam"][sex]) for sex in (MALE, FEMALE))
+def _sex(words: np.ndarray, kind: str) -> np.ndarray:
+    male, female = (np.isin(words, _SEXES[kind == ".psam"][sex]) for sex in (MALE, FEMALE))
     return np.select([male, female], [MALE, FEMALE], UNKNOWN_SEX).astype(np.uint8)
 
 

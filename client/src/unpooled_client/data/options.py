@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unpooled.algorithms import TESTS
 from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
 from unpooled.floors import QUANTITATIVE
@@ -106,6 +107,11 @@ class DataOptions:
         }
         found |= {name: Path(found[name]) for name in paths if found.get(name) is not None}
         return cls(**found)
+
+    @property
+    def needs_phenotype(self) -> bool:
+        """Whether the plan's test does; without a plan it may be any."""
+        return not self.test or TESTS[self.test].needs_phenotype
 
     @property
     def copied(self) -> Copied | None:
@@ -230,12 +236,17 @@ def check_options(options: DataOptions, report: Report) -> bool:
             "A .bed has hard calls only.",
         ),
         (
-            options.copied is None or not (options.psam is None and options.pheno is None),
+            not options.needs_phenotype
+            or options.copied is None
+            or not (options.psam is None and options.pheno is None),
             "neither a VCF nor a BGEN says anything of phenotypes",
             "Give --psam FILE, a .psam or .fam with sexes and phenotypes, or --pheno FILE.",
         ),
         (
-            options.vcf is None or options.psam is not None or options.allow_no_sex,
+            not options.needs_phenotype
+            or options.vcf is None
+            or options.psam is not None
+            or options.allow_no_sex,
             "a VCF says nothing of sexes, and nobody without a sex is analysed",
             "Give --psam FILE, or keep everybody with --allow-no-sex.",
         ),

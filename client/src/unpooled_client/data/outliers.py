@@ -35,7 +35,7 @@ def check_outliers(
     """Tell of covariates, and of phenotypes that are numbers, with values beyond all others."""
     told = [(f"the covariate {name}", options.covar) for name in covariates.names]
     values = samples.covariates
-    for phenotype, column in zip(phenotypes, samples.phenotypes, strict=True):
+    for phenotype, column in zip(phenotypes, samples.phenotypes, strict=False):
         if phenotype.trait != CASE_CONTROL:
             told.append((f"the phenotype {phenotype.name}", options.pheno or fam.path))
             values = np.column_stack([values, column])

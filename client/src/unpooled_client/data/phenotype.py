@@ -49,14 +49,35 @@ class Phenotype:
     """The codes for a missing value that stand in the file, and how often."""
 
 
-def read_phenotypes(fam: Fam, options: DataOptions, report: Report) -> tuple[Phenotype, ...]:
-    """The phenotypes that the options name, in their order; none where one cannot be read: see the report."""
+def read_phenotypes(fam: Fam, options: DataOptions, report: Report) -> tuple[Phenotype, ...] | None:
+    """The phenotypes that the options name, in their order; None where one cannot be read: see the report.
+
+    There are none if the plan's test needs none, or if there is no plan and nobody has one.
+    """
+    if not options.needs_phenotype:
+        return ()
+    found = _read(fam, options, report)
+    if found is None or options.test or not all(np.isnan(each.values).all() for each in found):
+        return found
+    report.warning(
+        Code.PHENOTYPE_MISSING,
+        "no sample has a phenotype",
+        file=options.pheno or fam.path,
+        remedy="Pruning and principal components need none. For any other study give --pheno FILE, or look "
+        "at the codes of missing values (--missing-phenotype).",
+    )
+    return ()
+
+
+def _read(fam: Fam, options: DataOptions, report: Report) -> tuple[Phenotype, ...] | None:
     if options.pheno is None:
+        if not fam.place[5] and not options.test:
+            return ()
         source = _in_fam(fam, report)
-        return (_decide(source, len(fam), options, report),) if source else ()
+        return (_decide(source, len(fam), options, report),) if source else None
     table = read_table(options.pheno, "the --pheno file", fam, report)
     if table is None or not len(table.sample):
-        return ()
+        return None
     names = options.pheno_names or (None,)
     planned = options.phenotypes or ("",) * len(names)
     chosen = [
@@ -64,7 +85,7 @@ def read_phenotypes(fam: Fam, options: DataOptions, report: Report) -> tuple[Phe
         for name, about in zip(names, planned, strict=True)
     ]
     found = [_of_table(table, index, about, fam, options, report) for index, about in chosen if index]
-    return tuple(found) if len(found) == len(chosen) else ()
+    return tuple(found) if len(found) == len(chosen) else None
 
 
 def _in_fam(fam: Fam, report: Report) -> _Source | None:
@@ -82,7 +103,7 @@ def _in_fam(fam: Fam, report: Report) -> _Source | None:
         return None
     column = read_numbers(fam.tokens, 5, place)
     name = fam.phenotype or "phenotype of the .fam"
-    return _Source(fam.path, column, np.arange(len(fam)), fam.what, name, fam.path.suffix != ".psam")
+    return _Source(fam.path, column, np.arange(len(fam)), fam.what, name, fam.kind != ".psam")
 
 
 def _of_table(

@@ -31,6 +31,8 @@ class Variants:
     """Variants in the file, hence rows of genotypes; lines that are too short included."""
     about: dict[str, Any] = field(default_factory=dict)
     """What is to be said of the alleles and the build of the whole file."""
+    unusable: Panel | None = None
+    """Those that are passed over, with one of `unpooled.panel.UNUSABLE` for a chromosome."""
 
     def __len__(self) -> int:
         return len(self.panel)
@@ -58,7 +60,7 @@ class Variants:
         listing = Listing(self.panel)
         for rows, part in self.parts():
             listing.append(part.part(chosen[rows]))
-        return listing.variants(self.rows, self.about)
+        return listing.variants(self.rows, about=self.about, unusable=self.unusable)
 
     def in_order(self, room: int = ROOM, at_once: int = AT_ONCE) -> Variants:
         """The same in canonical order."""
@@ -68,7 +70,7 @@ class Variants:
         for rows in order_in_parts(self.panel, at_once):
             listing.append(self.part(rows))
             self.forget()
-        return listing.variants(self.rows, self.about)
+        return listing.variants(self.rows, about=self.about, unusable=self.unusable)
 
     def sorted_rows(self, which: Callable[[Panel], np.ndarray]) -> np.ndarray:
         """The rows in the file of those for which `which`, bool (k,) of some of them, holds; ascending."""
@@ -107,11 +109,11 @@ class Listing:
         for name, spool in self._spools.items():
             spool.append(getattr(part.panel if hasattr(part.panel, name) else part, name))
 
-    def variants(self, rows: int, about: dict[str, Any] | None = None) -> Variants:
-        """All that came, of so many variants in the file."""
+    def variants(self, rows: int, **more: Any) -> Variants:
+        """All that came, of so many variants in the file; `more` is known of the whole file."""
         columns: dict[str, Any] = {name: spool.column() for name, spool in self._spools.items()}
         own = {name: columns.pop(name) for name in ("row", "a1_is_first", "line")}
-        return Variants(dataclasses.replace(self._like, **columns), **own, rows=rows, about=about or {})
+        return Variants(dataclasses.replace(self._like, **columns), **own, rows=rows, **more)
 
 
 @dataclass

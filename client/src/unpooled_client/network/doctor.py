@@ -27,6 +27,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from unpooled.protocol import VERSION
+from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection, machine
 from unpooled_client.network.api import Api
 from unpooled_client.network.connection import Place, Proxy, ServerError
@@ -355,6 +356,7 @@ def study(subject: Subject) -> Finding | None:
         saved = subject.folder.load()
         trust, http = subject.ca_bundle, subject.allow_http
         api = Api(saved.invitation, saved.instance, ca_bundle=trust, allow_http=http, patient=False)
+        api.doing = Doing.LOOKING
         with contextlib.closing(api):
             found = api.study()
     except ServerError as error:

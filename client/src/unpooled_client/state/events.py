@@ -32,6 +32,7 @@ class Exit(IntEnum):
     STUDY_ENDED = 4
     INTERRUPTED = 5
     INTERNAL = 6
+    COMPUTER = 7
 
 
 @dataclass(frozen=True)

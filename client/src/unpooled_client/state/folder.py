@@ -34,6 +34,7 @@ from unpooled.plan import Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey, fingerprint
+from unpooled_client.state.events import Event, Failed
 from unpooled_client.state.files import StateError, make_private_folder, write_atomically
 from unpooled_client.state.fingerprint import Fingerprint
 
@@ -129,6 +130,8 @@ class Saved:
     """Folder for the results, once somebody named one."""
     delivered: bool = False
     """Whether the results are in that folder."""
+    problem: Failed | None = None
+    """Why the last run ended, until something was done about it."""
     repeated_in: str = ""
     """Folder of the state in the study that repeats this one, once a person agreed to take part in that."""
 
@@ -153,6 +156,7 @@ class Saved:
             "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
             "out": self.out,
             "delivered": self.delivered,
+            "problem": self.problem and self.problem.to_json(),
             "repeated_in": self.repeated_in,
         }
 
@@ -175,6 +179,7 @@ class Saved:
             acceptance=acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
             out=values["out"],
             delivered=values["delivered"],
+            problem=_problem(values.get("problem")),
             repeated_in=values.get("repeated_in", ""),  # states of earlier releases have none
         )
 
@@ -182,6 +187,14 @@ class Saved:
     def is_released(self) -> bool:
         """Whether a person released what leaves under the plan agreed to."""
         return self.agreement is not None and self.released == self.agreement.plan.hash()
+
+
+def _problem(told: dict[str, Any] | None) -> Failed | None:
+    """What was told; None of an earlier release's state, or a later one's that tells it otherwise."""
+    with contextlib.suppress(ValueError):
+        found = told and Event.from_json(told)
+        return found if isinstance(found, Failed) else None
+    return None
 
 
 class StateFolder:

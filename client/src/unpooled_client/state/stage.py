@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from unpooled_client.state.events import Exit
 from unpooled_client.state.folder import Saved, StateFolder
 
 
@@ -65,10 +66,11 @@ def next_command(saved: Saved, folder: StateFolder) -> str:
     state = folder.as_option
     of_tables = saved.agreement is not None and saved.agreement.plan.of_tables
     files = "--table FILE" if of_tables else "--bfile PREFIX"
+    of_data = saved.problem is not None and saved.problem.exit == Exit.DATA  # the same files would not do
     return {
         Stage.JOIN: f"unpooled-client join --wait {state}",
         Stage.DATA: f"unpooled-client check {state} {files}",
         Stage.REVIEW: f"unpooled-client review {state}",
-        Stage.RUN: f"unpooled-client run {state}",
+        Stage.RUN: f"unpooled-client run {state} {files if of_data else ''}".rstrip(),
         Stage.RESULTS: f"unpooled-client results {state}",
     }[stage_of(saved)]

@@ -58,7 +58,7 @@ def check_for_study(
     except DataProblem as error:
         raise DataChanged(str(error)) from error
     sizes = sizes_of(data, agreement.plan.autosomes)
-    checked = dataclasses.replace(saved, options=options.to_json(), files=files, sizes=sizes)
+    checked = dataclasses.replace(saved, options=options.to_json(), files=files, sizes=sizes, problem=None)
     if (checked.options, checked.files) != (saved.options, saved.files):
         checked = dataclasses.replace(checked, released=b"")
     _replace(folder, saved, checked)
@@ -90,6 +90,6 @@ def release(folder: StateFolder, shown: Saved) -> Saved:
     Raises StateError if the plan, the roster or the files are others by now.
     """
     _, agreement = checked(folder)
-    saved = dataclasses.replace(shown, released=agreement.plan.hash())
+    saved = dataclasses.replace(shown, released=agreement.plan.hash(), problem=None)
     _replace(folder, shown, saved)
     return saved

@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from unpooled.algorithms.result_files import most_bytes, result_files, results_name
+from unpooled.errors import UnpooledError
 from unpooled.file_names import is_plain
 from unpooled.plan import Plan
 from unpooled.sizes import Sizes
@@ -25,7 +26,15 @@ _TELL = "Nothing was stored. Tell the server's operator."
 
 
 class DeliveryError(ServerError):
-    """A result file that cannot be stored, or is not what was announced."""
+    """A result file that is not what was announced, or not of the study that was accepted."""
+
+
+class NoPlace(UnpooledError):
+    """A result file cannot be written where it is to be; `remedy` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        self.message, self.remedy = message, remedy
+        super().__init__(f"{message} {remedy}")
 
 
 def agreed_plan(study: Study, saved: Saved) -> Plan:
@@ -88,7 +97,7 @@ def deliver(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DeliveryError(
+        raise NoPlace(
             f"the folder {folder} cannot be made: {error.strerror}.",
             "Choose another with --out and start again.",
         ) from error
@@ -108,7 +117,7 @@ def deliver(
 def fetch(session: Session, file: ResultFile, folder: Path) -> None:
     """Put one result file in place, unless it is there.
 
-    Raises DeliveryError if it is not what was announced, and NotOurs if it would replace another.
+    Raises DeliveryError if it is not what was announced, NotOurs if it would replace another, and NoPlace.
     """
     target = folder / file.name
     try:
@@ -122,7 +131,7 @@ def fetch(session: Session, file: ResultFile, folder: Path) -> None:
                     "Start again: it is then fetched again.",
                 )
     except OSError as error:
-        raise DeliveryError(
+        raise NoPlace(
             f"the result file {target} cannot be written: {error.strerror}.",
             "Make room or choose another folder with --out, and start again: the results stay available.",
         ) from error

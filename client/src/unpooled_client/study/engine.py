@@ -165,7 +165,11 @@ class Engine:
         try:
             yield from phases()
         except Exception as error:
-            yield self._failure(error)
+            failed = self._failure(error)
+            with contextlib.suppress(StateError, OSError):
+                if self._session is not None and self._speaks and self.folder.exists():
+                    self._session.save(problem=None if failed.exit == Exit.INTERRUPTED else failed)
+            yield failed
         finally:
             if self._session is not None:
                 self._session.api.close()
@@ -213,7 +217,7 @@ class Engine:
         saved = self._saved()
         network = self.network.or_saved(saved.network)
         out = str(self.out.absolute()) if self.out else saved.out
-        saved = dataclasses.replace(saved, network=network.to_json(), out=out)
+        saved = dataclasses.replace(saved, network=network.to_json(), out=out, problem=None)
         threads = self._connect_cluster()
         api = Api(
             saved.invitation,

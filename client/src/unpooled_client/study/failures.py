@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 
 from unpooled.errors import BoundError, DataProblem, UnpooledError
 from unpooled.protocol.invitation import InvitationError
 from unpooled.protocol.problems import Problem
+from unpooled.spool import NoRoom
 from unpooled_client.network.api import Refused, ServerError, Stopped, Study
 from unpooled_client.state.events import Exit
 from unpooled_client.state.files import StateError
 from unpooled_client.state.written import NotOurs
 from unpooled_client.study.cluster import NoCluster
+from unpooled_client.study.delivery import NoPlace
 from unpooled_client.study.joining import Declined, Unanswered
 from unpooled_client.study.reading import DataChanged, DataRefused, ListApart
 from unpooled_client.study.session import StudyEnded
@@ -83,6 +86,8 @@ def explain(error: Exception) -> Explanation | None:
         case Refused():
             problem = Problem.INTERNAL if error.status in _OUR_FAULT else None
             return Explanation(Exit.REFUSED, error.message, error.remedy, problem)
+        case NoPlace():
+            return Explanation(Exit.COMPUTER, error.message, error.remedy)
         case ServerError() | NotOurs():
             return Explanation(Exit.REFUSED, error.message, error.remedy)
     return _explain_data(error)
@@ -102,6 +107,8 @@ def _explain_data(error: Exception) -> Explanation | None:
             return Explanation(Exit.DATA, str(error), "", Problem.DATA_CHANGED)
         case BoundError():
             return Explanation(Exit.DATA, str(error), "", Problem.BOUND, error.quantity)
+        case NoRoom():
+            return Explanation(Exit.COMPUTER, f"{error.what}.", error.remedy, Problem.INTERNAL)
         case DataProblem():
             return Explanation(Exit.DATA, str(error), "", Problem.DATA)
         case Distrust():
@@ -110,9 +117,11 @@ def _explain_data(error: Exception) -> Explanation | None:
             return Explanation(Exit.REFUSED, str(error), "", Problem.INTERNAL)
         case OSError() if error.strerror:
             where = f"{error.filename}: " if error.filename else ""
-            remedy = "Look at the disk and its permissions, then start the same command again; it goes on."
-            return Explanation(Exit.INTERNAL, f"{where}{error.strerror}.", remedy, Problem.INTERNAL)
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            what = "Make room on that disk" if is_full else "Look at the disk and its permissions"
+            remedy = f"{what}, then start the same command again; it goes on."
+            return Explanation(Exit.COMPUTER, f"{where}{error.strerror}.", remedy, Problem.INTERNAL)
         case MemoryError():
             remedy = "Close other programs, or use fewer --threads, and start the same command again."
-            return Explanation(Exit.INTERNAL, "there is not enough memory.", remedy, Problem.INTERNAL)
+            return Explanation(Exit.COMPUTER, "there is not enough memory.", remedy, Problem.INTERNAL)
     return None

@@ -155,7 +155,8 @@ def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
     if isinstance(data, ArrayTable):
         rows, columns = data.values.shape
         return {"rows": rows, "columns": columns}
-    return {"samples": int(data.samples.kept.sum()), **sizes.of_panel(data.panel, autosomes)}
+    found = {"samples": int(data.samples.kept.sum()), **sizes.of_panel(data.panel, autosomes)}
+    return found | {sizes.LIST_BYTES: data.listed.canonical_bytes}
 
 
 def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
@@ -196,13 +197,13 @@ def announce(session: Session, study: Study, terms: Terms, data: PlinkData | Arr
         yield from session.wait_for(session.api.put_panel_digest, digest)
         return
     by_list = terms.plan.panel_mode == "list"
-    digest = terms.plan.panel_digest if by_list else data.panel.digest
+    digest = terms.plan.panel_digest if by_list else data.listed.digest
     yield session.record(leaving.LIST_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
     wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
     if wanted and not by_list:
         session.api.doing = Doing.SENDING
-        start, size = 0, data.panel.canonical_bytes
-        for part in in_parts(data.panel.pieces()):
+        start, size = 0, data.listed.canonical_bytes
+        for part in in_parts(data.listed.pieces()):
             yield session.record(leaving.LIST, part, Form.CLEAR, leaving.TO_SERVER)
             yield from session.wait_for(session.api.put_panel_list, start, size, part)
             start += len(part)

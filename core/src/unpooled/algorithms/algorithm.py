@@ -77,6 +77,8 @@ class Algorithm:
     about_files: Mapping[str, AboutFile] = field(default_factory=dict)
     """For files that `result_files` does not know."""
     wording: Wording = Wording()
+    needs_phenotype: bool = True
+    """Whether a cohort without phenotypes can take no part."""
     options: tuple[Option, ...] = ()
     """What a plan of this test may ask for besides the fields of every plan, in the order of the form."""
     templates: tuple[Template, ...] = ()

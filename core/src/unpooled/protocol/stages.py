@@ -27,6 +27,8 @@ class Doing(enum.StrEnum):
     WAITING = "waiting"
     STOPPED = "stopped"
     """It ends with a problem."""
+    LOOKING = "looking"
+    """Somebody looks where the study is; of this cohort it tells nothing, not even that it is there."""
 
 
 class Stage(enum.StrEnum):

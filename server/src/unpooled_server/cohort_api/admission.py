@@ -82,7 +82,8 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
                 response = _refusal(refusal)
             if not visit.is_counted:
                 heard(request, cohort, response)
-            sweeping.is_back(cohort)
+            if visit.doing != stages.Doing.LOOKING:
+                sweeping.is_back(cohort)
             return response
 
         return answer

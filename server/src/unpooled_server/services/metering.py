@@ -14,6 +14,7 @@ from django.db.models import Expression, F, QuerySet
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 
+from unpooled.protocol.stages import Doing
 from unpooled_server.compensator_client import Meter
 from unpooled_server.models import Cohort, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
@@ -54,7 +55,7 @@ def heard(
     Whoever is writing takes what the others have left with its own, and they do not wait: with a transaction
     for each request the threads of a process mostly wait for each other's lock on the database.
     """
-    told = _told(cohort, doing) | ({"instance": instance} if instance != cohort.instance else {})
+    told = {} if doing == Doing.LOOKING else _told(cohort, instance, doing)
     link = (cohort.study_id, cohort.name, phase)
     _unwritten.append(_Visit(cohort.pk, told, link, _counted(received, sent, content)))
     # Looked at again after each release: what came in between was left to the one who wrote.
@@ -67,8 +68,8 @@ def heard(
 
 def is_at(cohort: Cohort, doing: str) -> None:
     """A cohort's client has told what it is doing, with a request that takes long."""
-    if doing != cohort.doing:
-        Cohort.objects.filter(pk=cohort.pk).update(**_told(cohort, doing))
+    if doing not in (cohort.doing, Doing.LOOKING):
+        Cohort.objects.filter(pk=cohort.pk).update(**_told(cohort, cohort.instance, doing))
 
 
 def compensator_meter(study_id: str, phase: Phase) -> Meter:
@@ -76,12 +77,16 @@ def compensator_meter(study_id: str, phase: Phase) -> Meter:
     return lambda sent, received: count(study_id, COMPENSATOR, phase, received, sent)
 
 
-def _told(cohort: Cohort, doing: str) -> dict[str, Any]:
+def _told(cohort: Cohort, instance: str, doing: str) -> dict[str, Any]:
     now, heard_at = timezone.now(), cohort.heard_at
     is_news = bool(doing) and doing != cohort.doing
     cohort.doing = doing or cohort.doing
     is_long_ago = heard_at is None or now - heard_at > MOMENT
-    return ({"heard_at": now} if is_long_ago else {}) | ({"doing": doing, "doing_at": now} if is_news else {})
+    return (
+        ({"instance": instance} if instance != cohort.instance else {})
+        | ({"heard_at": now} if is_long_ago else {})
+        | ({"doing": doing, "doing_at": now} if is_news else {})
+    )
 
 
 def _counted(received: int, sent: int, content: int) -> Counter[str]:

@@ -132,6 +132,7 @@ PCA = Algorithm(
         COUNTS_FILE: write_counts,
         DENSITY_FILE: write_density,
     },
+    needs_phenotype=False,
     usual_files=(EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE, DENSITY_FILE),
     about_files={
         EIGENVAL_FILE: AboutFile("Eigenvalues", ".eigenval, one a line"),

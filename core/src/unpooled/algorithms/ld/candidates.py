@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +11,17 @@ import numpy as np
 from unpooled.algorithms.ld.haplotypes import r_squared
 from unpooled.algorithms.ld.questions import weights
 from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.question import Arrays
 
 _MORE = 1 + 2.0**-44
 """PLINK's tolerance."""
+
+
+def in_frequencies(table: GenotypeTable, plan: Plan) -> GenotypeTable:
+    """The table of who counts in frequencies: under --nonfounders no group is told apart as theirs."""
+    return replace(table, groups=tuple(group[1:] for group in table.groups)) if plan.nonfounders else table
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,22 +44,20 @@ class Candidates:
     squares: np.ndarray
     """float64 (m,)"""
     majority: np.ndarray
-    """float64 (m,): frequency of the more frequent allele."""
+    """float64 (m,): frequency of the more frequent allele, among all who count in frequencies."""
 
     @classmethod
     def of(cls, counted: Counted, plan: Plan) -> Candidates:
         """Those that can be asked about, of variants with counts in the groups of `weights`."""
-        table = counted.table
-        weight = np.array([weights(table.chromosome)[group] for group in table.groups])
-        two, one, none = np.moveaxis(table.counts, 2, 0)
+        table = counted.genotypes
+        weight = np.array([weights(table.chromosome).get(group, 0) for group in table.groups])
+        two, one, none = np.moveaxis(table.counts[:, weight > 0], 2, 0)
         carriers = np.minimum((two + one).sum(axis=1), (one + none).sum(axis=1))
-        first, second = table.frequency_alleles()
+        first, second = in_frequencies(table, plan).frequency_alleles()
         called, total, squares = (
-            (each @ weight).astype(float) for each in (two + one + none, two - none, two + none)
+            (each @ weight[weight > 0]).astype(float) for each in (two + one + none, two - none, two + none)
         )
-        good = carriers >= (1 if plan.alone else FEWEST_AT_A_LEVEL)
-        good &= called * squares > total * total
-        some = np.flatnonzero(good)
+        some = np.flatnonzero(carriers >= (1 if plan.alone else FEWEST_AT_A_LEVEL))
         with np.errstate(invalid="ignore"):
             majority = np.maximum(first, second) / (first + second)
         return cls(
@@ -77,6 +81,11 @@ class Candidates:
         names = ("called", "total", "squares", "majority")
         each = (getattr(self, name)[which] for name in names)
         return Candidates(self.variants[which], self.chromosome, *each)
+
+    @property
+    def varies(self) -> np.ndarray:
+        """Whether there is a correlation, bool (m,): there is none where all are heterozygous."""
+        return np.asarray(self.called * self.squares > self.total**2)
 
     @property
     def mean(self) -> np.ndarray:

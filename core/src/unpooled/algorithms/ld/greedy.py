@@ -63,14 +63,19 @@ class Band:
 
 
 def walk(
-    windows: tuple[np.ndarray, np.ndarray], band: Band, known: np.ndarray, majority: np.ndarray, most: int
+    windows: tuple[np.ndarray, np.ndarray],
+    band: Band,
+    known: np.ndarray,
+    majority: np.ndarray,
+    removed: np.ndarray,
+    most: int,
 ) -> Walk:
     """Prune as far as pairs are known. `known`, uint8, is of the pairs of the band; `majority`, float64 (m,),
     the frequency of each variant's more frequent allele. At most `most` pairs of each variant are noted.
+    `removed`, bool (m,), are those that go in any case; they have their places in the windows.
     """
-    m = len(majority)
-    noted = np.zeros(m, np.int64)
-    removed = np.zeros(m, np.bool_)
+    noted = np.zeros(len(majority), np.int64)
+    removed = removed.copy()
     met = known.copy()
     _walk(windows[0], windows[1], band.start, met, majority, most, noted, removed)
     places = np.flatnonzero(met == _NOTED)

@@ -201,6 +201,7 @@ def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.nda
     sums = yield CountAround(near, groups, max(sizes), chromosome)
     table = GenotypeTable(sums["genotypes"], groups, sum(sizes), chromosome, ())
     common = Candidates.of(Counted(near, table), study.plan)
+    common = common.some(common.varies)
     pairs = _Pairs.of(common.variants, leads, windows)
     r2 = np.zeros(0)
     if len(pairs.lead):

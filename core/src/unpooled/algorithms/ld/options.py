@@ -52,6 +52,16 @@ class Windows:
         """How many variants can follow another in one window."""
         return MOST_AHEAD if self.is_kb else int(self.size) - 1
 
+    @property
+    def base_pairs(self) -> int:
+        return int(self.size * 1000 * (1 + 2.0**-44))
+
+    def alone(self, position: np.ndarray) -> np.ndarray:
+        """Which variants have no other of their chromosome in reach, bool (m,): PLINK looks at none."""
+        far = np.ones(len(position) + 1, bool)
+        far[1:-1] = np.diff(position) > self.base_pairs if self.is_kb else False
+        return far[1:] & far[:-1]
+
     def bounds(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the windows over the variants of a chromosome start and stop: int64 each.
 
@@ -64,11 +74,11 @@ class Windows:
                 np.arange(1 + max(0, -(-(m - size) // self.step)) if m else 0, dtype=np.int64) * self.step
             )
             return starts, np.minimum(starts + size, m)
-        place, reach = position.astype(np.int64), int(self.size * 1000 * (1 + 2.0**-44))
-        ends = np.searchsorted(place, place + reach, side="right")
+        place = position.astype(np.int64)
+        ends = np.searchsorted(place, place + self.base_pairs, side="right")
         found = [0] if m else []
         while found and ends[found[-1]] < m:
-            first = np.searchsorted(place, place[ends[found[-1]]] - reach, side="left")
+            first = np.searchsorted(place, place[ends[found[-1]]] - self.base_pairs, side="left")
             found.append(max(found[-1] + 1, int(first)))
         starts = np.array(found, np.int64)
         return starts, np.asarray(ends[starts], np.int64)

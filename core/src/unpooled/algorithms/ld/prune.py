@@ -62,5 +62,6 @@ PRUNE = Algorithm(
     cost=Cost(20e-6, lambda columns: 0.2e-9),
     columns=_columns_of,
     rules=lambda plan: {} if plan.indep_pairwise else {INDEP_PAIRWISE.name: "want " + INDEP_PAIRWISE.words},
+    needs_phenotype=False,
     wording=Wording("Variants of the study of", "were pruned", "kept"),
 )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unpooled.algorithms.ld.candidates import Candidates
+from unpooled.algorithms.ld.candidates import Candidates, in_frequencies
 from unpooled.algorithms.ld.greedy import LINKED, UNLINKED, Band, walk
 from unpooled.algorithms.ld.options import (
     BAD_LD,
@@ -23,11 +23,14 @@ from unpooled.algorithms.ld.options import (
 )
 from unpooled.algorithms.ld.questions import (
     EVERY_FOUNDER,
+    EVERY_OTHER,
     MOST_ROUNDS,
     PAIRS_AT_ONCE,
     CountFounders,
     CountGenotypes,
+    CountOthers,
     SumPairs,
+    counted_on,
     weights,
 )
 from unpooled.algorithms.shared import filters
@@ -54,7 +57,9 @@ def prune_autosomes(study: Study) -> Asks[np.ndarray]:
 
 def candidates(study: Study, founders: np.ndarray, chunks: Sequence[Chunk]) -> Asks[list[Candidates]]:
     """The variants of these chunks that are compared, of each chromosome."""
-    parts = yield Each(count_chunk(study, chunk, founders) for chunk in chunks)
+    others = [(yield CountOthers())["people"]] if study.plan.nonfounders else []
+    people = np.concatenate([founders, *others])
+    parts = yield Each(count_chunk(study, chunk, people) for chunk in chunks)
     places = [place for part in parts for place in _by_chromosome(study, part)]
     return [_joined(study, parts, code) for code in dict.fromkeys(places)]
 
@@ -91,14 +96,15 @@ def count_founders(study: Study) -> Asks[np.ndarray]:
 
 
 @procedure("ld/chunk")
-def count_chunk(study: Study, chunk: Chunk, founders: np.ndarray) -> Asks[Candidates]:
+def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Candidates]:
     """Count the genotypes of a chunk; what passes the filters and has enough carriers can be compared."""
-    wanted = tuple(weights(chunk.chromosome))
-    sizes = [size_of(group, founders) for group in wanted]
+    wanted = counted_on(chunk.chromosome, study.plan)
+    sizes = [size_of(group, people) for group in wanted]
     sums = yield CountGenotypes(chunk.start, chunk.stop, wanted, max(sizes), chunk.chromosome)
     table = GenotypeTable(sums["genotypes"], wanted, sum(sizes), chunk.chromosome, ())
     found = Counted.of(chunk, table)
-    return Candidates.of(found.some(filters.passing(table, study.plan)), study.plan)
+    passing = filters.passing(in_frequencies(table, study.plan), study.plan)
+    return Candidates.of(found.some(passing), study.plan)
 
 
 def people_counted(chromosome: str, founders: np.ndarray) -> float:
@@ -106,9 +112,9 @@ def people_counted(chromosome: str, founders: np.ndarray) -> float:
     return float(sum(weight * size_of(group, founders) for group, weight in weights(chromosome).items()))
 
 
-def size_of(group: tuple[str, ...], founders: np.ndarray) -> int:
-    """How many founders are in a group, given those in each of `EVERY_FOUNDER`."""
-    named = zip(EVERY_FOUNDER, founders.tolist(), strict=True)
+def size_of(group: tuple[str, ...], people: np.ndarray) -> int:
+    """How many people are in a group, given those in each of `EVERY_FOUNDER`, and perhaps `EVERY_OTHER`."""
+    named = zip((*EVERY_FOUNDER, *EVERY_OTHER), people.tolist(), strict=False)
     return sum(size for finest, size in named if set(group) <= set(finest))
 
 
@@ -138,8 +144,11 @@ def walk_on(
 ) -> Asks[np.ndarray]:
     """Prune by the pairs that are known, and ask about those that were met; again until all are known."""
     windows, band = _windows(study, candidates)
+    places = study.panel.position[candidates.variants]
+    certain = ~candidates.varies & ~Windows.read(windows_of(study.plan)).alone(places)
     # In the last round whatever may still be met.
-    found = walk(windows, band, known, candidates.majority, most if turn < MOST_ROUNDS else MOST_AHEAD)
+    ahead = most if turn < MOST_ROUNDS else MOST_AHEAD
+    found = walk(windows, band, known, candidates.majority, certain, ahead)
     if not len(found.first):
         return np.asarray(candidates.variants[~found.removed])
     if turn > MOST_ROUNDS:

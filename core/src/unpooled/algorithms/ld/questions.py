@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from unpooled.algorithms.ld.options import MOST_AHEAD, Windows, windows_of
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.shared.groups import FOUNDER, MEN, NOT_MEN, Group
+from unpooled.algorithms.shared.groups import FOUNDER, MEN, NONFOUNDER, NOT_MEN, Group
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import AT_ONCE, Cohort
 from unpooled.kernels import pairs as kernel
@@ -21,6 +21,7 @@ from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question,
 from unpooled.sizes import Sizes
 
 EVERY_FOUNDER: tuple[Group, ...] = ((FOUNDER, MEN), (FOUNDER, NOT_MEN))
+EVERY_OTHER: tuple[Group, ...] = ((NONFOUNDER, MEN), (NONFOUNDER, NOT_MEN))
 PAIRS_AT_ONCE = 1 << 20
 """In one question: four megabytes of answers."""
 MOST_ROUNDS = 40
@@ -45,6 +46,13 @@ def weights(chromosome: str) -> dict[Group, int]:
     return {men: 1} if chromosome == Y else {(FOUNDER,): 1}
 
 
+def counted_on(chromosome: str, plan: Plan) -> tuple[Group, ...]:
+    """The groups that are counted on a class of chromosomes: founders, and who else is in frequencies."""
+    founders = tuple(weights(chromosome))
+    others = tuple((NONFOUNDER, *sex) for _, *sex in founders)
+    return (*founders, *others) if plan.nonfounders else founders
+
+
 @dataclass(frozen=True)
 class CountFounders(Question):
     """How many founders there are."""
@@ -61,23 +69,48 @@ class CountFounders(Question):
         ),
     )
     ring_bits: ClassVar[int] = 64
+    groups: ClassVar[tuple[Group, ...]] = EVERY_FOUNDER
+
+    @classmethod
+    def is_asked(cls, plan: Plan) -> bool:
+        return bool(windows_of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls()] if windows_of(plan) else [])
+        return Foreseen([cls()] if cls.is_asked(plan) else [])
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if windows_of(plan) else ()
+        return cls.sends if cls.is_asked(plan) else ()
 
     def local(self, cohort: Cohort) -> Arrays:
-        people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in EVERY_FOUNDER]
+        people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
         return {"people": np.array(people)}
 
 
 @dataclass(frozen=True)
+class CountOthers(CountFounders):
+    """How many others there are, where these count in frequencies."""
+
+    name: ClassVar[str] = "ld/others"
+    title: ClassVar[str] = "Count nonfounders"
+    sends: ClassVar[tuple[Count, ...]] = (
+        replace(
+            CountFounders.sends[0],
+            meaning="number of nonfounders, male or not",
+            learns="how many nonfounders the pool has",
+        ),
+    )
+    groups: ClassVar[tuple[Group, ...]] = EVERY_OTHER
+
+    @classmethod
+    def is_asked(cls, plan: Plan) -> bool:
+        return super().is_asked(plan) and plan.nonfounders
+
+
+@dataclass(frozen=True)
 class CountGenotypes(genotype_counts.CountGenotypes):
-    """Genotype counts of founders."""
+    """Genotype counts of founders, and of others where these count in frequencies."""
 
     name: ClassVar[str] = "ld/genotypes"
 
@@ -87,7 +120,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
-        return tuple(weights(chromosome))
+        return counted_on(chromosome, plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,5 +272,5 @@ def of_size(pairs: int) -> SumPairs:
     return SumPairs(variants, np.zeros(pairs + 1), np.append(one, np.uint32(0)), one, 1, 1, MT)
 
 
-PRUNING_ASKS: tuple[type[Question], ...] = (CountFounders, CountGenotypes, SumPairs)
+PRUNING_ASKS: tuple[type[Question], ...] = (CountFounders, CountOthers, CountGenotypes, SumPairs)
 """What pruning may ask, in this order."""
