@@ -13,9 +13,10 @@ import pytest
 from unpooled.algorithms import ALGORITHMS, check, usual
 from unpooled.algorithms.components.blocks import first_block
 from unpooled.algorithms.components.directions import Directions
+from unpooled.algorithms.components.known import FIT, VALUES
 from unpooled.algorithms.components.krylov import Krylov, start
 from unpooled.algorithms.components.options import block_of
-from unpooled.algorithms.components.pca import FIT, PCA, VALUES
+from unpooled.algorithms.components.pca import PCA
 from unpooled.algorithms.components.questions import Multiply
 from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.algorithms.shared.summary import VARIANTS
@@ -133,7 +134,7 @@ def scores_by_files(
     for file in PCA.usual_files:
         PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
         files.append(out.getvalue())
-    values, weights, counts, _ = files
+    values, _, weights, counts, _ = files
     loadings = Loadings.read(values, weights, counts, plan.autosomes)
     at = {name: k for k, name in enumerate(panel().name.tolist())}
     variants = np.array([at[name] for name in loadings.panel.name.tolist()])
@@ -170,7 +171,7 @@ def test_a_line_that_was_changed_is_named(cohorts: list[ArrayCohort]) -> None:
     for file in PCA.usual_files:
         PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
         files.append(out.getvalue())
-    values, weights, counts, _ = files
+    values, _, weights, counts, _ = files
     head, line, rest = counts.split(b"\n", 2)
     with pytest.raises(UnpooledError, match="line 2 of the counts"):
         Loadings.read(values, weights, b"\n".join([head, line + b"x", rest]), plan.autosomes)
