@@ -105,5 +105,5 @@ def test_columns_that_determine_one_another_are_refused_without_a_penalty(rows: 
     x = np.column_stack([x, x[:, 0] + x[:, 2]])
     y = random.integers(0, len(classes.split("|")), rows)
     plan = plan_of(METHOD, schema_of(4, classes), 3, penalties=(0.0,), validation_folds=2)
-    with pytest.raises(Refuse, match="^x0, x2, x3 determine one another"):
+    with pytest.raises(Refuse, match=r"^x0, x2, x3 determine one another"):
         fit(plan, dealt(x, y, 3))

@@ -60,10 +60,10 @@ def refuse_unsettled(error: np.ndarray, rounds: int) -> None:
 
 ABOUT = (
     f"Components stand out up to the last whose eigenvalue is at least {STANDS_OUT} times the next. They are "
-    "those of the pooled genotypes to the plan's tolerance, unless the pool has too few people for the rounds "
-    "that this takes. Among some with nearly the same eigenvalue directions may rotate: what these span is "
-    "what they tell. Others are mostly chance, as they are in PLINK. The error is the most that 1 - |cos| can "
-    "be."
+    "those of the pooled genotypes to the plan's tolerance, unless the pool has too few people for the "
+    "rounds that this takes. Among some with nearly the same eigenvalue directions may rotate: what these "
+    "span is what they tell. Others are mostly chance, as they are in PLINK. The error is the most that "
+    "1 - |cos| can be."
 )
 
 

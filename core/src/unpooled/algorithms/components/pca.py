@@ -33,6 +33,7 @@ from unpooled.procedure import Asks, Rows, Study, procedure
 from unpooled.question import Arrays
 from unpooled.shared_options import BY_PLACE, FILTERS, SEXES
 
+
 @procedure("pca")
 def pca(study: Study) -> Asks[None]:
     """Find them, and report loadings and eigenvalues."""

@@ -80,9 +80,9 @@ def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
 
 
 def refuse_determined(sums: Sums, folds: Folds) -> None:
-    """Refuse a fit without a penalty if columns determine one another: they have no coefficients of their own.
+    """Refuse if columns determine one another: without a penalty they have no coefficients of their own.
 
-    That is so of any number of rows, and whatever the outcome: it is looked for in the columns alone.
+    Whatever the outcome and however many rows there are: it is looked for in the columns alone.
     """
     used = LeastSquares(sums.references).used(folds.but())
     if names := [sums.names[k] for k in used[inflation(folds.but(), used) > _MOST_INFLATION].tolist()]:
