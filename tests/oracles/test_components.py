@@ -108,6 +108,7 @@ def test_of_mice_the_components_of_plink2(
         people, page = len(eigenvec_of(Path(f"{cohort}.eigenvec"))), Path(f"{cohort}.eigenvec.html")
         assert f"{people:,} people of this cohort over {cells:,} cells" in page.read_text()
         assert page.read_text().count("h.01") == people
+        assert "The error of PC1 and PC2, as 1 - |cos|, is at most " in page.read_text()
 
 
 def check_components(
