@@ -232,6 +232,22 @@ def test_a_space_that_is_exhausted_is_exact() -> None:
     np.testing.assert_allclose(together @ together.T, np.eye(len(together)), atol=1e-11)
 
 
+def test_no_error_is_larger_than_it_is_said_where_people_allow_few_rounds() -> None:
+    """Of 427 people without structure, whose components hardly differ."""
+    people, variants, count = 427, 200, 4
+    block, rounds = block_of(count, variants, people)
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        x = random.binomial(2, random.uniform(0.1, 0.9, variants), (people, variants)) - 1.0
+        a = (x - x.mean(axis=0)).T @ (x - x.mean(axis=0))
+        krylov = Krylov.begin(start(b"%d" % seed, block, variants))
+        for _ in range(rounds):
+            krylov = krylov.advance(krylov.next.rows() @ a)
+        found = krylov.found(count)
+        true = off(krylov.vectors(found), np.linalg.eigh(a)[1].T[::-1][:count])
+        assert (true <= found.error + 1e-12).all(), seed
+
+
 def test_what_the_plan_has_to_say() -> None:
     assert check(plan_of()) is ALGORITHMS["pca"]
     with pytest.raises(PlanError, match="a whole number from 1 to 40, not 0"):
