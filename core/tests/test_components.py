@@ -13,9 +13,10 @@ import pytest
 from unpooled.algorithms import ALGORITHMS, check, usual
 from unpooled.algorithms.components.blocks import first_block
 from unpooled.algorithms.components.directions import Directions
+from unpooled.algorithms.components.known import FIT, VALUES
 from unpooled.algorithms.components.krylov import Krylov, start
 from unpooled.algorithms.components.options import block_of
-from unpooled.algorithms.components.pca import FIT, PCA, VALUES
+from unpooled.algorithms.components.pca import PCA
 from unpooled.algorithms.components.questions import Multiply
 from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.algorithms.shared.summary import VARIANTS
@@ -133,7 +134,7 @@ def scores_by_files(
     for file in PCA.usual_files:
         PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
         files.append(out.getvalue())
-    values, weights, counts, _ = files
+    values, _, weights, counts, _ = files
     loadings = Loadings.read(values, weights, counts, plan.autosomes)
     at = {name: k for k, name in enumerate(panel().name.tolist())}
     variants = np.array([at[name] for name in loadings.panel.name.tolist()])
@@ -170,7 +171,7 @@ def test_a_line_that_was_changed_is_named(cohorts: list[ArrayCohort]) -> None:
     for file in PCA.usual_files:
         PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
         files.append(out.getvalue())
-    values, weights, counts, _ = files
+    values, _, weights, counts, _ = files
     head, line, rest = counts.split(b"\n", 2)
     with pytest.raises(UnpooledError, match="line 2 of the counts"):
         Loadings.read(values, weights, b"\n".join([head, line + b"x", rest]), plan.autosomes)
@@ -229,6 +230,22 @@ def test_a_space_that_is_exhausted_is_exact() -> None:
     assert (found.error < 1e-12).all()
     together = np.concatenate([block.rows() for block in krylov.blocks])
     np.testing.assert_allclose(together @ together.T, np.eye(len(together)), atol=1e-11)
+
+
+def test_no_error_is_larger_than_it_is_said_where_people_allow_few_rounds() -> None:
+    """Of 427 people without structure, whose components hardly differ."""
+    people, variants, count = 427, 200, 4
+    block, rounds = block_of(count, variants, people)
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        x = random.binomial(2, random.uniform(0.1, 0.9, variants), (people, variants)) - 1.0
+        a = (x - x.mean(axis=0)).T @ (x - x.mean(axis=0))
+        krylov = Krylov.begin(start(b"%d" % seed, block, variants))
+        for _ in range(rounds):
+            krylov = krylov.advance(krylov.next.rows() @ a)
+        found = krylov.found(count)
+        true = off(krylov.vectors(found), np.linalg.eigh(a)[1].T[::-1][:count])
+        assert (true <= found.error + 1e-12).all(), seed
 
 
 def test_what_the_plan_has_to_say() -> None:

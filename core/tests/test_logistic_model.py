@@ -97,11 +97,13 @@ def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed
     assert np.abs(own - wanted).max() <= 1e-7 * np.abs(wanted).max()
 
 
-def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> None:
+@pytest.mark.parametrize("classes", ["0|1", "0|1|2"])
+@pytest.mark.parametrize("rows", [180, 600])
+def test_columns_that_determine_one_another_are_refused_without_a_penalty(rows: int, classes: str) -> None:
     random = np.random.default_rng(2)
-    x = random.normal(size=(600, 2))
-    x = np.column_stack([x, x.sum(axis=1)])
-    y = (x[:, 0] + random.logistic(size=600) > 0).astype(int)
-    plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
-    with pytest.raises(Refuse, match="determine one another"):
+    x = random.normal(size=(rows, 3))
+    x = np.column_stack([x, x[:, 0] + x[:, 2]])
+    y = random.integers(0, len(classes.split("|")), rows)
+    plan = plan_of(METHOD, schema_of(4, classes), 3, penalties=(0.0,), validation_folds=2)
+    with pytest.raises(Refuse, match=r"^x0, x2, x3 determine one another"):
         fit(plan, dealt(x, y, 3))

@@ -15,7 +15,15 @@ from unpooled.algorithms import check
 from unpooled.algorithms.polygenic import procedure
 from unpooled.algorithms.polygenic.people import groups, key_of
 from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles
-from unpooled.algorithms.polygenic.result import FIT, PATH, Performance, columns_of, write_performance
+from unpooled.algorithms.polygenic.result import (
+    FIT,
+    PATH,
+    Performance,
+    columns_of,
+    shown,
+    write_card,
+    write_performance,
+)
 from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.cohort import Samples
 from unpooled.errors import Refuse, UnpooledError
@@ -130,7 +138,11 @@ def test_rounds_are_few_where_people_are() -> None:
 
 def test_shares_that_are_not_solved_are_left_out() -> None:
     one = pooled(people=330, variants=900, shares=(0.02, 0.95))
-    assert one.study()[PATH]["share"].tolist() == [0.02]
+    found = one.study()
+    assert found[PATH]["share"].tolist() == [0.02]
+    write_card(out := io.BytesIO(), one.panel, columns_of("", found), one.plan)
+    told = "Not solved in as many rounds as there are people for: 0.95."
+    assert told in shown(found, one.plan) and told in out.getvalue().decode()
 
 
 def test_who_is_left_out_goes_with_the_plan_alone() -> None:

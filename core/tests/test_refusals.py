@@ -16,6 +16,7 @@ import pytest
 import unpooled
 from unpooled import options
 from unpooled import question as questions
+from unpooled.algorithms.components.known import refuse_unsettled
 from unpooled.algorithms.learning.procedure import refuse_few_missing
 from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.learning.wide import refuse_zero
@@ -223,6 +224,10 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
     "few variants for components": (
         "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},
+    ),
+    "components that are not settled": (
+        "components", "after 6 rounds the error of PC3, of 4 components, can be more", refuse_unsettled,
+        (np.array([0, 1e-4, 0.5, 0]), 6), {},
     ),
     "more words than a study encodes": (
         "schema", "more than 20,000 words pass the floors", refuse_many, (20_001, 20_000), {},

@@ -6,11 +6,13 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from unpooled import question as questions
+from unpooled.algorithms import questions_of
 from unpooled.protocol import masking
 from unpooled.protocol.messages import Question as Message
 from unpooled.protocol.messages import Roster
@@ -39,20 +41,7 @@ def rounds(asked: list[Question]) -> Iterator[Message]:
         yield Message(number, os.urandom(masking.SALT_BYTES), questions.encode(question))
 
 
-REFUSED = (
-    "linear, apart, of dosages and phenotypes, mean",
-    "logistic, of phenotypes",
-    "logistic, beside components",
-)
-"""To be mended: phenotypes that other people have each have other means in place of missing calls, and a book
-takes one mean of a variant. What it takes beside must not tell of those who lack a call."""
-ASKED = [
-    pytest.param(name, marks=pytest.mark.xfail(raises=Distrust, strict=True)) if name in REFUSED else name
-    for name in EVERY
-]
-
-
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", EVERY)
 def test_an_honest_study_is_answered_and_nothing_twice(name: str, tmp_path: Path) -> None:
     one, asked, folder = small(name), run(name).questions, StateFolder(tmp_path)
     Book.begin(folder.book, SEED)
@@ -69,6 +58,14 @@ def test_an_honest_study_is_answered_and_nothing_twice(name: str, tmp_path: Path
         if any(counts[key] == most for key in counted(question)):
             with pytest.raises(Distrust):
                 own.enter(message, own.question(message), one.panel.digest)
+
+
+@pytest.mark.parametrize("require_pheno", [False, True])
+def test_only_phenotypes_of_other_people_take_a_missing_call_for_something_else(require_pheno: bool) -> None:
+    """Of the same people it would tell of those without a call, as two ways of linkage would."""
+    plan = replace(small("logistic, of phenotypes").plan, require_pheno=require_pheno, files=("clumped",))
+    apart = {kind.fills_apart for kind in questions_of(plan)}
+    assert apart == {"", "ld"} | ({*()} if require_pheno else {" of y", " of z"})
 
 
 def counted(question: Question) -> Iterator[tuple[str, str, int]]:

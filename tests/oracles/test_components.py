@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pooled import Quantities, call
+
+from unpooled.cohort import Samples
+from unpooled.errors import Refuse
 
 from ..conftest import MICE, Rehearse, flags_of
 from .reports import rows
@@ -103,6 +108,7 @@ def test_of_mice_the_components_of_plink2(
         people, page = len(eigenvec_of(Path(f"{cohort}.eigenvec"))), Path(f"{cohort}.eigenvec.html")
         assert f"{people:,} people of this cohort over {cells:,} cells" in page.read_text()
         assert page.read_text().count("h.01") == people
+        assert "The error of PC1 and PC2, as 1 - |cos|, is at most " in page.read_text()
 
 
 def check_components(
@@ -123,12 +129,78 @@ def check_components(
     assert stands.sum() >= 2
     assert (off(scores, vectors[:, ::-1][:, :5])[stands] <= 1e-9).all()
     assert (off(scores, named)[stands] <= 1e-6).all()  # plink2 prints six digits
+    check_errors(ours, off(scores, named))
 
     of_allele = [np.loadtxt(f"{stem}.eigenvec.allele", usecols=range(5, 10)) for stem in (ours, theirs)]
     assert (off(*of_allele)[stands] <= 1e-6).all()
     lengths = [np.linalg.norm(weights, axis=0) for weights in of_allele]
     np.testing.assert_allclose(*lengths, rtol=1e-5)
     check_projection(plink2, founders, ours, scores)
+
+
+def check_errors(ours: Path, true: np.ndarray) -> None:
+    """No error is larger than it is said to be; beside plink2's six digits."""
+    head, *lines = [line.split("\t") for line in Path(f"{ours}.eigenval.error").read_text().splitlines()]
+    assert head == ["#EIGENVALUE", "TIMES_NEXT", "ERROR", "STANDS_OUT"]
+    values, times_next, told, stand_out = np.array(lines, float).T
+    assert values.tolist() == np.loadtxt(f"{ours}.eigenval").tolist()
+    assert (true <= told + 1e-6).all()
+    last = np.flatnonzero(times_next >= STANDS_OUT).max(initial=-1)
+    assert stand_out.tolist() == (np.arange(len(values)) <= last).tolist()
+
+
+@pytest.mark.parametrize(("people", "pca"), [(300, 10), (427, 10), (427, 3), (1000, 10)])
+def test_of_few_mice_no_error_is_larger_than_it_is_said(
+    people: int,
+    pca: int,
+    founders: Path,
+    split: Callable[..., list[Path]],
+    rehearse: Rehearse,
+    plink2: Programs,
+    tmp_path: Path,
+) -> None:
+    some, common = tmp_path / "some", ("--chr-set", 19, "--maf", 0.1)
+    plink2("--bfile", founders, *common[:2], "--thin-indiv-count", people, "--seed", 1, "--make-bed",
+           "--out", some)  # fmt: skip
+    cohorts = split(some, (3, 2, 2), tmp_path, *MICE)
+    rehearse("--test", "pca", *flags_of(cohorts), *common, "--pca", pca, "--out", tmp_path / "ours")
+    plink2("--bfile", some, *common, "--autosome", "--pca", pca, "meanimpute", "--threads", 1,
+           "--out", tmp_path / "theirs")  # fmt: skip
+    found = eigenvec_of(*(cohort.with_suffix(".eigenvec") for cohort in cohorts))
+    named = eigenvec_of(tmp_path / "theirs.eigenvec")
+    check_errors(tmp_path / "ours", off(np.array([found[key] for key in named]), np.array([*named.values()])))
+
+
+def populations(people: int) -> Quantities:
+    """People of four populations, between which the trait differs."""
+    random, variants = np.random.default_rng(people), 3000
+    population, ancestral = random.integers(4, size=people), random.uniform(0.1, 0.9, variants)
+    own = random.beta(99 * ancestral, 99 * (1 - ancestral), (4, variants)).clip(0.03, 0.97)
+    copies = random.binomial(2, own[population].T).astype(np.int8)
+    trait, everyone = population * 0.6 + random.normal(size=people), np.ones(people, bool)
+    samples = Samples(trait, np.ones(people, np.uint8), everyone, everyone, np.zeros((people, 0)))
+    rows = [(1 + k // 150, 1000 + k, b"rs%d" % k, b"A", b"G") for k in range(variants)]
+    return Quantities(samples, rows, copies)
+
+
+@pytest.mark.parametrize(
+    ("people", "words"), [(300, "of PC1, PC2, PC3 and 7 more.* Choose fewer"), (600, "Choose 3 comp")]
+)
+def test_a_regression_stops_at_components_that_are_not_settled(
+    people: int, words: str, tmp_path: Path
+) -> None:
+    """With the number that the refusal names it is plink2's of the pool: three axes of four populations."""
+    pool = populations(people)
+    with pytest.raises(Refuse, match=words):
+        pool.study(components=10)
+    _, ours = pool.study(components=3, hide_covar=True)
+    pool.write(tmp_path / "pool")
+    call("plink2", "--bfile", tmp_path / "pool", "--pca", 3, "meanimpute", "--out", tmp_path / "pool")
+    axes = np.array([*eigenvec_of(tmp_path / "pool.eigenvec").values()])
+    beside = replace(pool, samples=pool.samples.with_covariates(axes))
+    head, *lines = beside.plink2(tmp_path, "--glm", "omit-ref", "hide-covar")
+    theirs = np.array([line[head.index("T_STAT")] for line in lines], float)
+    np.testing.assert_allclose(np.abs(ours["beta"] / ours["se"])[:, 0], np.abs(theirs), rtol=1e-3, atol=1e-3)
 
 
 def check_projection(plink2: Programs, people: Path, ours: Path, scores: np.ndarray) -> None:

@@ -41,6 +41,7 @@ encoding, encoded."""
 SCORE_FILE = "score"
 """Weights of variants. With it each cohort also writes the scores of its own people."""
 EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE = "eigenval", "eigenvec.allele", "acount"
+ERRORS_FILE = f"{EIGENVAL_FILE}.error"
 DENSITY_FILE = "density"
 """Principal components. With the loadings each cohort also writes its own people's, `.eigenvec`; with the
 density, too, a picture of them."""

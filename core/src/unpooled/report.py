@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unpooled.algorithms import algorithm
+from unpooled.algorithms.components import known
 from unpooled.algorithms.methods import Run, methods
 from unpooled.algorithms.shared.summary import FREQUENCIES_FAR
 from unpooled.facts import plan_facts
@@ -100,6 +101,7 @@ def report(plan: Plan, about: About, found: Pictures | None, tables: Mapping[str
         _numbers(plan, about.run, found),
         *(_results(plan, found) if found else []),
         *([shown(tables, plan)] if shown else []),
+        *([known.shown(tables)] if known.VALUES in tables else []),
         _asked(plan, about),
         _people(plan, about),
         _methods(plan, about.run),

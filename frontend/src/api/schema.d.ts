@@ -1384,7 +1384,7 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
             /**
@@ -2037,7 +2037,7 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
             /**
@@ -2417,7 +2417,7 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
             /**
@@ -2662,7 +2662,7 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
             /**

@@ -17,7 +17,15 @@ from unpooled.page import document, encoded, section, tag
 from unpooled.panel import Panel
 from unpooled.pictures import drawing, people_svg
 from unpooled.pictures.people_svg import people_over_density
-from unpooled.plan import COUNTS_FILE, DENSITY_FILE, EIGENVAL_FILE, LOADINGS_FILE, SCORE_FILE, Plan
+from unpooled.plan import (
+    COUNTS_FILE,
+    DENSITY_FILE,
+    EIGENVAL_FILE,
+    ERRORS_FILE,
+    LOADINGS_FILE,
+    SCORE_FILE,
+    Plan,
+)
 from unpooled.plan import component_titles as titles
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.fam import read_fam
@@ -99,10 +107,13 @@ def draw_people(target: Path, options: DataOptions, plan: Plan, folder: Path) ->
         if scores.shape[1] == 2
         else tag("p", "A picture takes two components.")
     )
+    errors = (folder / report_name(ERRORS_FILE, plan)).read_text() if ERRORS_FILE in plan.files else ""
+    off = [f"{float(line.split()[2]):.1e}" for line in errors.splitlines()[1:3]]
     told = (
         f"Dots are this cohort's {len(scores):,} people. Cells are shaded by how many people of all cohorts "
         "are in them, a step for each doubling from 10 on; cells with fewer are blank, and nobody knows how "
         "many are there. Whoever is beyond the outermost cells is counted, and drawn, in these."
+        + (f" The error of PC1 and PC2, as 1 - |cos|, is at most {' and '.join(off)}." if off else "")
     )
     page = document(
         "This cohort's people by principal components",

@@ -175,27 +175,39 @@ class OfPhenotype(Question):
         """How a cohort's own cluster is handed it: the kind cannot be imported by its name."""
         kind = type(self).__mro__[2]
         values = tuple(getattr(self, field.name) for field in fields(cast(Any, self)))
-        return _again, (kind, self.place_of_phenotype, self.name_of_phenotype, values)
+        about = self.place_of_phenotype, self.name_of_phenotype, self.fills_apart
+        return _again, (kind, about, values)
 
 
-def _again(kind: type[Question], place: int, phenotype: str, values: tuple[Any, ...]) -> Question:
-    made = kind_of(kind, place, phenotype)
+def _again(kind: type[Question], about: tuple[int, str, str], values: tuple[Any, ...]) -> Question:
+    made = _kind_of(kind, *about)
     return made(**{field.name: value for field, value in zip(fields(cast(Any, made)), values, strict=True)})
 
 
-_kinds: dict[tuple[type[Question], int, str], type[Question]] = {}
+_kinds: dict[tuple[type[Question], int, str, str], type[Question]] = {}
 """Those that were made: each once, for kinds are compared by what they are."""
 
 
-def kind_of(kind: type[Question], place: int, phenotype: str) -> type[Question]:
-    """The kind of questions that asks the same about one phenotype, which a cohort has at this place."""
-    known = _kinds.get((kind, place, phenotype))
+def kind_of(kind: type[Question], plan: Plan, phenotype: str) -> type[Question]:
+    """The kind of questions that asks the same about one phenotype.
+
+    A missing call is the mean of that phenotype's people. Of the same people that is the same for all
+    phenotypes; and what has a rule of its own, such as linkage, is about no phenotype's people.
+    """
+    fills_apart = kind.fills_apart or ("" if plan.require_pheno else _name_of("", phenotype))
+    return _kind_of(kind, plan.phenotype_names.index(phenotype), phenotype, fills_apart)
+
+
+def _kind_of(kind: type[Question], place: int, phenotype: str, fills_apart: str) -> type[Question]:
+    """The same of a phenotype that a cohort has at this place."""
+    known = _kinds.get((kind, place, phenotype, fills_apart))
     if known is not None:
         return known
     named = {"name": _name_of(kind.name, phenotype), "title": f"{kind.title} ({phenotype})"}
+    named["fills_apart"] = fills_apart
     about = {"place_of_phenotype": place, "name_of_phenotype": phenotype, "__module__": kind.__module__}
     made: type[Question] = type(kind.__name__, (OfPhenotype, kind), named | about)
-    return _kinds.setdefault((kind, place, phenotype), made)
+    return _kinds.setdefault((kind, place, phenotype, fills_apart), made)
 
 
 def _name_of(kind: str, phenotype: str) -> str:
@@ -206,12 +218,12 @@ def _name_of(kind: str, phenotype: str) -> str:
 def kinds_of(plan: Plan, asks: Sequence[type[Question]]) -> Iterator[type[Question]]:
     """All kinds of questions of a study of several phenotypes, in their order."""
     yield CountApart
-    for place, phenotype in enumerate(plan.phenotype_names):
-        yield from (kind_of(kind, place, phenotype) for kind in asks)
+    for phenotype in plan.phenotype_names:
+        yield from (kind_of(kind, plan, phenotype) for kind in asks)
 
 
 def _about(question: Question, plan: Plan, phenotype: str) -> Question:
-    made = kind_of(type(question), plan.phenotype_names.index(phenotype), phenotype)
+    made = kind_of(type(question), plan, phenotype)
     return made(**{field.name: getattr(question, field.name) for field in fields(cast(Any, question))})
 
 

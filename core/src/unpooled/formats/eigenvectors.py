@@ -1,5 +1,7 @@
 """plink2's files of principal components: `.eigenval`, `.eigenvec.allele` (`--pca allele-wts`), `.acount`.
 
+Beside them `.eigenval.error` says how exactly each component is known: plink2's has one number a line.
+
 With both of the last, `plink2 --read-freq X.acount --score X.eigenvec.allele 2 5 header-read
 no-mean-imputation variance-standardize --score-col-nums 6-15` projects anybody. plink2 counts each allele
 apart: a weight is half the loading, times √m for m variants. Numbers have all their digits.
@@ -28,12 +30,22 @@ from unpooled.question import Arrays
 
 _ALLELES = ("REF", "ALT")
 _OF_WEIGHTS = ("#CHROM", "ID", *_ALLELES, "A1")
+_OF_ERRORS = ("#EIGENVALUE", "TIMES_NEXT", "ERROR", "STANDS_OUT")
 _OF_COUNTS = ("#CHROM", "POS", "ID", *_ALLELES, "ALT_CTS", "OBS_CT")
 
 
 def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """From the column `eigenvalue`: one a line."""
     file.write(b"".join(number + b"\n" for number in exactly(rows["eigenvalue"][:])))
+
+
+def write_errors(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """From the columns `eigenvalue`, `following`, `error` and `stands_out`: a line for each component."""
+    values = rows["eigenvalue"][:]
+    columns = [*map(exactly, (values, values / rows["following"][:], rows["error"][:]))]
+    flags = rows["stands_out"][:].astype(np.uint8).astype("S1")
+    lines = [[head.encode() for head in _OF_ERRORS], *zip(*columns, flags, strict=True)]
+    file.write(b"".join(b"\t".join(line) + b"\n" for line in lines))
 
 
 def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:

@@ -70,7 +70,7 @@ function FromFiles({ study }: { study: Study }) {
   const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
   const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
   const [encoding, model] = [named(".encoding.json"), named(".model.json")];
-  const [score, eigenvalues] = [named(".performance.json"), named(".eigenval")];
+  const [score, eigenvalues] = [named(".performance.json"), named(".eigenval.error") ?? named(".eigenval")];
   return (
     <>
       {parameters && <Parameters study={study} file={parameters} />}

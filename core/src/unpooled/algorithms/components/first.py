@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unpooled.algorithms.components.known import known, refuse_unsettled
 from unpooled.algorithms.components.procedure import components
 from unpooled.algorithms.components.questions import KeepScores
 from unpooled.procedure import PROCEDURES, Asks, Go, Study, procedure
@@ -16,6 +17,8 @@ def components_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     A score is x v / √(m λ), as plink2 has it: of all people together its squares are 1.
     """
     found = yield from components(study)
+    refuse_unsettled(found.error, found.rounds)
+    yield from known(found)
     scaled = found.scaled
     unit = np.sqrt(found.values * len(scaled.variants))
     weights = found.loadings * scaled.scale / unit[:, None]

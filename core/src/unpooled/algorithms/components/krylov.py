@@ -79,9 +79,9 @@ class Krylov:
         values, vectors = np.linalg.eigh(self.small)
         values, vectors = values[::-1], vectors[:, ::-1]
         count = min(count, len(values))
-        of_last = vectors[len(vectors) - len(self.left) :, :count]
-        residual = np.linalg.norm(self.left.T @ of_last, axis=0) + self.lost
-        return Found(values[:count], np.append(values, 0)[count], residual, vectors[:, :count])
+        of_last = vectors[len(vectors) - len(self.left) :, : count + 1]
+        residual = np.append(np.linalg.norm(self.left.T @ of_last, axis=0) + self.lost, 0)
+        return Found(values[:count], np.append(values, 0)[count], residual[: count + 1], vectors[:, :count])
 
     def vectors(self, found: Found) -> np.ndarray:
         """Them in all dimensions: float64 (count, m), of length 1; the largest number of each is positive."""
@@ -147,33 +147,36 @@ class Found:
     following: float
     """The eigenvalue after these."""
     residual: np.ndarray
-    """float64 (k,): the length of A v - value v"""
+    """float64 (k + 1,): the length of A v - value v, of these and of the one after them"""
     within: np.ndarray
     """float64 (d, k): the vectors, by the directions of the space"""
 
     @property
-    def ratio(self) -> np.ndarray:
-        """How many times the next eigenvalue each is: float64 (k,)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.values / np.append(self.values[1:], self.following))
-
-    @property
     def error(self) -> np.ndarray:
-        """At most how far each is from the true vector, as 1 - |cos|: float64 (k,).
+        """At most how far each is from the true vector, or its scores, as 1 - |cos|: float64 (k,).
 
-        The sine is at most the residual by the distance to the other eigenvalues (Davis and Kahan 1970), of
-        which those of the space stand for the true ones.
+        The sine is at most the residual by the distance to the other eigenvalues (Davis and Kahan 1970). True
+        ones are no smaller than those of the space, and the next is taken to be larger by its residual. What
+        a vector has of one before it weighs more in the scores, by the root of how many times larger that is.
         """
-        gaps = np.abs(np.diff(np.append(self.values, self.following)))
-        gap = np.minimum(gaps, np.append(np.inf, gaps[:-1]))
+        residual, gaps = self.residual[:-1], -np.diff(np.append(self.values, self.following))
         with np.errstate(divide="ignore", invalid="ignore"):
-            sine = np.where(self.residual > 0, np.minimum(1, self.residual / gap), 0)
+            before = gaps[:-1] * np.sqrt(self.values[1:] / self.values[:-1])
+            gap = np.fmin(gaps - self.residual[1:], np.append(np.inf, before)).clip(0)
+            sine = np.where(residual > 0, np.minimum(1, residual / gap), 0)
         return np.asarray(sine**2 / (1 + np.sqrt(1 - sine**2)))
 
-    def is_enough(self, stands_out: float, tolerance: float) -> bool:
-        """Whether each whose eigenvalue is so many times the next is known to the tolerance."""
-        settled = self.residual <= _SETTLED * np.abs(self.values)
-        return bool((settled & ((self.ratio < stands_out) | (self.error <= tolerance))).all())
+    def is_enough(self, gap: float, tolerance: float, worst: float) -> bool:
+        """Whether those that stand out by a gap are known to the tolerance, and the others to the worst."""
+        settled = self.residual[:-1] <= _SETTLED * np.abs(self.values)
+        stand_out = standing_out(self.values, self.following, gap)
+        return bool((settled & (self.error <= np.where(stand_out, tolerance, worst))).all())
+
+
+def standing_out(values: np.ndarray, following: float, gap: float) -> np.ndarray:
+    """Which falling eigenvalues come no later than the last that is `gap` times the next: bool (k,)."""
+    far = values >= gap * np.append(values[1:], following)
+    return np.asarray(np.logical_or.accumulate(far[::-1])[::-1])
 
 
 def start(key: bytes, block: int, size: int) -> np.ndarray:

@@ -17,7 +17,10 @@ BEYOND = 10
 PEOPLE_PER_DIRECTION = 10
 """People of the pool for each direction of all blocks, at the least: each tells a sum over them."""
 STANDS_OUT = 1.2
-"""How many times the next eigenvalue one is that is found to the plan's tolerance."""
+"""The last eigenvalue that is so many times the next, and those before it, are found to the plan's
+tolerance."""
+WORST_COVARIATE = 1e-3
+"""The error, as 1 - |cos|, that a component may have with which a regression goes on."""
 
 PCA_COUNT = Whole(
     name="pca",
@@ -38,11 +41,11 @@ PCA_COUNT = Whole(
 COMPONENT_TOLERANCE = Number(
     name="component_tolerance",
     label="Tolerance of a component",
-    hint="Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least "
+    hint="Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least "
     f"{STANDS_OUT} times the next.",
     default=1e-9,
     least=1e-14,
-    most=1e-3,
+    most=WORST_COVARIATE,
     fact="{}, as 1 - |cos|, for components that stand out",
     came_later=True,
 )

@@ -11,22 +11,27 @@ from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
 from unpooled.algorithms.components.density import COMPONENTS as DRAWN
 from unpooled.algorithms.components.density import TABLE as DENSITY
 from unpooled.algorithms.components.density import RankCells, density, is_asked_for
-from unpooled.algorithms.components.options import COMPONENT_TOLERANCE, MODULAR, PCA_COUNT, STANDS_OUT
+from unpooled.algorithms.components.known import VALUES, known
+from unpooled.algorithms.components.options import COMPONENT_TOLERANCE, MODULAR, PCA_COUNT
 from unpooled.algorithms.components.procedure import Components, components
 from unpooled.algorithms.components.questions import ASKS
 from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
 from unpooled.algorithms.shared import summary
 from unpooled.formats.density import write_density
-from unpooled.formats.eigenvectors import write_allele_weights, write_counts, write_eigenval
-from unpooled.page import Html, facts, section, table
-from unpooled.plan import COUNTS_FILE, DENSITY_FILE, EIGENVAL_FILE, FEWEST_AT_A_LEVEL, LOADINGS_FILE, Plan
+from unpooled.formats.eigenvectors import write_allele_weights, write_counts, write_eigenval, write_errors
+from unpooled.plan import (
+    COUNTS_FILE,
+    DENSITY_FILE,
+    EIGENVAL_FILE,
+    ERRORS_FILE,
+    FEWEST_AT_A_LEVEL,
+    LOADINGS_FILE,
+    Plan,
+)
 from unpooled.plan import component_titles as titles
 from unpooled.procedure import Asks, Rows, Study, procedure
 from unpooled.question import Arrays
 from unpooled.shared_options import BY_PLACE, FILTERS, SEXES
-
-VALUES, FIT = "components", "fit"
-"""Result tables beside that of the variants: a row for each component, and one in all."""
 
 
 @procedure("pca")
@@ -37,23 +42,7 @@ def pca(study: Study) -> Asks[None]:
         yield (yield from density(found, study.plan))
     yield summary.pool(found.people)
     yield variants_of(found)
-    yield Rows(
-        VALUES,
-        {
-            "index": np.arange(len(found.values)),
-            "eigenvalue": found.values,
-            "following": np.append(found.values[1:], found.following),
-            "error": found.error,
-        },
-    )
-    yield Rows(
-        FIT,
-        {
-            "index": np.zeros(1, np.int64),
-            "rounds": np.array([found.rounds]),
-            "block": np.array([found.block]),
-        },
-    )
+    yield from known(found)
 
 
 def variants_of(found: Components) -> Rows:
@@ -76,35 +65,8 @@ def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     """Of all tables."""
     if file == DENSITY_FILE:
         return tables.get(DENSITY, {})
-    others = {key: tables[VALUES][key][:] for key in ("eigenvalue",)}
+    others = {key: tables[VALUES][key][:] for key in ("eigenvalue", "following", "error", "stands_out")}
     return ChainMap(others, tables[summary.VARIANTS])  # type: ignore[arg-type]  # nothing is written to it
-
-
-ABOUT = (
-    f"Of components whose eigenvalue is at least {STANDS_OUT} times the next, the direction is that of the "
-    "pooled genotypes to the plan's tolerance, unless the pool has too few people for the rounds that this "
-    "takes. Others are mostly chance, as they are in PLINK. The error is the most that 1 - |cos| can be."
-)
-
-
-def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
-    """The result as a part of the report."""
-    found = tables[VALUES]
-    rows = [
-        [title, f"{value:.6g}", f"{value / following:.3f}", f"{error:.1e}"]
-        for title, value, following, error in zip(
-            titles(len(found["eigenvalue"])),
-            *(found[name].tolist() for name in ("eigenvalue", "following", "error")),
-            strict=True,
-        )
-    ]
-    heads = ["Component", "Eigenvalue", "Times the next", "Error at most"]
-    rounds, block = (int(tables[FIT][name][0]) for name in ("rounds", "block"))
-    return section(
-        "Principal components",
-        facts([("Rounds", f"{rounds:,}"), ("Directions of a round", f"{block:,}")]),
-        table(ABOUT, heads, rows, numbers=(1, 2, 3)),
-    )
 
 
 def _rules(plan: Plan) -> dict[str, str]:
@@ -128,14 +90,16 @@ PCA = Algorithm(
     procedure=pca,
     files={
         EIGENVAL_FILE: write_eigenval,
+        ERRORS_FILE: write_errors,
         LOADINGS_FILE: write_allele_weights,
         COUNTS_FILE: write_counts,
         DENSITY_FILE: write_density,
     },
     needs_phenotype=False,
-    usual_files=(EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE, DENSITY_FILE),
+    usual_files=(EIGENVAL_FILE, ERRORS_FILE, LOADINGS_FILE, COUNTS_FILE, DENSITY_FILE),
     about_files={
         EIGENVAL_FILE: AboutFile("Eigenvalues", ".eigenval, one a line"),
+        ERRORS_FILE: AboutFile("Errors of components", ".eigenval.error, a line for each eigenvalue"),
         LOADINGS_FILE: AboutFile("Loadings", ".eigenvec.allele, for plink2's --score"),
         COUNTS_FILE: AboutFile("Allele counts", ".acount, for plink2's --read-freq"),
         DENSITY_FILE: AboutFile(
@@ -147,7 +111,6 @@ PCA = Algorithm(
     options=(PCA_COUNT, PRUNE_COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
     cost=Cost(120e-6, lambda columns: 30e-9),
     columns=columns_of,
-    shown=shown,
     rules=_rules,
     wording=Wording("The principal components of the genotypes of", "were computed", "in the components"),
 )

@@ -24,6 +24,7 @@ from unpooled.algorithms.components.options import (
     PCA_COUNT,
     PEOPLE_PER_DIRECTION,
     STANDS_OUT,
+    WORST_COVARIATE,
     block_of,
     number_of,
 )
@@ -217,7 +218,8 @@ def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) 
     block, rounds = block_of(number_of(plan), len(scale), people, alone=plan.alone)
     found = krylov.found(number_of(plan))
     has_ended = not krylov.next.shape[0] or turn >= rounds
-    if not has_ended and not found.is_enough(STANDS_OUT, plan.component_tolerance):
+    worst = WORST_COVARIATE if plan.components else 1.0
+    if not has_ended and not found.is_enough(STANDS_OUT, plan.component_tolerance, worst):
         return (yield from Go(climb(study, scaled, people, krylov, turn + 1)))
     m, loadings = len(scale), krylov.vectors(found)
     following = float(found.following / m)

@@ -15,13 +15,13 @@ from unpooled.algorithms.learning.questions import is_wide
 from unpooled.algorithms.learning.solve import (
     LOG_ODDS,
     ElasticNet,
-    Errors,
     LeastSquares,
     OneLayer,
     Path,
     Ridge,
     Solver,
     fit_path,
+    inflation,
     standard_errors,
 )
 from unpooled.algorithms.learning.wide import fit_wide
@@ -70,20 +70,24 @@ def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
     solver = solver_of(plan, sums)
     design = sums.design["centre"], sums.design["exponent"]
     folds = folds_of(sums.folds, *design, sums.targets, times_of(plan))
+    if isinstance(solver, LeastSquares) and not plan.alone:
+        refuse_determined(sums, folds)
     path = fit_path(folds, solver, plan.penalties)
     errors = standard_errors(folds, path, solver) if isinstance(solver, LeastSquares) else None
-    if errors is not None and not plan.alone:
-        refuse_determined(sums, errors)
     whole = folds.but()
     variance = float(np.trace(whole.covariance[-whole.targets :, -whole.targets :]))
     return folds, path, report(folds, path, sums.folds, errors, variance)
 
 
-def refuse_determined(sums: Sums, errors: Errors) -> None:
-    """Refuse if columns determine one another: then they have no coefficients of their own."""
-    if names := [sums.names[k] for k in np.flatnonzero(errors.inflation > _MOST_INFLATION).tolist()]:
+def refuse_determined(sums: Sums, folds: Folds) -> None:
+    """Refuse if columns determine one another: without a penalty they have no coefficients of their own.
+
+    Whatever the outcome and however many rows there are: it is looked for in the columns alone.
+    """
+    used = LeastSquares(sums.references).used(folds.but())
+    if names := [sums.names[k] for k in used[inflation(folds.but(), used) > _MOST_INFLATION].tolist()]:
         raise Refuse(
             "schema",
             f"{listed(names)} determine one another, so that none of them has a coefficient of its own",
-            "Declare one of them as ignored, or choose ridge regression.",
+            "Declare one of them as ignored, or choose a penalty above 0, or ridge regression.",
         )

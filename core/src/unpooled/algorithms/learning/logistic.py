@@ -130,6 +130,8 @@ def fit_logistic(study: Study) -> Asks[None]:
     """Sum products, for the scale of the columns; then fit every penalty without each fold."""
     ground = Ground.of((yield from sum_products(study, (yield from describe_columns(study)))))
     penalties, folds = penalties_of(study.plan), np.flatnonzero(ground.rows)
+    if not penalties.any() and not study.plan.alone:
+        refuse_determined(ground.as_sums, ground.folds)
     models = np.repeat(penalties, len(folds)), np.tile(folds, len(penalties)).astype(np.int64)
     scores, columns = ground.question.targets, ground.question.columns - ground.question.targets
     refuse_much(len(models[0]) * triangle(scores * (columns + 1)))
@@ -262,13 +264,11 @@ def _directions(free: np.ndarray, scores: int) -> np.ndarray:
 @procedure("model/tell")
 def tell(study: Study, ground: Ground, tested: Climb, fitted: Climb) -> Asks[None]:
     """Report the model of all rows; and how well those without a fold do."""
-    folds, sums = ground.folds, ground.as_sums
+    folds = ground.folds
     path = path_of(ground, tested, fitted)
     of_one = len(path.penalties) == 1 and path.penalties[0] == 0 and ground.question.targets == 1
     errors = errors_of(ground, folds, fitted) if of_one else None
-    if errors is not None and not study.plan.alone:
-        refuse_determined(sums, errors)
-    yield from report(folds, path, sums.folds, errors, _null(folds))
+    yield from report(folds, path, ground.as_sums.folds, errors, _null(folds))
     yield from measure_path(study, ground.question, folds, path, ground.rows)
 
 
@@ -287,12 +287,11 @@ def errors_of(ground: Ground, folds: Folds, fitted: Climb) -> Errors:
     free = _free(ground, folds, 0.0)
     hessian = fitted.hessian[0][np.ix_(free, free)]
     inverse = np.linalg.pinv(hessian, hermitian=True, rcond=1e-15)
-    found, inflation = np.full(len(free), np.nan), np.ones(len(free))
+    found = np.full(len(free), np.nan)
     found[free] = np.sqrt(np.maximum(np.diagonal(inverse), 0))
-    inflation[free] = np.diagonal(inverse) * np.diagonal(hessian)
     zero = np.append(1.0, -folds.mean / folds.deviation)[free]
     of_intercept = float(np.sqrt(zero @ inverse @ zero))
-    return Errors(found[1:], of_intercept, np.inf, inflation[1:])
+    return Errors(found[1:], of_intercept, np.inf)
 
 
 def _null(folds: Folds) -> float:

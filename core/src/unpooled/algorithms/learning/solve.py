@@ -174,8 +174,6 @@ class Errors:
     intercept: float
     """Of the outcome where every feature is 0, in the units of the files."""
     freedom: float
-    inflation: np.ndarray
-    """float64 (m,): variance inflation factors; infinite of columns that others determine"""
 
 
 def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
@@ -187,10 +185,16 @@ def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
     freedom = pool.rows - len(used) - 1
     left = float(pool.error(path.coefficients[None], path.intercept[None])[0]) * pool.rows
     variance = left / freedom if freedom > 0 else math.nan
-    found, inflation = np.full(m, math.nan), np.ones(m)
+    found = np.full(m, math.nan)
     found[used] = np.sqrt(variance * np.diagonal(inverse) / pool.rows)
-    determined = np.linalg.matrix_rank(S, hermitian=True) < len(used)
-    inflation[used] = np.where(determined, math.inf, np.diagonal(inverse) * np.diagonal(S))
     at = folds.mean[used] / folds.deviation[used]
     of_intercept = math.sqrt(variance * (1 + at @ inverse @ at) / pool.rows)
-    return Errors(found, of_intercept, freedom, inflation)
+    return Errors(found, of_intercept, freedom)
+
+
+def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
+    """Variance inflation factors of these columns, float64 (used,): huge of those that others determine."""
+    S = pool.covariance[np.ix_(used, used)]
+    values, vectors = np.linalg.eigh(S)
+    least = values.max(initial=0) * len(used) * np.finfo(float).eps
+    return np.asarray((vectors**2 / np.maximum(values, least)).sum(axis=1) * np.diagonal(S))

@@ -13,6 +13,7 @@ import numpy as np
 
 from unpooled.algorithms.polygenic.ground import OF_SOME, Ground
 from unpooled.algorithms.polygenic.people import LEFT_OUT
+from unpooled.algorithms.polygenic.questions import shares_of
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.page import Html, facts, joined, section, table
 from unpooled.panel import Panel
@@ -210,6 +211,13 @@ ABOUT = (
 )
 
 
+def _told(columns: Arrays, plan: Plan) -> str:
+    """What the numbers mean, and which shares were tried and have none."""
+    unsolved = sorted({*shares_of(plan)} - {*columns[f"{PATH}.share"].tolist()})
+    left_out = f" Not solved in as many rounds as there are people for: {', '.join(map(str, unsolved))}."
+    return ABOUT + (left_out if unsolved else "")
+
+
 def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The result as a part of the report."""
     columns = columns_of("", tables)
@@ -224,7 +232,7 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     return joined(
         [
             section("Polygenic score", facts(Performance.of(columns).facts)),
-            section("Shares of variance", table(ABOUT, heads, rows, numbers=(0, 1, 2))),
+            section("Shares of variance", table(_told(columns, plan), heads, rows, numbers=(0, 1, 2))),
         ]
     )
 
@@ -238,10 +246,10 @@ _NOT_FOR = (
 
 def write_card(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     """Write the model card, as Markdown."""
-    out.write(("\n".join(_lines(Performance.of(columns), plan)) + "\n").encode())
+    out.write(("\n".join(_lines(Performance.of(columns), _told(columns, plan), plan)) + "\n").encode())
 
 
-def _lines(found: Performance, plan: Plan) -> Iterator[str]:
+def _lines(found: Performance, told: str, plan: Plan) -> Iterator[str]:
     yield from (f"# Polygenic score of {plan.phenotype}", "")
     yield f"Predicts **{plan.phenotype}** from {found.variants:,} variants, as copies of the effect allele."
     yield "Ridge regression on all variants at once, covariates taken away: best linear unbiased prediction."
@@ -251,5 +259,5 @@ def _lines(found: Performance, plan: Plan) -> Iterator[str]:
     yield "- Fitted to sums over all cohorts, without pooling genotypes; none is of fewer than ten carriers."
     yield from ("", "## Performance", "")
     yield from (f"- {name}: {value}." for name, value in found.facts)
-    yield f"- {ABOUT}"
+    yield f"- {told}"
     yield from ("", "## Not for", "", *(f"- {line}" for line in _NOT_FOR))

@@ -9,7 +9,7 @@ import { Table, type Column } from "../../../ui/Table";
 import { fileName } from "../../../words/files";
 import { measured } from "../../../words/genetics";
 import { t } from "../../../words/language";
-import { readEigenvalues, STANDS_OUT, topOf, type Eigenvalue } from "./components";
+import { readEigenvalues, topOf, type Eigenvalue } from "./components";
 import { Plot } from "./Plot";
 import styles from "./Plot.module.css";
 
@@ -21,7 +21,7 @@ export function Components({ study, file }: { study: Study; file: string }) {
           <Section title={t("Principal components")}>
             <Muted>
               {t(
-                "A component stands out whose eigenvalue is at least 1.2 times the next. Others are mostly chance. The report says how exactly each is known; each person's scores are at their cohort.",
+                "Components stand out up to the last whose eigenvalue is at least 1.2 times the next; among some with nearly the same eigenvalue directions may rotate. Others are mostly chance. The error is the most that 1 - |cos| can be. Each person's scores are at their cohort.",
               )}
             </Muted>
             <div className={styles.both}>
@@ -51,10 +51,10 @@ function ByNumber({ found, name }: { found: readonly Eigenvalue[]; name: string 
       draw={(path) => (
         <>
           <path className={styles.interval} d={path(points)} fill="none" />
-          {found.map(({ number, value, timesNext }) => (
+          {found.map(({ number, value, standsOut }) => (
             <path
               key={number}
-              className={(timesNext ?? 0) >= STANDS_OUT ? styles.dot : styles.tried}
+              className={standsOut ? styles.dot : styles.tried}
               d={`${path([[number, value]])}h.01`}
             />
           ))}
@@ -69,6 +69,8 @@ function Eigenvalues({ found }: { found: readonly Eigenvalue[] }) {
     { title: t("Component"), cell: ({ number }) => `PC${number}` },
     { title: t("Eigenvalue"), cell: ({ value }) => measured(value, 6), isNumber: true },
     { title: t("Times the next"), cell: ({ timesNext }) => measured(timesNext, 4), isNumber: true },
+    { title: t("Error at most"), cell: ({ error }) => measured(error, 2), isNumber: true },
+    { title: t("Stands out"), cell: ({ standsOut }) => (standsOut ? t("yes") : t("no")) },
   ];
   return (
     <Table

@@ -2,11 +2,14 @@ import { expect, test } from "vitest";
 
 import { readEigenvalues, topOf } from "./components";
 
-test("eigenvalues are one a line, each beside the next", () => {
-  expect(readEigenvalues("6\n4\n2.5\n")).toEqual([
-    { number: 1, value: 6, timesNext: 1.5 },
-    { number: 2, value: 4, timesNext: 1.6 },
-    { number: 3, value: 2.5, timesNext: null },
+test("eigenvalues are one a line, with their errors where the file has them", () => {
+  const head = "#EIGENVALUE\tTIMES_NEXT\tERROR\tSTANDS_OUT\n";
+  expect(readEigenvalues(`${head}6\t1.5\t1e-10\t1\n4\t1.1\t0.5\t0\n`)).toEqual([
+    { number: 1, value: 6, timesNext: 1.5, error: 1e-10, standsOut: true },
+    { number: 2, value: 4, timesNext: 1.1, error: 0.5, standsOut: false },
+  ]);
+  expect(readEigenvalues("6\n")).toEqual([
+    { number: 1, value: 6, timesNext: null, error: null, standsOut: false },
   ]);
 });
 

@@ -4,19 +4,19 @@ export interface Eigenvalue {
   /** From 1: PC1. */
   number: number;
   value: number;
-  /** How many times the next it is; null of the last. */
+  /** How many times the next it is; null where nobody says it. */
   timesNext: number | null;
+  /** At most how far its direction is from the pool's, as 1 - |cos|; null likewise. */
+  error: number | null;
+  standsOut: boolean;
 }
 
-/** From this on a component stands out, and is found to the plan's tolerance. */
-export const STANDS_OUT = 1.2;
-
-/** The eigenvalues in a file, one a line. */
+/** The eigenvalues in a file, one a line: in that of errors under a head, in plink2's alone. */
 export function readEigenvalues(text: string): Eigenvalue[] {
-  const values = text.split("\n").filter(Boolean).map(Number);
-  return values.map((value, k) => {
-    const next = values[k + 1];
-    return { number: k + 1, value, timesNext: next === undefined ? null : value / next };
+  const lines = text.split("\n").filter((line) => line && !line.startsWith("#"));
+  return lines.map((line, k) => {
+    const [value = NaN, timesNext = null, error = null, standsOut = 0] = line.split("\t").map(Number);
+    return { number: k + 1, value, timesNext, error, standsOut: standsOut === 1 };
   });
 }
 
