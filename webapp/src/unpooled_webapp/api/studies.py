@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import prefetch_related_objects
@@ -108,49 +110,28 @@ def _people(names: list[str]) -> list[User]:
     return found
 
 
-class StartView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Start a study whose cohorts are all ready."""
-        found = own(request, study)
-        studies.start(found, person(request).username)
-        return detail(request, found)
+def _steer(does: Callable[[Study, str], None], says: str) -> type[OpenToTokens]:
+    """The address at which its coordinator has something done with a study."""
+
+    class Steer(OpenToTokens):
+        @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT}, description=says)
+        def post(self, request: Request, study: str) -> Response:
+            found = own(request, study)
+            does(found, person(request).username)
+            return detail(request, found)
+
+    return Steer
 
 
-class OverlapView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Go on with the variants that all cohorts' lists share, few as they are."""
-        found = own(request, study)
-        panels.accept_overlap(found, person(request).username)
-        return detail(request, found)
-
-
-class PauseView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Pause a running study: no further question is asked."""
-        found = own(request, study)
-        studies.pause_by_request(found, person(request).username)
-        return detail(request, found)
-
-
-class ResumeView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Go on with a paused study."""
-        found = own(request, study)
-        studies.resume_by_request(found, person(request).username)
-        return detail(request, found)
-
-
-class AbortView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """End a study without results. It cannot be taken up again, only repeated or duplicated."""
-        found = own(request, study)
-        studies.abort(found, person(request).username)
-        return detail(request, found)
+StartView = _steer(studies.start, "Start a study whose cohorts are all ready.")
+OverlapView = _steer(
+    panels.accept_overlap, "Go on with the variants that all cohorts' lists share, few as they are."
+)
+PauseView = _steer(studies.pause_by_request, "Pause a running study: no further question is asked.")
+ResumeView = _steer(studies.resume_by_request, "Go on with a paused study.")
+AbortView = _steer(
+    studies.abort, "End a study without results. It cannot be taken up again, only repeated or duplicated."
+)
 
 
 class DuplicateView(OpenToTokens):
