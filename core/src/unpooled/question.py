@@ -177,7 +177,7 @@ class Question:
     @property
     def turn(self) -> int:
         """Of a question that is iterated, which iteration it is of, from 1; else 0."""
-        return 0
+        return int(getattr(self, "iteration", 0))
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -324,7 +324,7 @@ def pack(
             bad = [column for column, row in rows if not _may_be_sent(question, array, row, scheme, cohorts)]
             raise _beyond(question, array, bad)
         parts.append(_encode(question, array, values, scheme))
-    share = scheme.concatenate(parts)
+    share = np.concatenate(parts)
     scheme.set_check(share, check_of(share, scheme, salt) if _is_combined(question) else 1)
     return share
 

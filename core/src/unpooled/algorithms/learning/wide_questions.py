@@ -173,10 +173,6 @@ class ProjectColumns(_OfWide):
         return MOST_DIRECTIONS
 
     @property
-    def turn(self) -> int:
-        return self.iteration
-
-    @property
     def fits(self) -> int:
         return len(self.without)
 

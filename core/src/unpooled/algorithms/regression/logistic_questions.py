@@ -118,10 +118,6 @@ class FitCovariates(LikelihoodBounded, Question):
             evaluation=1,
         )
 
-    @property
-    def turn(self) -> int:
-        return self.iteration
-
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         """People are apart by sex only where there are variants on X or Y."""
         return has_place(self.chromosome, chromosomes, plan)
@@ -367,10 +363,6 @@ class Evaluate(OfModels):
     @property
     def coefficients(self) -> tuple[int, ...]:
         return self.variants, self.parameters
-
-    @property
-    def turn(self) -> int:
-        return self.iteration
 
     def agrees(self, plan: Plan) -> bool:
         within = self.iteration <= plan.max_iterations and self.evaluation <= MOST_EVALUATIONS
