@@ -17,7 +17,7 @@ from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import AT_ONCE, Cohort
 from unpooled.kernels import pairs as kernel
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Condition, Count, Filled, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 EVERY_FOUNDER: tuple[Group, ...] = ((FOUNDER, MEN), (FOUNDER, NOT_MEN))
@@ -61,14 +61,11 @@ class CountFounders(Question):
         ),
     )
     ring_bits: ClassVar[int] = 64
+    asked_if: ClassVar[Condition] = windows_of
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls()] if windows_of(plan) else [])
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if windows_of(plan) else ()
 
     def local(self, cohort: Cohort) -> Arrays:
         people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in EVERY_FOUNDER]
@@ -80,10 +77,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     """Genotype counts of founders."""
 
     name: ClassVar[str] = "ld/genotypes"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if windows_of(plan) else ()
+    asked_if: ClassVar[Condition] = windows_of
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
@@ -111,6 +105,7 @@ class SumPairs(Question):
     each: ClassVar[dict[str, str]] = {"pairs": "pair of variants"}
     ring_bits: ClassVar[int] = 32
     fills_apart: ClassVar[str] = "ld"
+    asked_if: ClassVar[Condition] = windows_of
 
     variants: np.ndarray
     """Panel indices, rising: uint32 (v,)."""
@@ -151,10 +146,6 @@ class SumPairs(Question):
         last = [of_size(0)] * ((plan.autosomes + len(CLASSES)) * MOST_ROUNDS)
         questions = [*([of_size(PAIRS_AT_ONCE)] * whole), of_size(rest), *last]
         return Foreseen(questions, rounds=-(-most // each) if each else 1, exact=False, usual_rounds=1)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return cls.sends if windows_of(plan) else ()
 
     @property
     def pairs(self) -> int:

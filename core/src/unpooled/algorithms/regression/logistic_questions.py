@@ -23,7 +23,7 @@ from unpooled.cohort import Cohort
 from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
@@ -258,10 +258,7 @@ class Start(OfModels):
             of_one=True,
         ),
     )
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return super().sends_under(plan) if terms_of(plan).is_plain else ()
+    asked_if: ClassVar[Condition] = lambda plan: terms_of(plan).is_plain
 
     def agrees(self, plan: Plan) -> bool:
         return self.terms.is_plain and super().agrees(plan)
@@ -401,10 +398,7 @@ class StartApart(Evaluate):
     usual_rounds: ClassVar[int] = 1
     name: ClassVar[str] = "logistic/start-apart"
     title: ClassVar[str] = "Start from a model without effects"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return () if terms_of(plan).is_plain else super().sends_under(plan)
+    asked_if: ClassVar[Condition] = lambda plan: not terms_of(plan).is_plain
 
     def agrees(self, plan: Plan) -> bool:
         return not self.terms.is_plain and super().agrees(plan)
