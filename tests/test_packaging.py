@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from unpooled_client.commands.cli import _COMMANDS
+from unpooled_client.commands.cli import _COMMANDS, _module_of
 
 from .test_compose import check_command, instructions
 
@@ -147,7 +147,7 @@ def test_what_the_recipe_leaves_out_is_not_needed(small: tuple[Path, ...]) -> No
 
 
 def test_the_recipe_takes_every_command() -> None:
-    assert {target.partition(":")[0] for target, _ in _COMMANDS.values()} <= set(recipe()["OURS"])
+    assert {*map(_module_of, _COMMANDS)} <= set(recipe()["OURS"])
 
 
 def test_the_programs_of_the_recipe_begin_with_what_is_there() -> None:

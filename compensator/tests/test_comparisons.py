@@ -64,7 +64,7 @@ class Side:
     def masked(self) -> np.ndarray:
         """The sum of the cohorts' shares."""
         asked, scheme = self.request, masking.scheme(self.request.scheme)
-        share = scheme.concatenate([scheme.zeros(scheme.check_words), scheme.encode_integers(self.sums)])
+        share = np.concatenate([scheme.zeros(scheme.check_words), scheme.encode_integers(self.sums)])
         scheme.set_check(share, len(asked.uploads))
         return scheme.add(share, scheme.from_bytes(self.federation.sum_of_masks(asked), asked.words))
 

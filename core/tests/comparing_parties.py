@@ -39,7 +39,7 @@ class Comparison:
         kind = masking.scheme(self.scheme)
         self.count = kind.check_words + len(self.words)
         self.masks = kind.from_bytes(random_bytes(self.count * kind.word_bytes), self.count)
-        share = kind.concatenate([kind.zeros(kind.check_words), self.words])
+        share = np.concatenate([kind.zeros(kind.check_words), self.words])
         kind.set_check(share, COHORTS)
         self.total = kind.add(share, self.masks)
 

@@ -40,7 +40,7 @@ def slow_check(numbers: list[int], salt: bytes, shares: int) -> int:
 def vector(kind: Modular, numbers: list[int]) -> np.ndarray:
     """Signed integers as words, behind an empty check."""
     data = b"".join((n % 2**kind.ring.bits).to_bytes(kind.word_bytes, "little") for n in numbers)
-    return kind.concatenate([kind.zeros(kind.check_words), kind.from_bytes(data, len(numbers))])
+    return np.concatenate([kind.zeros(kind.check_words), kind.from_bytes(data, len(numbers))])
 
 
 def share(kind: Modular, numbers: list[int], salt: bytes) -> np.ndarray:
@@ -249,5 +249,5 @@ def test_who_has_the_salt_can_forge(kind: Modular) -> None:
 def test_gaussian_masks_keep_a_constant() -> None:
     kind = Gaussian(1e6)
     for numbers in ([1.0, 2.0], [-3.5, 1e9]):
-        made: Any = kind.concatenate([kind.zeros(kind.check_words), np.array(numbers)])
+        made: Any = np.concatenate([kind.zeros(kind.check_words), np.array(numbers)])
         assert check_of(made, kind, os.urandom(32), 3) == 3

@@ -125,7 +125,7 @@ def test_blocks_put_together_are_the_mask(label: str, words: int) -> None:
 def test_masks_cancel(label: str, words: int, cohorts: int, check: int) -> None:
     kind = scheme(label)
     numbers, size = np.arange(words) * 7 - 3, kind.check_words + words
-    share = kind.concatenate([kind.zeros(kind.check_words), kind.encode_integers(numbers)])
+    share = np.concatenate([kind.zeros(kind.check_words), kind.encode_integers(numbers)])
     kind.set_check(share, check)
     masked, masks = kind.zeros(size), kind.zeros(size)
     for _ in range(cohorts):

@@ -87,7 +87,7 @@ def test_checks() -> None:
         numbers = b"".join(
             (int(text) % 2 ** case["ring"]).to_bytes(kind.word_bytes, "little") for text in case["numbers"]
         )
-        share = kind.concatenate([kind.zeros(kind.check_words), kind.from_bytes(numbers, words)])
+        share = np.concatenate([kind.zeros(kind.check_words), kind.from_bytes(numbers, words)])
         kind.set_check(share, check_of(share, kind, bytes.fromhex(case["salt"])))
         assert kind.to_bytes(share).hex() == case["share"], case
 

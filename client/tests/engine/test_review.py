@@ -21,7 +21,7 @@ from unpooled.parties import what_parties_get
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
-from unpooled_client.commands.review import command
+from unpooled_client.commands.review import review as command
 from unpooled_client.commands.screen import LineScreen
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import ReleaseNeeded

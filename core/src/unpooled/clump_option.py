@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from unpooled.options import Number, Place
+
+if TYPE_CHECKING:
+    from unpooled.plan import Plan
 
 CLUMPED = "clumped"
 """The result file, which is asked for like any other."""
@@ -58,3 +63,7 @@ KB = Number(
 )
 CLUMPING = (P1, P2, R2, KB)
 """The options of a study whose associations can be clumped."""
+
+
+def is_clumped(plan: Plan) -> bool:
+    return CLUMPED in plan.files

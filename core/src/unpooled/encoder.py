@@ -10,18 +10,15 @@
 from __future__ import annotations
 
 import importlib
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unpooled import encodings, hashing
 from unpooled.encodings import Encoding
-from unpooled.errors import DataProblem
 from unpooled.transformer import Transformer
 from unpooled.words import MISSING, REST, Words, normal
 
@@ -154,20 +151,17 @@ class Encoder(Transformer):
     """
 
     input_tags = Transformer.input_tags | {"categorical": True, "string": True}
+    _fitted = "an encoding"
+    _delivered = "encoding.json that a study of encodings"
 
     def __init__(
         self, parameters: Mapping[str, Any], unknown: str = "rest", sparse: bool | None = None
     ) -> None:
-        """`parameters` as `json.load` gives them; ValueError if they are none of an encoding.
-
-        `unknown`: a word that the plan did not list counts as the `rest`, or `refuse` the table. `sparse`:
+        """`unknown`: a word that the plan did not list counts as the `rest`, or `refuse` the table. `sparse`:
         whether `transform` returns a SciPy matrix; None for a table that is one-hot throughout.
         """
-        self.parameters, self.unknown, self.sparse = parameters, unknown, sparse  # as they came, for clone
-        try:
-            self._read(parameters)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"these are not the parameters of an encoding: {error!r}") from error
+        super().__init__(parameters)
+        self.unknown, self.sparse = unknown, sparse
         if unknown not in UNKNOWN:
             raise ValueError(f"got unknown={unknown!r}; want {' or '.join(UNKNOWN)}")
 
@@ -178,15 +172,6 @@ class Encoder(Transformer):
         self._ignore_case, self._missing = bool(given["ignore_case"]), given["missing_words"]
         self.feature_names_in_ = np.array([column.title for column in self._columns], object)
         self.n_features_in_ = len(self._columns)
-
-    @classmethod
-    def from_file(cls, path: Path | str, **options: Any) -> Encoder:
-        """The encoding in a file; DataProblem if there is none. `options` are those of the class."""
-        try:
-            return cls(json.loads(Path(path).read_text(encoding="utf-8")), **options)
-        except (OSError, ValueError, RecursionError) as error:
-            remedy = "Give the encoding.json that a study of encodings delivered."
-            raise DataProblem(f"the encoding cannot be read: {error}", file=path, remedy=remedy) from error
 
     @property
     def categories_(self) -> list[np.ndarray]:
@@ -300,7 +285,7 @@ class Encoder(Transformer):
         return {column.title: column.outputs for column in self._columns}[title]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {"parameters": self.parameters, "unknown": self.unknown, "sparse": self.sparse}
+        return super().get_params() | {"unknown": self.unknown, "sparse": self.sparse}
 
     def _names_out(self) -> np.ndarray:
         return np.array([output for column in self._columns for output in column.outputs], object)

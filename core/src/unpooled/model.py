@@ -11,15 +11,12 @@ words, and `model.table(columns)` the whole of the features.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from unpooled.encoder import Encoder
-from unpooled.errors import DataProblem
 from unpooled.transformer import Fitted
 
 FORMAT, VERSION = "unpooled/model", 1
@@ -86,15 +83,8 @@ class Model(Fitted):
     A missing feature counts as the mean of the pool. `predict_proba` is there where scores are log odds.
     """
 
-    input_tags: ClassVar[dict[str, bool]] = {"allow_nan": True}
-
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        """`parameters` as `json.load` gives them; ValueError if they are no model."""
-        self.parameters = parameters  # as it came, for scikit-learn's clone
-        try:
-            self._read(parameters)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"these are not the parameters of a model: {error!r}") from error
+    _fitted = "a model"
+    _delivered = "model.json that a study of models"
 
     def _read(self, given: Mapping[str, Any]) -> None:
         if (given["format"], given["version"]) != (FORMAT, VERSION):
@@ -121,15 +111,6 @@ class Model(Fitted):
                 raise ValueError(
                     f"got {len(self.classes_)} classes for {len(self.intercept_at_mean_)} scores"
                 )
-
-    @classmethod
-    def from_file(cls, path: Path | str) -> Model:
-        """The model in a file; DataProblem if there is none."""
-        try:
-            return cls(json.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError, RecursionError) as error:
-            remedy = "Give the model.json that a study of models delivered."
-            raise DataProblem(f"the model cannot be read: {error}", file=path, remedy=remedy) from error
 
     @property
     def intercept_(self) -> np.ndarray:
@@ -184,9 +165,6 @@ class Model(Fitted):
         if self.link != NUMBER:
             return float(np.mean(found == wanted))
         return float(1 - np.square(wanted - found).sum() / np.square(wanted - wanted.mean()).sum())
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {"parameters": self.parameters}
 
     @property
     def _estimator_type(self) -> str:

@@ -55,7 +55,7 @@ def _thresholds(question: Question, scheme: Scheme) -> np.ndarray:
             parts.append(scheme.encode_integers(np.broadcast_to(given[array.name], want)))
         else:
             parts.append(scheme.zeros(math.prod(want)))
-    return scheme.concatenate(parts)
+    return np.concatenate(parts)
 
 
 def in_process(

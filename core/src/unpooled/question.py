@@ -12,7 +12,7 @@ is in `unpooled.procedure`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -30,6 +30,7 @@ __all__ = [
     "Arrays",
     "Asking",
     "Bits",
+    "Condition",
     "Count",
     "Filled",
     "Foreseen",
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 Arrays: TypeAlias = Mapping[str, np.ndarray]
+Condition: TypeAlias = Callable[[Plan], object]
 
 UNREAD = "nothing: nobody reads this sum"
 """What the sum of an array tells that is compared."""
@@ -165,6 +167,8 @@ class Question:
     each: ClassVar[Mapping[str, str]] = {}
     """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
+    asked_if: ClassVar[Condition] = lambda plan: True
+    """Under which plans there are questions of this kind."""
     fills_apart: ClassVar[str] = ""
     """Kinds of questions that say the same here take a missing call for the same. Others may differ from
     them: what is asked of one way and of the other must not be the same sum."""
@@ -177,7 +181,7 @@ class Question:
     @property
     def turn(self) -> int:
         """Of a question that is iterated, which iteration it is of, from 1; else 0."""
-        return 0
+        return int(getattr(self, "iteration", 0))
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -197,7 +201,7 @@ class Question:
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         """Those of `sends` that this question can have numbers for under a plan."""
-        return cls.sends
+        return cls.sends if cls.asked_if(plan) else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -324,7 +328,7 @@ def pack(
             bad = [column for column, row in rows if not _may_be_sent(question, array, row, scheme, cohorts)]
             raise _beyond(question, array, bad)
         parts.append(_encode(question, array, values, scheme))
-    share = scheme.concatenate(parts)
+    share = np.concatenate(parts)
     scheme.set_check(share, check_of(share, scheme, salt) if _is_combined(question) else 1)
     return share
 

@@ -8,16 +8,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unpooled import yeo_johnson
-from unpooled.errors import DataProblem
 from unpooled.schema import Column
 from unpooled.transformer import Transformer, as_numbers
 
@@ -178,13 +175,8 @@ class Scaler(Transformer):
     (`lambdas_`).
     """
 
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        """`parameters` as `json.load` gives them; ValueError if they are no parameters of a normalization."""
-        self.parameters = parameters  # as it came, for scikit-learn's clone
-        try:
-            self._read(parameters)
-        except (KeyError, TypeError, OverflowError) as error:
-            raise ValueError(f"these are not the parameters of a normalization: {error!r}") from error
+    _fitted = "a normalization"
+    _delivered = "parameters.json that a study of tables"
 
     def _read(self, given: Mapping[str, Any]) -> None:
         if (given["format"], given["version"]) != (FORMAT, VERSION):
@@ -218,15 +210,6 @@ class Scaler(Transformer):
         if self.method == ROBUST:
             self.center_, self.scale_ = _column(rows, "median"), size * scales.unit
 
-    @classmethod
-    def from_file(cls, path: Path | str) -> Scaler:
-        """The normalization whose parameters lie in a file; DataProblem if they do not."""
-        try:
-            return cls(json.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError, RecursionError) as error:
-            remedy = "Give the parameters.json that a study of tables delivered."
-            raise DataProblem(f"the parameters cannot be read: {error}", file=path, remedy=remedy) from error
-
     def transform(self, X: Any) -> Any:
         """The normalized table, float64 (n, features), from an array or a data frame."""
         values = self._checked(X)
@@ -255,9 +238,6 @@ class Scaler(Transformer):
         else:
             found = values * self._size + self._centre
         return np.asarray(found if self._unit is None else found * self._unit)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {"parameters": self.parameters}
 
     def _checked(self, X: Any) -> np.ndarray:
         return self._of_shape(self._numbers(self._cells(X, None, "real ones")))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from unpooled.errors import DataProblem
 from unpooled.words import is_missing
 
 _FRAMES = ("pandas", "polars")
@@ -21,9 +24,34 @@ class Fitted:
     n_features_in_: int
     input_tags: ClassVar[dict[str, bool]] = {"allow_nan": True}
     """What a table may hold, in scikit-learn's words."""
+    _fitted: ClassVar[str]
+    """What its parameters are of."""
+    _delivered: ClassVar[str]
+    """The file of parameters, and the study that delivers it."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        """`parameters` as `json.load` gives them; ValueError if they are none of such an estimator."""
+        self.parameters = parameters  # as it came, for scikit-learn's clone
+        try:
+            self._read(parameters)
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise ValueError(f"these are not the parameters of {self._fitted}: {error!r}") from error
+
+    def _read(self, given: Mapping[str, Any]) -> None:
+        """Take what was fitted from its parameters."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_file(cls, path: Path | str, **options: Any) -> Self:
+        """What a file has the parameters of; DataProblem if it has none. `options` are those of the class."""
+        try:
+            return cls(json.loads(Path(path).read_text(encoding="utf-8")), **options)
+        except (OSError, ValueError, RecursionError) as error:
+            said = f"the parameters of {cls._fitted} cannot be read: {error}"
+            raise DataProblem(said, file=path, remedy=f"Give the {cls._delivered} delivered.") from error
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        raise NotImplementedError
+        return {"parameters": self.parameters}
 
     def _checked(self, X: Any) -> Any:
         """The columns of a table; TypeError or ValueError if they are not those that were fitted."""

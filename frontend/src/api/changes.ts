@@ -13,8 +13,13 @@ export const useAccountChange = <Input = void, Output = unknown>(
   act: (input: Input) => Promise<Output>,
 ): UseMutationResult<Output, ApiError, Input> => useChangeOf("account", act);
 
+/** The same for somebody's account. */
+export const usePeopleChange = <Output>(
+  act: () => Promise<Output>,
+): UseMutationResult<Output, ApiError, void> => useChangeOf("people", act);
+
 function useChangeOf<Input, Output>(
-  what: "studies" | "account",
+  what: "studies" | "account" | "people",
   act: (input: Input) => Promise<Output>,
 ): UseMutationResult<Output, ApiError, Input> {
   const client = useQueryClient();

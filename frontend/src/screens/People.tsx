@@ -1,15 +1,16 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type SubmitEvent } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
 
-import { answer, api, type ApiError, type Person, type Schemas } from "../api/client";
+import { usePeopleChange } from "../api/changes";
+import { answer, api, type Person, type Schemas } from "../api/client";
 import { people } from "../api/queries";
 import { useMe } from "../app/session";
-import { Button } from "../ui/Button";
-import { Callout, Refusal } from "../ui/Callout";
+import { Callout } from "../ui/Callout";
 import { Confirm } from "../ui/Confirm";
 import { NewPasswordField, SelectField, TextField } from "../ui/Field";
-import { Card, Columns, Muted, PageTitle, Row, Section } from "../ui/Layout";
+import { FormCard } from "../ui/FormCard";
+import { Columns, Muted, PageTitle, Row } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
 import { ROLE } from "../words/states";
@@ -167,49 +168,36 @@ function NewPerson() {
   const create = usePeopleChange(() =>
     answer(api.POST("/api/v1/people", { body: { username, password, role } })),
   );
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    await create.mutateAsync().then(
-      () => {
+  const submit = () =>
+    create.mutate(undefined, {
+      onSuccess: () => {
         setUsername("");
         setPassword("");
       },
-      () => undefined, // the refusal is shown
-    );
-  };
+    });
   const wrong = create.error?.fields ?? {};
   return (
-    <form onSubmit={submit}>
-      <Card>
-        <Section title={t("Create an account")}>
-          <Refusal error={create.error} />
-          <Columns>
-            <TextField
-              label={t("User name")}
-              value={username}
-              onChange={setUsername}
-              error={wrong.username}
-              autoComplete="off"
-              required
-            />
-            <NewPasswordField
-              label={t("First password")}
-              value={password}
-              onChange={setPassword}
-              error={wrong.password}
-              isHandedOver
-            />
-            <SelectField label={t("Role")} value={role} options={roles()} onChange={setRole} />
-          </Columns>
-          <Muted>{t("Hand the password over as you would any other secret.")}</Muted>
-          <div>
-            <Button type="submit" look="primary" busy={create.isPending}>
-              {t("Create account")}
-            </Button>
-          </div>
-        </Section>
-      </Card>
-    </form>
+    <FormCard title={t("Create an account")} change={create} label={t("Create account")} onSubmit={submit}>
+      <Columns>
+        <TextField
+          label={t("User name")}
+          value={username}
+          onChange={setUsername}
+          error={wrong.username}
+          autoComplete="off"
+          required
+        />
+        <NewPasswordField
+          label={t("First password")}
+          value={password}
+          onChange={setPassword}
+          error={wrong.password}
+          isHandedOver
+        />
+        <SelectField label={t("Role")} value={role} options={roles()} onChange={setRole} />
+      </Columns>
+      <Muted>{t("Hand the password over as you would any other secret.")}</Muted>
+    </FormCard>
   );
 }
 
@@ -217,11 +205,3 @@ const usePersonChange = (username: string, body: Schemas["PatchedChangedPersonRe
   usePeopleChange(() =>
     answer(api.PATCH("/api/v1/people/{username}", { params: { path: { username } }, body })),
   );
-
-function usePeopleChange(act: () => Promise<unknown>) {
-  const client = useQueryClient();
-  return useMutation<unknown, ApiError>({
-    mutationFn: act,
-    onSettled: () => client.invalidateQueries({ queryKey: people.queryKey }),
-  });
-}

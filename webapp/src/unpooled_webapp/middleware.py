@@ -23,11 +23,18 @@ AWAY_SECONDS = 5
 log = logging.getLogger(__name__)
 
 
-class ContentSecurityPolicy:
-    """Tells browsers to load nothing from elsewhere and to run no inline script."""
+class _Middleware:
+    """What is asked for each request, and asks the next one."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+
+class ContentSecurityPolicy(_Middleware):
+    """Tells browsers to load nothing from elsewhere and to run no inline script."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
@@ -35,14 +42,8 @@ class ContentSecurityPolicy:
         return response
 
 
-class WithoutDatabase:
+class WithoutDatabase(_Middleware):
     """While the database is away everybody is asked to come again, and the log has one line a request."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
         return _come_again(request, exception) if isinstance(exception, DATABASE_AWAY) else None
@@ -58,14 +59,11 @@ def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
     return response
 
 
-class LargeBodiesOfKnownPeople:
+class LargeBodiesOfKnownPeople(_Middleware):
     """A body that takes a thread to read is read only if its sender is signed in, or shows an API token.
 
     Cohorts show another token, which their own interface looks at.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         length = int(request.META.get("CONTENT_LENGTH") or 0)
@@ -82,11 +80,8 @@ def _is_known(request: HttpRequest) -> bool:
     return request.user.is_authenticated or tokens.find(tokens.shown(request)) is not None
 
 
-class NoBodyForHead:
+class NoBodyForHead(_Middleware):
     """gunicorn would send none either, but write a warning for each."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
@@ -96,11 +91,8 @@ class NoBodyForHead:
         return response
 
 
-class AlwaysAsked:
+class AlwaysAsked(_Middleware):
     """Answers of the API are one person's, and a browser asks each time whether its copy is still right."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)

@@ -21,44 +21,20 @@ COMPLETE_VARIABLE = "_UNPOOLED_CLIENT_COMPLETE"
 """By which a shell asks for completions; click derives it from the program's name."""
 
 _COMMANDS = {
-    "check": ("unpooled_client.commands.check:check", "Check data files offline; sends nothing."),
-    "columns": (
-        "unpooled_client.commands.columns:columns",
-        "The columns of a file, and what is in them.",
-    ),
-    "schema": ("unpooled_client.commands.schema:schema", "The schema of a table, to start a plan from."),
-    "join": (
-        "unpooled_client.commands.run:join",
-        "Join a study with an invitation, and see who asks for what.",
-    ),
-    "review": (
-        "unpooled_client.commands.review:command",
-        "Review what will leave this computer, and release it.",
-    ),
-    "run": ("unpooled_client.commands.run:run", "Take part in a study until its results are here."),
-    "status": ("unpooled_client.commands.status:status", "Where the study is, and who it is waiting for."),
-    "results": (
-        "unpooled_client.commands.results:results",
-        "The results of a study that is done, and this cohort against the pool.",
-    ),
-    "pictures": (
-        "unpooled_client.commands.pictures:pictures",
-        "Genomic inflation and loci of a study that is done.",
-    ),
-    "refit": (
-        "unpooled_client.commands.refit:refit",
-        "One model from the sums of several studies.",
-    ),
-    "doctor": (
-        "unpooled_client.commands.doctor:doctor",
-        "What is wrong with this computer, or on the way to the server.",
-    ),
-    "ledger": ("unpooled_client.commands.ledger:ledger", "Everything that has left this computer."),
-    "completion": (
-        "unpooled_client.commands.completion:completion",
-        "Have your shell complete commands, options and file names.",
-    ),
-    "window": ("unpooled_client.commands.window:window", "The same steps in a desktop window."),
+    "check": "Check data files offline; sends nothing.",
+    "columns": "The columns of a file, and what is in them.",
+    "schema": "The schema of a table, to start a plan from.",
+    "join": "Join a study with an invitation, and see who asks for what.",
+    "review": "Review what will leave this computer, and release it.",
+    "run": "Take part in a study until its results are here.",
+    "status": "Where the study is, and who it is waiting for.",
+    "results": "The results of a study that is done, and this cohort against the pool.",
+    "pictures": "Genomic inflation and loci of a study that is done.",
+    "refit": "One model from the sums of several studies.",
+    "doctor": "What is wrong with this computer, or on the way to the server.",
+    "ledger": "Everything that has left this computer.",
+    "completion": "Have your shell complete commands, options and file names.",
+    "window": "The same steps in a desktop window.",
 }
 
 EXIT_CODES = """\b
@@ -73,6 +49,11 @@ Exit status:
   7  this computer: its disk is full, a file cannot be written, or memory is short"""
 
 
+def _module_of(command: str) -> str:
+    """Where a command is: in the module of its name, but that `join` shares one with `run`."""
+    return f"unpooled_client.commands.{'run' if command == 'join' else command}"
+
+
 class _Lazy(click.Group):
     """Commands by name and short help; their modules are imported when they run."""
 
@@ -82,8 +63,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(importlib.import_module(_module_of(cmd_name)), cmd_name)
         return command
 
     def resolve_command(
@@ -95,11 +75,11 @@ class _Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_, help_text) in _COMMANDS.items()])
+            formatter.write_dl(list(_COMMANDS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        names = ((name, text) for name, (_, text) in _COMMANDS.items() if name.startswith(incomplete))
-        commands = [CompletionItem(name, help=text) for name, text in names]
+        names = (name for name in _COMMANDS if name.startswith(incomplete))
+        commands = [CompletionItem(name, help=_COMMANDS[name]) for name in names]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]  # a group's loads them all
 
 

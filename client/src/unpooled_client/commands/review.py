@@ -18,10 +18,11 @@ from unpooled_client.state.events import Exit
 from unpooled_client.state.files import write_atomically
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
 from unpooled_client.study import before_run
-from unpooled_client.words import review, sentences
+from unpooled_client.words import review as words
+from unpooled_client.words import sentences
 
 
-@click.command("review", epilog=EXIT_CODES)
+@click.command(epilog=EXIT_CODES)
 @state_option()
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also keep the review as a page, for the ethics file.")  # fmt: skip
@@ -29,7 +30,7 @@ from unpooled_client.words import review, sentences
 @click.option(
     "--release", "wanted", is_flag=True, help="Release it without asking: from then on it may leave."
 )
-def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool) -> int:
+def review(folder: Path | None, html: Path | None, as_json: bool, wanted: bool) -> int:
     """Show what will leave this computer under the plan that you accepted, from the files that were checked.
 
     At a terminal you are asked whether it may leave; with --release you say so. Nothing computed from your
@@ -45,16 +46,16 @@ def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool)
     if not saved.is_released and not as_json:
         saved = _ask(place, saved)
     if html is not None:
-        write_atomically(html, encoded(review.review_page(saved, agreement, datetime.now())))
+        write_atomically(html, encoded(words.review_page(saved, agreement, datetime.now())))
         click.echo(f"Kept in {html}", err=True)
     return int(Exit.DONE)
 
 
 def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(review.as_json(saved, agreement), indent=2))
+        click.echo(json.dumps(words.as_json(saved, agreement), indent=2))
         return
-    rows = review.leaves_of(saved, agreement)
+    rows = words.leaves_of(saved, agreement)
     click.echo("\n".join([*sentences.summary(rows, saved.sizes), *sentences.leaves(rows)]))
     if saved.is_released:
         click.echo("This is released. Continue with: unpooled-client run")

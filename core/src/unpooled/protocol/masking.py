@@ -71,7 +71,6 @@ class Scheme(Protocol):
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
     def to_bytes(self, vector: np.ndarray) -> bytes: ...
     def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray: ...
-    def concatenate(self, vectors: list[np.ndarray]) -> np.ndarray: ...
     def encode_integers(self, values: np.ndarray) -> np.ndarray: ...
     def encode_reals(self, values: np.ndarray, fraction_bits: int) -> np.ndarray: ...
     def decode_integers(self, vector: np.ndarray) -> np.ndarray: ...
@@ -138,9 +137,6 @@ class Modular:
 
     def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray:
         return self.ring.from_bytes(data, words)
-
-    def concatenate(self, vectors: list[np.ndarray]) -> np.ndarray:
-        return np.concatenate(vectors)
 
     def encode_integers(self, values: np.ndarray) -> np.ndarray:
         return fixed_point.encode_integers(values, self.ring)
@@ -224,9 +220,6 @@ class Gaussian:
         if not np.isfinite(vector).all():
             raise ProtocolError("a share holds a number that is not finite")
         return vector
-
-    def concatenate(self, vectors: list[np.ndarray]) -> np.ndarray:
-        return np.concatenate(vectors)
 
     def encode_integers(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values, dtype=np.float64).ravel()

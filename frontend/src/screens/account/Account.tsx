@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type SubmitEvent } from "react";
+import { useState } from "react";
 import { Outlet } from "react-router";
 
 import { answer, api, type ApiError } from "../../api/client";
 import { useMe } from "../../app/session";
-import { Button } from "../../ui/Button";
-import { Callout, Refusal } from "../../ui/Callout";
+import { Callout } from "../../ui/Callout";
 import { NewPasswordField, TextField } from "../../ui/Field";
-import { Card, Columns, Muted, PageTitle, Section } from "../../ui/Layout";
+import { FormCard } from "../../ui/FormCard";
+import { Card, Columns, Muted, PageTitle } from "../../ui/Layout";
 import { Tabs } from "../../ui/Tabs";
 import { shownName } from "../../words/people";
 import { ROLE } from "../../words/states";
@@ -61,33 +61,20 @@ function ChangeName() {
     mutationFn: () => answer(api.PATCH("/api/v1/session", { body: { display_name: name } })),
     onSuccess: () => client.invalidateQueries(),
   });
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    change.mutate();
-  };
+  const submit = () => change.mutate();
   return (
-    <form onSubmit={submit}>
-      <Card>
-        <Section title={t("Your name")}>
-          <Refusal error={change.error} />
-          {change.isSuccess && <Callout tone="good" title={t("Your name is changed.")} isNews />}
-          <TextField
-            label={t("Display name")}
-            hint={t("Shown instead of your user name. Leave it empty to be called by that.")}
-            value={name}
-            onChange={setName}
-            error={change.error?.fields.display_name}
-            autoComplete="name"
-            maxLength={80}
-          />
-          <div>
-            <Button type="submit" look="primary" busy={change.isPending}>
-              {t("Change name")}
-            </Button>
-          </div>
-        </Section>
-      </Card>
-    </form>
+    <FormCard title={t("Your name")} change={change} label={t("Change name")} onSubmit={submit}>
+      {change.isSuccess && <Callout tone="good" title={t("Your name is changed.")} isNews />}
+      <TextField
+        label={t("Display name")}
+        hint={t("Shown instead of your user name. Leave it empty to be called by that.")}
+        value={name}
+        onChange={setName}
+        error={change.error?.fields.display_name}
+        autoComplete="name"
+        maxLength={80}
+      />
+    </FormCard>
   );
 }
 
@@ -101,40 +88,32 @@ function ChangePassword() {
       setFresh("");
     },
   });
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    change.mutate();
-  };
+  const submit = () => change.mutate();
   const wrong = change.error?.fields ?? {};
   return (
-    <form onSubmit={submit}>
-      <Card>
-        <Section title={t("Change your password")}>
-          <Refusal error={change.error} />
-          {change.isSuccess && (
-            <Callout tone="good" title={t("Your password is changed.")} isNews>
-              {t("Your sessions in other browsers have ended.")}
-            </Callout>
-          )}
-          <Columns>
-            <TextField
-              label={t("Present password")}
-              type="password"
-              autoComplete="current-password"
-              value={old}
-              onChange={setOld}
-              error={wrong.old}
-              required
-            />
-            <NewPasswordField label={t("New password")} value={fresh} onChange={setFresh} error={wrong.new} />
-          </Columns>
-          <div>
-            <Button type="submit" look="primary" busy={change.isPending}>
-              {t("Change password")}
-            </Button>
-          </div>
-        </Section>
-      </Card>
-    </form>
+    <FormCard
+      title={t("Change your password")}
+      change={change}
+      label={t("Change password")}
+      onSubmit={submit}
+    >
+      {change.isSuccess && (
+        <Callout tone="good" title={t("Your password is changed.")} isNews>
+          {t("Your sessions in other browsers have ended.")}
+        </Callout>
+      )}
+      <Columns>
+        <TextField
+          label={t("Present password")}
+          type="password"
+          autoComplete="current-password"
+          value={old}
+          onChange={setOld}
+          error={wrong.old}
+          required
+        />
+        <NewPasswordField label={t("New password")} value={fresh} onChange={setFresh} error={wrong.new} />
+      </Columns>
+    </FormCard>
   );
 }

@@ -1,11 +1,10 @@
-import { useState, type SubmitEvent } from "react";
+import { useState } from "react";
 
 import { useAccountChange } from "../../api/changes";
 import { answer, api, type Schemas } from "../../api/client";
-import { Button } from "../../ui/Button";
-import { Refusal } from "../../ui/Callout";
 import { CheckField, ChoiceField, FieldGroup, TextField } from "../../ui/Field";
-import { Card, Muted, Section } from "../../ui/Layout";
+import { FormCard } from "../../ui/FormCard";
+import { Muted } from "../../ui/Layout";
 import { NOTICE } from "../../words/states";
 import { t } from "../../words/language";
 
@@ -76,8 +75,7 @@ export function NewChannel({ sendsMail, onIssued }: Props) {
       }),
     ),
   );
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
+  const submit = () => {
     create.mutate(undefined, {
       onSuccess: (issued) => {
         setAddress("");
@@ -87,36 +85,26 @@ export function NewChannel({ sendsMail, onIssued }: Props) {
   };
   const wrong = create.error?.fields ?? {};
   return (
-    <form onSubmit={submit}>
-      <Card>
-        <Section title={t("Add an address")}>
-          <Refusal error={create.error} />
-          {sendsMail ? (
-            <ChoiceField legend={t("By")} value={kind} options={kinds()} onChange={setKind} />
-          ) : (
-            <Muted>
-              {t("This platform sends no mail, for its operator has not set it up. It calls webhooks.")}
-            </Muted>
-          )}
-          <TextField
-            label={kind === "mail" ? t("Mail address") : t("Address of the webhook")}
-            hint={kind === "mail" ? undefined : t("It begins with https://")}
-            type={kind === "mail" ? "email" : "url"}
-            value={address}
-            onChange={setAddress}
-            error={wrong.address}
-            autoComplete={kind === "mail" ? "email" : "off"}
-            maxLength={500}
-            required
-          />
-          <ChannelFields told={told} onChange={setTold} error={wrong.events} />
-          <div>
-            <Button type="submit" look="primary" busy={create.isPending}>
-              {t("Add address")}
-            </Button>
-          </div>
-        </Section>
-      </Card>
-    </form>
+    <FormCard title={t("Add an address")} change={create} label={t("Add address")} onSubmit={submit}>
+      {sendsMail ? (
+        <ChoiceField legend={t("By")} value={kind} options={kinds()} onChange={setKind} />
+      ) : (
+        <Muted>
+          {t("This platform sends no mail, for its operator has not set it up. It calls webhooks.")}
+        </Muted>
+      )}
+      <TextField
+        label={kind === "mail" ? t("Mail address") : t("Address of the webhook")}
+        hint={kind === "mail" ? undefined : t("It begins with https://")}
+        type={kind === "mail" ? "email" : "url"}
+        value={address}
+        onChange={setAddress}
+        error={wrong.address}
+        autoComplete={kind === "mail" ? "email" : "off"}
+        maxLength={500}
+        required
+      />
+      <ChannelFields told={told} onChange={setTold} error={wrong.events} />
+    </FormCard>
   );
 }

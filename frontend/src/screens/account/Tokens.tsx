@@ -1,14 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState, type SubmitEvent } from "react";
+import { useState } from "react";
 
 import { useAccountChange } from "../../api/changes";
 import { answer, api, type Schemas } from "../../api/client";
 import { tokens } from "../../api/queries";
-import { Button } from "../../ui/Button";
-import { Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
 import { SelectField, TextField } from "../../ui/Field";
-import { Card, Columns, Muted, Section } from "../../ui/Layout";
+import { FormCard } from "../../ui/FormCard";
+import { Columns, Muted, Section } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { SecretDialog } from "../../ui/Secret";
 import { Table, type Column } from "../../ui/Table";
@@ -102,8 +101,7 @@ function NewToken({ onIssued }: { onIssued: (issued: Issued) => void }) {
   const create = useAccountChange(() =>
     answer(api.POST("/api/v1/account/tokens", { body: { name, scope, days: Number(days) } })),
   );
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
+  const submit = () => {
     create.mutate(undefined, {
       onSuccess: (issued) => {
         setName("");
@@ -113,40 +111,30 @@ function NewToken({ onIssued }: { onIssued: (issued: Issued) => void }) {
   };
   const wrong = create.error?.fields ?? {};
   return (
-    <form onSubmit={submit}>
-      <Card>
-        <Section title={t("Create a token")}>
-          <Refusal error={create.error} />
-          <Columns>
-            <TextField
-              label={t("What it is for")}
-              value={name}
-              onChange={setName}
-              error={wrong.name}
-              autoComplete="off"
-              maxLength={80}
-              required
-            />
-            <SelectField label={t("It may")} value={scope} options={scopes()} onChange={setScope} />
-            <TextField
-              label={t("Days until it expires")}
-              type="number"
-              min={1}
-              max={365}
-              value={days}
-              onChange={setDays}
-              error={wrong.days}
-              required
-            />
-          </Columns>
-          <div>
-            <Button type="submit" look="primary" busy={create.isPending}>
-              {t("Create token")}
-            </Button>
-          </div>
-        </Section>
-      </Card>
-    </form>
+    <FormCard title={t("Create a token")} change={create} label={t("Create token")} onSubmit={submit}>
+      <Columns>
+        <TextField
+          label={t("What it is for")}
+          value={name}
+          onChange={setName}
+          error={wrong.name}
+          autoComplete="off"
+          maxLength={80}
+          required
+        />
+        <SelectField label={t("It may")} value={scope} options={scopes()} onChange={setScope} />
+        <TextField
+          label={t("Days until it expires")}
+          type="number"
+          min={1}
+          max={365}
+          value={days}
+          onChange={setDays}
+          error={wrong.days}
+          required
+        />
+      </Columns>
+    </FormCard>
   );
 }
 

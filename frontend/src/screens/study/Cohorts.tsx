@@ -1,4 +1,4 @@
-import { useRef, useState, type SubmitEvent } from "react";
+import { useRef, useState } from "react";
 
 import { answer, api, type Cohort, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
@@ -7,6 +7,7 @@ import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
+import { FormCard } from "../../ui/FormCard";
 import { Fingerprint } from "../../ui/Fingerprint";
 import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
 import { Table, type Column } from "../../ui/Table";
@@ -223,8 +224,7 @@ function Invite({ study, onIssued }: Issuing) {
   const invite = useChange(() =>
     answer(api.POST("/api/v1/studies/{study}/invitations", { ...of(study.id), body: { cohort } })),
   );
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
+  const submit = () => {
     invite.mutate(undefined, {
       onSuccess: (issued) => {
         setCohort("");
@@ -235,31 +235,21 @@ function Invite({ study, onIssued }: Issuing) {
   const taking = study.cohorts.filter((each) => each.state !== "revoked").length;
   if (taking >= study.plan.cohorts) return null;
   return (
-    <form onSubmit={submit}>
-      <Card>
-        <Section title={t("Invite a cohort")}>
-          <Refusal error={invite.error} />
-          <TextField
-            label={t("Name")}
-            hint={t("Such as its place. {{taking}} of {{cohorts}} are invited.", {
-              taking,
-              cohorts: study.plan.cohorts,
-            })}
-            value={cohort}
-            onChange={setCohort}
-            error={invite.error?.fields.name ?? invite.error?.fields.cohort}
-            autoComplete="off"
-            maxLength={80}
-            required
-          />
-          <div>
-            <Button type="submit" look="primary" busy={invite.isPending}>
-              {t("Invite")}
-            </Button>
-          </div>
-        </Section>
-      </Card>
-    </form>
+    <FormCard title={t("Invite a cohort")} change={invite} label={t("Invite")} onSubmit={submit}>
+      <TextField
+        label={t("Name")}
+        hint={t("Such as its place. {{taking}} of {{cohorts}} are invited.", {
+          taking,
+          cohorts: study.plan.cohorts,
+        })}
+        value={cohort}
+        onChange={setCohort}
+        error={invite.error?.fields.name ?? invite.error?.fields.cohort}
+        autoComplete="off"
+        maxLength={80}
+        required
+      />
+    </FormCard>
   );
 }
 

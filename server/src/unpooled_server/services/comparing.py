@@ -12,26 +12,26 @@ from unpooled_server.services.joining import locked
 from unpooled_server.services.transitions import note
 
 
-def cohort_compared(study: Study, cohort: Cohort, who: str, seen: str, *, is_same: bool) -> None:
+def cohort_compared(study: Study, cohort: Cohort, who: str, fingerprint: str, *, is_same: bool) -> None:
     """Note that the fingerprint of a cohort's key was compared, or take that back.
 
-    `seen` is the fingerprint that was compared: the cohort may have joined again meanwhile.
+    `fingerprint` is the one that was compared: the cohort may have joined again meanwhile.
     """
     with transaction.atomic():
         locked(study.pk)
         now = Cohort.objects.get(pk=cohort.pk)
-        _require_same(now.name, now.public_key, seen)
+        _require_same(now.name, now.public_key, fingerprint)
         Cohort.objects.filter(pk=now.pk).update(**_noted(who, is_same))
-        note(study.pk, who, _said(f"the fingerprint of {now.name}", seen, is_same))
+        note(study.pk, who, _said(f"the fingerprint of {now.name}", fingerprint, is_same))
 
 
-def compensator_compared(study: Study, who: str, seen: str, *, is_same: bool) -> None:
+def compensator_compared(study: Study, who: str, fingerprint: str, *, is_same: bool) -> None:
     """The same of the compensator's key, which the plan names."""
     with transaction.atomic():
         now = locked(study.pk)
-        _require_same("The compensator", now.plan_json["compensator_key"], seen)
+        _require_same("The compensator", now.plan_json["compensator_key"], fingerprint)
         Study.objects.filter(pk=now.pk).update(**_noted(who, is_same))
-        note(study.pk, who, _said("the fingerprint of the compensator", seen, is_same))
+        note(study.pk, who, _said("the fingerprint of the compensator", fingerprint, is_same))
 
 
 def _require_same(name: str, key: str, seen: str) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from django.contrib.auth.models import User
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from unpooled_server import selectors
@@ -68,3 +70,10 @@ class IsAdministrator(BasePermission):
 def require_coordinator(user: User) -> None:
     if not accounts.may_coordinate(user):
         raise Refused("not-a-coordinator", "Your account may watch studies, not create them.", status=403)
+
+
+def given(request: Request, form: type[BaseSerializer[Any]]) -> dict[str, Any]:
+    """What the body of a request says; ValidationError, with the fields, if it is not as `form` has it."""
+    checked = form(data=request.data)
+    checked.is_valid(raise_exception=True)
+    return dict(checked.validated_data)

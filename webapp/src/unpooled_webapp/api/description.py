@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
 from rest_framework.permissions import AllowAny, IsAuthenticated
 
 from unpooled_webapp.api.serializers import ErrorAnswer
@@ -17,8 +18,17 @@ class Operation(AutoSchema):
         found = super()._get_response_bodies(direction)
         if direction == "response":
             for status in self._refusals() - set(found):
-                found[status] = self._get_response_for_code(ErrorAnswer, status)  # type: ignore[no-untyped-call]
+                found[status] = self._get_response_for_code(ErrorAnswer, status)
         return dict(sorted(found.items()))
+
+    def _get_response_for_code(self, serializer: Any, *of: Any, **further: Any) -> Any:
+        """Describe an answer; all refusals are one answer of many codes, which stands in the schema once."""
+        described = super()._get_response_for_code(serializer, *of, **further)  # type: ignore[no-untyped-call]
+        if serializer is not ErrorAnswer:
+            return described
+        refused = ResolvedComponent("Refused", ResolvedComponent.RESPONSE, described, ErrorAnswer)  # type: ignore[no-untyped-call]
+        self.registry.register_on_missing(refused)
+        return refused.ref
 
     def _refusals(self) -> set[str]:
         refusals = {"503"}  # the database is away

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from unpooled_server.errors import Conflict, Missing
 from unpooled_webapp import accounts
 from unpooled_webapp.api import notice_forms, serializers
-from unpooled_webapp.api.access import person, row_number, visible
+from unpooled_webapp.api.access import given, person, row_number, visible
 from unpooled_webapp.models import Channel, ChannelKind, Delivery, Event, Following
 from unpooled_webapp.notices import webhooks
 
@@ -41,9 +41,7 @@ class ChannelsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Be told by mail or webhook. The answer holds the secret of a webhook, this once."""
-        form = notice_forms.NewChannel(data=request.data)
-        form.is_valid(raise_exception=True)
-        user, values = person(request), form.validated_data
+        user, values = person(request), given(request, notice_forms.NewChannel)
         if values["kind"] == ChannelKind.MAIL and not settings.UNPOOLED_MAIL_URL:
             raise Conflict("no-mail", "This platform sends no mail.", "Ask its operator, or use a webhook.")
         if user.channels.count() >= MOST:
@@ -63,9 +61,7 @@ class ChannelView(APIView):
     def patch(self, request: Request, channel: str) -> Response:
         """Change of what, and of which studies, you are told there."""
         found = _own(request, channel)
-        form = notice_forms.ChangedChannel(data=request.data)
-        form.is_valid(raise_exception=True)
-        for name, value in form.validated_data.items():
+        for name, value in given(request, notice_forms.ChangedChannel).items():
             setattr(found, name, value)
         found.save()
         return Response(notice_forms.ChannelRow(found).data)

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from unpooled_server.errors import Conflict, Missing
 from unpooled_webapp import accounts
 from unpooled_webapp.api import account_forms, serializers
-from unpooled_webapp.api.access import IsAdministrator, person
+from unpooled_webapp.api.access import IsAdministrator, given, person
 
 
 class PeopleView(APIView):
@@ -29,9 +29,7 @@ class PeopleView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Create an account."""
-        form = account_forms.NewPerson(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = form.validated_data
+        values = given(request, account_forms.NewPerson)
         accounts.check_new(values["username"], values["password"])
         accounts.check_display_name(values.get("display_name", ""))
         user = accounts.create(values["username"], values["password"], values["role"])
@@ -54,9 +52,7 @@ class PersonView(APIView):
         user = User.objects.filter(username=username).first()
         if user is None:
             raise Missing("no-such-person", "Nobody has this name.")
-        form = account_forms.ChangedPerson(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = form.validated_data
+        values = given(request, account_forms.ChangedPerson)
         if user == person(request) and (values.get("active") is False or "role" in values):
             raise Conflict("yourself", "You cannot take your own rights away.")
         if "password" in values:

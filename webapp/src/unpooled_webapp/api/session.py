@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from unpooled_webapp import accounts, first_run
 from unpooled_webapp.api import account_forms, serializers
-from unpooled_webapp.api.access import person
+from unpooled_webapp.api.access import given, person
 
 
 def _signed_in(request: Request, user: User) -> Response:
@@ -30,9 +30,7 @@ class SessionView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Sign in. The answer sets the session's cookie and the one for X-CSRFToken."""
-        form = account_forms.SignIn(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = form.validated_data
+        values = given(request, account_forms.SignIn)
         user = accounts.check_sign_in(request._request, values["username"], values["password"])
         return _signed_in(request, user)
 
@@ -48,11 +46,9 @@ class SessionView(APIView):
     )
     def patch(self, request: Request) -> Response:
         """Change how you are called on pages. You sign in with your user name as before."""
-        user = person(request)
-        form = account_forms.ChangedAccount(data=request.data)
-        form.is_valid(raise_exception=True)
-        if "display_name" in form.validated_data:
-            accounts.set_display_name(user, form.validated_data["display_name"])
+        user, values = person(request), given(request, account_forms.ChangedAccount)
+        if "display_name" in values:
+            accounts.set_display_name(user, values["display_name"])
         return Response(account_forms.row(user))
 
     @extend_schema(responses={204: None})
@@ -66,9 +62,7 @@ class PasswordView(APIView):
     @extend_schema(request=account_forms.ChangedPassword, responses={204: None, 429: serializers.ErrorAnswer})
     def post(self, request: Request) -> Response:
         """Change your own password. Your other sessions end."""
-        form = account_forms.ChangedPassword(data=request.data)
-        form.is_valid(raise_exception=True)
-        user, values = person(request), form.validated_data
+        user, values = person(request), given(request, account_forms.ChangedPassword)
         accounts.change_password(request._request, user, values["old"], values["new"])
         update_session_auth_hash(request._request, user)
         return Response(status=204)
@@ -91,8 +85,6 @@ class FirstRunView(APIView):
     def post(self, request: Request) -> Response:
         """Create the first administrator, with the token that `unpooled up` printed, and sign in."""
         accounts.limit_address(request._request)
-        form = account_forms.FirstAdministrator(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = form.validated_data
+        values = given(request, account_forms.FirstAdministrator)
         user = first_run.create_administrator(values["token"], values["username"], values["password"])
         return _signed_in(request, user)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import prefetch_related_objects
@@ -21,7 +23,15 @@ from unpooled_server.models import Study
 from unpooled_server.services import changing, comparing, invitations, panels, repeating, studies
 from unpooled_webapp import accounts
 from unpooled_webapp.api import progress_forms, serializers
-from unpooled_webapp.api.access import OpenToTokens, cohort_of, own, person, require_coordinator, visible
+from unpooled_webapp.api.access import (
+    OpenToTokens,
+    cohort_of,
+    given,
+    own,
+    person,
+    require_coordinator,
+    visible,
+)
 from unpooled_webapp.api.parameters import PHENOTYPE, number
 
 _CONFLICT = {409: serializers.ErrorAnswer}
@@ -58,9 +68,7 @@ class StudiesView(OpenToTokens):
         """Create a draft."""
         user = person(request)
         require_coordinator(user)
-        form = serializers.NewStudy(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = form.validated_data
+        values = given(request, serializers.NewStudy)
         study = studies.create(
             user,
             values["name"],
@@ -82,9 +90,7 @@ class StudyView(OpenToTokens):
     def patch(self, request: Request, study: str) -> Response:
         """Change a study; its plan until a sum is asked for. By another plan all cohorts accept anew."""
         found = own(request, study)
-        form = serializers.ChangedStudy(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = dict(form.validated_data)
+        values = given(request, serializers.ChangedStudy)
         observers = values.pop("observers", None)
         if values:
             changing.change(found, person(request).username, **values)
@@ -108,49 +114,28 @@ def _people(names: list[str]) -> list[User]:
     return found
 
 
-class StartView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Start a study whose cohorts are all ready."""
-        found = own(request, study)
-        studies.start(found, person(request).username)
-        return detail(request, found)
+def _steer(does: Callable[[Study, str], None], says: str) -> type[OpenToTokens]:
+    """The address at which its coordinator has something done with a study."""
+
+    class Steer(OpenToTokens):
+        @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT}, description=says)
+        def post(self, request: Request, study: str) -> Response:
+            found = own(request, study)
+            does(found, person(request).username)
+            return detail(request, found)
+
+    return Steer
 
 
-class OverlapView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Go on with the variants that all cohorts' lists share, few as they are."""
-        found = own(request, study)
-        panels.accept_overlap(found, person(request).username)
-        return detail(request, found)
-
-
-class PauseView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Pause a running study: no further question is asked."""
-        found = own(request, study)
-        studies.pause_by_request(found, person(request).username)
-        return detail(request, found)
-
-
-class ResumeView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """Go on with a paused study."""
-        found = own(request, study)
-        studies.resume_by_request(found, person(request).username)
-        return detail(request, found)
-
-
-class AbortView(OpenToTokens):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
-    def post(self, request: Request, study: str) -> Response:
-        """End a study without results. It cannot be taken up again, only repeated or duplicated."""
-        found = own(request, study)
-        studies.abort(found, person(request).username)
-        return detail(request, found)
+StartView = _steer(studies.start, "Start a study whose cohorts are all ready.")
+OverlapView = _steer(
+    panels.accept_overlap, "Go on with the variants that all cohorts' lists share, few as they are."
+)
+PauseView = _steer(studies.pause_by_request, "Pause a running study: no further question is asked.")
+ResumeView = _steer(studies.resume_by_request, "Go on with a paused study.")
+AbortView = _steer(
+    studies.abort, "End a study without results. It cannot be taken up again, only repeated or duplicated."
+)
 
 
 class DuplicateView(OpenToTokens):
@@ -167,11 +152,8 @@ class RepeatView(OpenToTokens):
     def post(self, request: Request, study: str) -> Response:
         """Repeat a study of yours that has ended, with the same cohorts: their clients learn of it."""
         found, user = own(request, study), person(request)
-        form = serializers.NewStudy(data=request.data)
-        form.is_valid(raise_exception=True)
-        repetition = repeating.repeat(
-            found, user, **form.validated_data, one_operator=settings.UNPOOLED_ONE_OPERATOR
-        )
+        values = given(request, serializers.NewStudy)
+        repetition = repeating.repeat(found, user, **values, one_operator=settings.UNPOOLED_ONE_OPERATOR)
         return detail(request, repetition, 201)
 
 
@@ -217,9 +199,7 @@ class InvitationsView(OpenToTokens):
     def post(self, request: Request, study: str) -> Response:
         """Invite a cohort. The answer holds the invitation, this once."""
         found = own(request, study)
-        form = serializers.NewInvitation(data=request.data)
-        form.is_valid(raise_exception=True)
-        name = form.validated_data["cohort"]
+        name = given(request, serializers.NewInvitation)["cohort"]
         text = invitations.invite(found, name, public_url(request), person(request).username)
         return Response({"cohort": name, "invitation": text}, status=201)
 
@@ -247,11 +227,8 @@ class ComparedView(APIView):
     def put(self, request: Request, study: str, cohort: str) -> Response:
         """Note in the log that you have compared the fingerprint of a cohort's key by telephone."""
         found = own(request, study)
-        form = serializers.Compared(data=request.data)
-        form.is_valid(raise_exception=True)
-        seen, is_same = form.validated_data["fingerprint"], form.validated_data["is_same"]
-        who = person(request).username
-        comparing.cohort_compared(found, cohort_of(found, cohort), who, seen, is_same=is_same)
+        row, who = cohort_of(found, cohort), person(request).username
+        comparing.cohort_compared(found, row, who, **given(request, serializers.Compared))
         return detail(request, found)
 
 
@@ -260,10 +237,8 @@ class CompensatorComparedView(APIView):
     def put(self, request: Request, study: str) -> Response:
         """Note in the log that you have compared the fingerprint of the compensator's key by telephone."""
         found = own(request, study)
-        form = serializers.Compared(data=request.data)
-        form.is_valid(raise_exception=True)
-        seen, is_same = form.validated_data["fingerprint"], form.validated_data["is_same"]
-        comparing.compensator_compared(found, person(request).username, seen, is_same=is_same)
+        who = person(request).username
+        comparing.compensator_compared(found, who, **given(request, serializers.Compared))
         return detail(request, found)
 
 

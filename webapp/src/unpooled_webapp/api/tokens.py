@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from unpooled_server.errors import Missing
 from unpooled_webapp import tokens
 from unpooled_webapp.api import serializers, token_forms
-from unpooled_webapp.api.access import person, row_number
+from unpooled_webapp.api.access import given, person, row_number
 
 
 class TokensView(APIView):
@@ -25,9 +25,7 @@ class TokensView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Create an API token. The answer holds its text, this once."""
-        form = token_forms.NewApiToken(data=request.data)
-        form.is_valid(raise_exception=True)
-        token, text = tokens.issue(person(request), **form.validated_data)
+        token, text = tokens.issue(person(request), **given(request, token_forms.NewApiToken))
         return Response({**token_forms.ApiTokenRow(token).data, "token": text}, status=201)
 
 

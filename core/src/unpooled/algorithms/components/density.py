@@ -19,7 +19,7 @@ from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Cohort
 from unpooled.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Rows
-from unpooled.question import UNREAD, Arrays, Asking, Bits, Count, Foreseen
+from unpooled.question import UNREAD, Arrays, Asking, Bits, Condition, Count, Foreseen
 from unpooled.sizes import Sizes
 
 TABLE = "density"
@@ -35,11 +35,16 @@ MOST_RUNGS = 20
 """Ten people, doubled so often, are more than five million."""
 
 
+def is_asked_for(plan: Plan) -> bool:
+    return DENSITY_FILE in plan.files and plan.pca >= COMPONENTS
+
+
 @dataclass(frozen=True, eq=False)
 class RankCells(OfPeople):
     """How many people of the pool are in each cell, to a factor of two."""
 
     name: ClassVar[str] = "components/density"
+    asked_if: ClassVar[Condition] = is_asked_for
     title: ClassVar[str] = "Rank the density of people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -73,10 +78,6 @@ class RankCells(OfPeople):
         plausible.require(good, "principal components")
 
     @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if is_asked_for(plan) else ()
-
-    @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (found := cls.widest(plan, sizes)) is None:
             return None
@@ -105,10 +106,6 @@ class RankCells(OfPeople):
         place = np.clip((scores + REACH) / (2 * REACH) * SIDE, 0, SIDE - 1).astype(np.int64)
         counts = np.bincount(place[:, 0] * SIDE + place[:, 1], minlength=self.cells)
         return {"people": np.repeat(counts[:, None], self.rungs, axis=1)}
-
-
-def is_asked_for(plan: Plan) -> bool:
-    return DENSITY_FILE in plan.files and plan.pca >= COMPONENTS
 
 
 def density(found: Components, plan: Plan) -> Asks[Rows]:

@@ -32,7 +32,7 @@ from unpooled.algorithms.shared.kept import OfKept
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, encode
+from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real, encode
 from unpooled.sizes import Sizes
 
 MOST_BOUND = 1 << 60
@@ -48,6 +48,7 @@ class CountPeople(Question):
     """How many people there are, founders or not."""
 
     name: ClassVar[str] = "components/people"
+    asked_if: ClassVar[Condition] = number_of
     title: ClassVar[str] = "Count people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -70,10 +71,6 @@ class CountPeople(Question):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls(groups_of(plan))])
 
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if number_of(plan) else ()
-
     @property
     def group_count(self) -> int:
         return len(self.groups)
@@ -91,10 +88,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     """Genotype counts of founders and of others, on the autosomes."""
 
     name: ClassVar[str] = "components/genotypes"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if number_of(plan) else ()
+    asked_if: ClassVar[Condition] = number_of
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
@@ -136,6 +130,7 @@ class Multiply(OfPeople):
     """X'(X q) for the directions q of a block."""
 
     name: ClassVar[str] = "components/products"
+    asked_if: ClassVar[Condition] = number_of
     title: ClassVar[str] = "Multiply with the genotypes"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
@@ -176,10 +171,6 @@ class Multiply(OfPeople):
         directions = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
         asked = cls(kept, mean, directions.packed, directions.exponent, 1, plan.cohorts, 0, 1)
         return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return cls.sends if number_of(plan) else ()
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -223,6 +214,7 @@ class KeepScores(OfPeople):
     """Have each cohort keep its people's scores: covariates of what is asked after this."""
 
     name: ClassVar[str] = "components/scores"
+    asked_if: ClassVar[Condition] = lambda plan: plan.components
     title: ClassVar[str] = "Keep the people's scores"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
@@ -255,10 +247,6 @@ class KeepScores(OfPeople):
         kept, mean = found
         weights = np.zeros((plan.components, len(mean)))
         return Foreseen([cls(kept, mean, weights, plan.cohorts, 0)], exact=False)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return cls.sends if plan.components else ()
 
     @property
     def count(self) -> int:

@@ -15,11 +15,11 @@ from unpooled.algorithms.shared import groups, plausible
 from unpooled.algorithms.shared.chunks import chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE, counted
 from unpooled.algorithms.shared.groups import Group
-from unpooled.clump_option import CLUMPED
+from unpooled.clump_option import is_clumped
 from unpooled.cohort import Cohort, blocks
 from unpooled.kernels import pairs as kernel
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Condition, Count, Filled, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 MOST_TURNS = 100
@@ -48,10 +48,7 @@ class CountFounders(questions.CountFounders):
     """How many founders there are, whose haplotypes are compared."""
 
     name: ClassVar[str] = "leads/founders"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if CLUMPED in plan.files else ()
+    asked_if: ClassVar[Condition] = is_clumped
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -64,6 +61,7 @@ class CountAround(Question):
     """Genotype counts of founders of the variants around leads."""
 
     name: ClassVar[str] = "leads/genotypes"
+    asked_if: ClassVar[Condition] = is_clumped
     title: ClassVar[str] = "Count genotypes around lead variants"
     sends: ClassVar[tuple[Count, ...]] = questions.CountGenotypes.sends
     each: ClassVar[dict[str, str]] = {**questions.CountGenotypes.each}
@@ -93,10 +91,6 @@ class CountAround(Question):
         return int(self.indices[-1]) + 1 if len(self.indices) else 0
 
     @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if CLUMPED in plan.files else ()
-
-    @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         """Every variant beside as many leads as there can be; as a rule few are near one."""
         chunks = foreseen_chunks(plan, sizes)
@@ -109,7 +103,7 @@ class CountAround(Question):
         return Foreseen(each, rounds=MOST_TURNS, exact=False, usual_rounds=1)
 
     def agrees(self, plan: Plan) -> bool:
-        return CLUMPED in plan.files and set(self.groups) <= set(groups_on(self.chromosome))
+        return is_clumped(plan) and set(self.groups) <= set(groups_on(self.chromosome))
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         """All on chromosomes of that class: on X, Y and MT people count by sex."""
@@ -133,6 +127,7 @@ class SumWithLeads(SumPairs):
     """Sums over lead variants and others: of products, and of who is heterozygous at both."""
 
     name: ClassVar[str] = "leads/pairs"
+    asked_if: ClassVar[Condition] = is_clumped
     title: ClassVar[str] = "Compare variants with lead variants"
     sends: ClassVar[tuple[Real, ...]] = (
         *SumPairs.sends,
@@ -171,14 +166,10 @@ class SumWithLeads(SumPairs):
         of_size = questions.of_size(pairs)
         return cls(**vars(of_size), heterozygous=np.zeros(len(of_size.variants)))
 
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return cls.sends if CLUMPED in plan.files else ()
-
     def agrees(self, plan: Plan) -> bool:
         """Only pairs that can be within reach of one another."""
         near = int(self.lag.max(initial=0)) <= MOST_AHEAD
-        return CLUMPED in plan.files and self.cohorts == plan.cohorts and near
+        return is_clumped(plan) and self.cohorts == plan.cohorts and near
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         """Each pair on one chromosome, of that class."""

@@ -27,7 +27,7 @@ from unpooled.algorithms.shared.chunks import chromosome_class
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.summary import VARIANTS
-from unpooled.clump_option import CLUMPED
+from unpooled.clump_option import CLUMPED, is_clumped
 from unpooled.formats.clumped import is_above, of_printed, printed
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import PROCEDURES, Asks, Call, Each, Go, Procedure, Rows, Study, procedure
@@ -98,7 +98,7 @@ def with_leads(method: Procedure[[], None]) -> Procedure[[], None]:
 
     @procedure(f"{method.name} with leads")
     def whole(study: Study) -> Asks[None]:
-        if CLUMPED not in study.plan.files:
+        if not is_clumped(study.plan):
             return (yield from method(study))
         found = yield from watch(study, method.name, codec.encode(()), Hits.none())
         return (yield from look_around(study, found.hits))

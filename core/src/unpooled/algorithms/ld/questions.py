@@ -17,7 +17,7 @@ from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import AT_ONCE, Cohort
 from unpooled.kernels import pairs as kernel
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Condition, Count, Filled, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 EVERY_FOUNDER: tuple[Group, ...] = ((FOUNDER, MEN), (FOUNDER, NOT_MEN))
@@ -70,18 +70,11 @@ class CountFounders(Question):
     )
     ring_bits: ClassVar[int] = 64
     groups: ClassVar[tuple[Group, ...]] = EVERY_FOUNDER
-
-    @classmethod
-    def is_asked(cls, plan: Plan) -> bool:
-        return bool(windows_of(plan))
+    asked_if: ClassVar[Condition] = windows_of
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls()] if cls.is_asked(plan) else [])
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if cls.is_asked(plan) else ()
+        return Foreseen([cls()] if cls.asked_if(plan) else [])
 
     def local(self, cohort: Cohort) -> Arrays:
         people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
@@ -102,10 +95,7 @@ class CountOthers(CountFounders):
         ),
     )
     groups: ClassVar[tuple[Group, ...]] = EVERY_OTHER
-
-    @classmethod
-    def is_asked(cls, plan: Plan) -> bool:
-        return super().is_asked(plan) and plan.nonfounders
+    asked_if: ClassVar[Condition] = lambda plan: windows_of(plan) and plan.nonfounders
 
 
 @dataclass(frozen=True)
@@ -113,10 +103,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     """Genotype counts of founders, and of others where these count in frequencies."""
 
     name: ClassVar[str] = "ld/genotypes"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if windows_of(plan) else ()
+    asked_if: ClassVar[Condition] = windows_of
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
@@ -144,6 +131,7 @@ class SumPairs(Question):
     each: ClassVar[dict[str, str]] = {"pairs": "pair of variants"}
     ring_bits: ClassVar[int] = 32
     fills_apart: ClassVar[str] = "ld"
+    asked_if: ClassVar[Condition] = windows_of
 
     variants: np.ndarray
     """Panel indices, rising: uint32 (v,)."""
@@ -184,10 +172,6 @@ class SumPairs(Question):
         last = [of_size(0)] * ((plan.autosomes + len(CLASSES)) * MOST_ROUNDS)
         questions = [*([of_size(PAIRS_AT_ONCE)] * whole), of_size(rest), *last]
         return Foreseen(questions, rounds=-(-most // each) if each else 1, exact=False, usual_rounds=1)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return cls.sends if windows_of(plan) else ()
 
     @property
     def pairs(self) -> int:

@@ -128,10 +128,6 @@ class Differentiate(OfDesign):
         return MOST_TURNS
 
     @property
-    def turn(self) -> int:
-        return self.iteration
-
-    @property
     def most(self) -> int:
         return 2 * self.design.rows  # of |z| the mean is at most 1, as that of z^2 is
 

@@ -29,7 +29,7 @@ from unpooled.cohort import Categories, Table
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent, encode
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent, encode
 from unpooled.sizes import Sizes
 
 FRACTION_BITS = 60
@@ -299,6 +299,7 @@ class SumProducts(Question):
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
     ring_bits: ClassVar[int] = 128
+    asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
 
     rows: int
     """Of the pool."""
@@ -330,10 +331,6 @@ class SumProducts(Question):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([] if is_wide(plan) else [cls.widest(plan)], exact=not plan.categories)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return () if is_wide(plan) else cls.sends
 
     @classmethod
     def widest(cls, plan: Plan) -> SumProducts:

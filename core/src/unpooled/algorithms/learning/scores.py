@@ -19,7 +19,7 @@ from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Table
 from unpooled.model import LINKS, NUMBER, SOFTMAX, has_probabilities, probabilities, ranked
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import UNREAD, Arrays, Bits, Count, Foreseen, Real, Sent
+from unpooled.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 MOST_RANGES = 256
@@ -129,10 +129,7 @@ class AverageScores(OfScores):
         ),
     )
     each: ClassVar[dict[str, str]] = {"cells": "score"}
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if link_of(plan) == SOFTMAX else ()
+    asked_if: ClassVar[Condition] = lambda plan: link_of(plan) == SOFTMAX
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

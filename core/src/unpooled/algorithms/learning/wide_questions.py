@@ -15,7 +15,7 @@ from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.shared import plausible
 from unpooled.cohort import Table
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Asking, Foreseen, Real, Sent
+from unpooled.question import Arrays, Asking, Condition, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 _FARTHEST = 1 << 12
@@ -28,9 +28,7 @@ def penalties_tried(plan: Plan) -> int:
 
 
 class _OfWide(OfDesign):
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if is_wide(plan) else ()
+    asked_if: ClassVar[Condition] = is_wide
 
     def agrees(self, plan: Plan) -> bool:
         return is_wide(plan) and self.design.is_design_of(plan)
@@ -171,10 +169,6 @@ class ProjectColumns(_OfWide):
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
         return MOST_DIRECTIONS
-
-    @property
-    def turn(self) -> int:
-        return self.iteration
 
     @property
     def fits(self) -> int:

@@ -16,7 +16,7 @@ from unpooled.algorithms.shared.groups import members as members_of
 from unpooled.algorithms.shared.standardise import column_names, is_number, real_columns
 from unpooled.cohort import Cohort
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Count, Foreseen, Question
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.sizes import Sizes
 
 GROUPS = 2
@@ -124,6 +124,7 @@ class CountSides(OfDrawn):
     )
     each: ClassVar[dict[str, str]] = {"columns": "column"}
     ring_bits: ClassVar[int] = 64
+    asked_if: ClassVar[Condition] = column_names
 
     key: bytes
     one_in: int
@@ -137,10 +138,6 @@ class CountSides(OfDrawn):
     @classmethod
     def of(cls, plan: Plan, centre: np.ndarray) -> CountSides:
         return cls(key_of(plan), plan.held_out, is_number(plan), centre)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if column_names(plan) else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

@@ -359,10 +359,6 @@ class Project(_OfColumns, OfKept):
         return MOST_ROUNDS
 
     @property
-    def turn(self) -> int:
-        return self.iteration
-
-    @property
     def fits(self) -> int:
         return len(self.is_of_all)
 

@@ -129,7 +129,8 @@ class AboutVariants(Bounded, OfAsked):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
+        sent = super().sends_under(plan)
+        return tuple(array for array in sent if plan.missing == EXACT or array.name != "missing")
 
     @classmethod
     def foreseen_fields(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:

@@ -59,7 +59,7 @@ from unpooled.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
 from unpooled.genotype_model import terms_of
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Rows, Study, procedure
-from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.sizes import Sizes
 
 EVERYONE, KNOWN = "", "known sex"
@@ -238,6 +238,7 @@ class SumColumnsApart(Question):
     )
     each: ClassVar[dict[str, str]] = {"groups": "group of people", "pairs": "pair of columns"}
     ring_bits: ClassVar[int] = 128
+    asked_if: ClassVar[Condition] = is_apart
 
     people: int
     places: tuple[str, ...]
@@ -252,10 +253,6 @@ class SumColumnsApart(Question):
         good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
         known = set(self.places) <= set(_MEMBERS) and len(set(self.places)) == len(self.places)
         plausible.require(good and known, "covariates and phenotype")
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if is_apart(plan) else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -361,14 +358,12 @@ class SumGenotypesApart(AboutVariants):
     )
     each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum", "pairs": "pair of columns"}
     alleles: ClassVar[frozenset[int]] = frozenset({FIRST})
+    asked_if: ClassVar[Condition] = is_apart
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        if not is_apart(plan):
-            return ()
-        return tuple(
-            array for array in super().sends_under(plan) if plan.missing == EXACT or array.name != "lost"
-        )
+        sent = super().sends_under(plan)
+        return tuple(array for array in sent if plan.missing == EXACT or array.name != "lost")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

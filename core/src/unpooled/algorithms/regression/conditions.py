@@ -25,7 +25,7 @@ from unpooled.errors import Refuse
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.procedure import Asks, Study
-from unpooled.question import Arrays, Count, Foreseen, Real
+from unpooled.question import Arrays, Condition, Count, Foreseen
 from unpooled.shared_options import CONDITION
 from unpooled.sizes import Sizes
 
@@ -155,14 +155,11 @@ class CountConditions(CountGenotypes):
     name: ClassVar[str] = "regression/conditions"
     title: ClassVar[str] = "Count genotypes that are conditioned on"
     sends: ClassVar[tuple[Count, ...]] = (*CountGenotypes.sends, _ENOUGH)
+    asked_if: ClassVar[Condition] = lambda plan: plan.condition
 
     @classmethod
     def goes_over_variants(cls) -> bool:
         return False  # it is about single ones
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return cls.sends if plan.condition else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -187,10 +184,7 @@ class OrderConditions(genotype_counts.AlleleOrder):
 
     name: ClassVar[str] = "regression/condition-order"
     title: ClassVar[str] = "Order the alleles of ties that are conditioned on"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return cls.sends if plan.condition else ()
+    asked_if: ClassVar[Condition] = lambda plan: plan.condition
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

@@ -24,7 +24,7 @@ from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.cohort import COPY, Cohort
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Study
-from unpooled.question import Arrays, Count, Real
+from unpooled.question import Arrays, Condition, Count
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class CountDosages(CountGenotypes):
         ),
     )
     ring_bits: ClassVar[int] = 64
+    asked_if: ClassVar[Condition] = lambda plan: plan.dosages
 
     @property
     def most_dosages(self) -> int:
@@ -68,10 +69,6 @@ class CountDosages(CountGenotypes):
     @property
     def most_squares(self) -> int:
         return self.most * (2 * COPY) ** 2
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return cls.sends if plan.dosages else ()
 
     def agrees(self, plan: Plan) -> bool:
         return bool(plan.dosages) and super().agrees(plan)

@@ -16,7 +16,7 @@ from unpooled.firth_option import NEVER, choice
 from unpooled.kernels.logistic import penalty
 from unpooled.kernels.newton import positive_definite
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Real, Sent
+from unpooled.question import Arrays, Condition, Real
 
 
 def has_penalised_fit(plan: Plan, coding: str) -> bool:
@@ -31,10 +31,7 @@ class EvaluatePenalised(Evaluate):
     usual_rounds: ClassVar[int] = 1
     name: ClassVar[str] = "firth/evaluate"
     title: ClassVar[str] = "Penalised fit"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return () if choice(plan) == NEVER else super().sends_under(plan)
+    asked_if: ClassVar[Condition] = lambda plan: choice(plan) != NEVER
 
     def agrees(self, plan: Plan) -> bool:
         return super().agrees(plan) and has_penalised_fit(plan, self.chromosome)

@@ -28,7 +28,7 @@ from unpooled.heterogeneity_option import META, fewest_of_random, fewest_studies
 from unpooled.kernels.meta_analysis import fixed_effect, random_weight
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import Arrays, Asking, Count, Foreseen, Real, Sent
+from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 TABLE = "meta-analysis"
@@ -125,6 +125,7 @@ class OfEstimates(OfAsked):
 
     each: ClassVar[dict[str, str]] = {"variants": "variant"}
     ring_bits: ClassVar[int] = 128
+    asked_if: ClassVar[Condition] = lambda plan: META in plan.files
 
     start: int
     asked: np.ndarray
@@ -147,10 +148,6 @@ class OfEstimates(OfAsked):
             and plausible.pool(0, self.cohorts)
         )
         plausible.require(good, "cohorts' own estimates")
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if META in plan.files else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

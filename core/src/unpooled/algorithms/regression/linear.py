@@ -89,7 +89,7 @@ from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Each, Study, procedure
 from unpooled.protocol.codec import came_later
-from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 from unpooled.templates import with_components
 
@@ -183,6 +183,7 @@ class SumColumns(Question):
     )
     each: ClassVar[dict[str, str]] = {"sexes": "sex", "columns": "column", "pairs": "pair of columns"}
     ring_bits: ClassVar[int] = 128
+    asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     people: int
     men_apart: bool
@@ -198,10 +199,6 @@ class SumColumns(Question):
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
         plausible.require(good, "covariates and phenotype")
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return () if is_apart(plan) else cls.sends
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -306,13 +303,10 @@ class SumWithGenotypes(AboutVariants):
         ),
     )
     each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum"}
+    asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     phenotypes: int = came_later(1)
     """How many of the columns, the last, are phenotypes."""
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return () if is_apart(plan) else super().sends_under(plan)
 
     def agrees(self, plan: Plan) -> bool:
         """Copies of the first allele, unless A1 has to be known before anything is computed."""

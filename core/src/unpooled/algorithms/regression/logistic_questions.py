@@ -23,7 +23,7 @@ from unpooled.cohort import Cohort
 from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
@@ -117,10 +117,6 @@ class FitCovariates(LikelihoodBounded, Question):
             iteration=0,
             evaluation=1,
         )
-
-    @property
-    def turn(self) -> int:
-        return self.iteration
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         """People are apart by sex only where there are variants on X or Y."""
@@ -262,10 +258,7 @@ class Start(OfModels):
             of_one=True,
         ),
     )
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return super().sends_under(plan) if terms_of(plan).is_plain else ()
+    asked_if: ClassVar[Condition] = lambda plan: terms_of(plan).is_plain
 
     def agrees(self, plan: Plan) -> bool:
         return self.terms.is_plain and super().agrees(plan)
@@ -368,10 +361,6 @@ class Evaluate(OfModels):
     def coefficients(self) -> tuple[int, ...]:
         return self.variants, self.parameters
 
-    @property
-    def turn(self) -> int:
-        return self.iteration
-
     def agrees(self, plan: Plan) -> bool:
         within = self.iteration <= plan.max_iterations and self.evaluation <= MOST_EVALUATIONS
         return super().agrees(plan) and within and min(self.iteration, self.evaluation) >= 1
@@ -409,10 +398,7 @@ class StartApart(Evaluate):
     usual_rounds: ClassVar[int] = 1
     name: ClassVar[str] = "logistic/start-apart"
     title: ClassVar[str] = "Start from a model without effects"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return () if terms_of(plan).is_plain else super().sends_under(plan)
+    asked_if: ClassVar[Condition] = lambda plan: not terms_of(plan).is_plain
 
     def agrees(self, plan: Plan) -> bool:
         return not self.terms.is_plain and super().agrees(plan)

@@ -14,7 +14,7 @@ from unpooled.algorithms.shared.genotype_counts import AlleleOrder, Counted, mos
 from unpooled.genotype_model import terms_of
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Study
-from unpooled.question import Asking, Count, Foreseen, Real
+from unpooled.question import Asking, Condition, Foreseen
 from unpooled.sizes import Sizes
 
 
@@ -24,12 +24,9 @@ class OrderBeforeFit(AlleleOrder):
 
     name: ClassVar[str] = "regression/order-before-fit"
     title: ClassVar[str] = "Order the alleles of ties before they are fitted"
+    asked_if: ClassVar[Condition] = lambda plan: not terms_of(plan).is_plain
 
     chromosome: str
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return () if terms_of(plan).is_plain else cls.sends
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

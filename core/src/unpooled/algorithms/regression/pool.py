@@ -59,7 +59,7 @@ from unpooled.glm_columns import MACH_R2
 from unpooled.heterogeneity_option import META
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.shared_options import COVARIATES
 from unpooled.sizes import Sizes
 
@@ -354,10 +354,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     """Genotype counts of one chunk in each group."""
 
     name: ClassVar[str] = "regression/genotypes"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return cls.sends if not plan.dosages or filters.of_calls(plan) else ()
+    asked_if: ClassVar[Condition] = lambda plan: not plan.dosages or filters.of_calls(plan)
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
@@ -439,10 +436,7 @@ class OrderAlleles(genotype_counts.AlleleOrder):
     """Which allele is A1 where both are equally frequent, of variants that are reported, but not fitted."""
 
     name: ClassVar[str] = "regression/allele-order"
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return cls.sends if filters.reports_filtered(plan) else ()
+    asked_if: ClassVar[Condition] = filters.reports_filtered
 
 
 @dataclass(frozen=True, eq=False)

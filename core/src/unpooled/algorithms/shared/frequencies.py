@@ -24,7 +24,7 @@ from unpooled.cohort import COPY, Cohort, blocks
 from unpooled.frequency_option import FAR
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import Arrays, Asking, Count, Foreseen, Sent
+from unpooled.question import Arrays, Asking, Condition, Count, Foreseen
 from unpooled.sizes import Sizes
 
 
@@ -76,6 +76,7 @@ class CountFar(OfAsked):
             "others together",
         ),
     )
+    asked_if: ClassVar[Condition] = lambda plan: plan.frequency_flags
 
     start: int
     asked: np.ndarray
@@ -99,10 +100,6 @@ class CountFar(OfAsked):
             and bool((self.alleles >= 0).all())
         )
         plausible.require(good, "allele frequencies")
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if plan.frequency_flags else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

@@ -27,7 +27,7 @@ from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan, component_titles
 from unpooled.procedure import Asks, Study
 from unpooled.protocol.codec import came_later
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 THRESHOLDS = 32
@@ -279,10 +279,7 @@ class OfColumns:
 
     sends: ClassVar[tuple[Count | Real, ...]]
     each: ClassVar[Mapping[str, str]] = {"columns": "column"}
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return cls.sends if column_names(plan) else ()
+    asked_if: ClassVar[Condition] = lambda plan: column_names(plan)
 
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
         return column_names(plan)

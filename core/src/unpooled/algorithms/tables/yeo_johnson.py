@@ -33,7 +33,7 @@ from unpooled.cohort import Table
 from unpooled.kernels.columns import moments
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Each, Go, Study, procedure
-from unpooled.question import Arrays, Foreseen, Real
+from unpooled.question import Arrays, Condition, Foreseen, Real
 from unpooled.shared_options import BITS
 from unpooled.sizes import Sizes
 
@@ -71,14 +71,11 @@ class AverageLogarithms(OfFeatures):
         ),
     )
     ring_bits: ClassVar[int] = 128
+    asked_if: ClassVar[Condition] = lambda plan: plan.opens != BITS
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls(*cls.foreseen_fields(plan))], exact=plan.opens != BITS)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return () if plan.opens == BITS else cls.sends
 
     def _plausible(self) -> bool:
         return True

@@ -1,6 +1,6 @@
 /** One variant across the cohorts: the pool beside the meta-analysis of the cohorts' own estimates. */
 import { Muted, Section } from "../../../ui/Layout";
-import table from "../../../ui/Table.module.css";
+import { Table, type Column } from "../../../ui/Table";
 import { limits, measured, place, pOf } from "../../../words/genetics";
 import { plural, t } from "../../../words/language";
 import styles from "./Across.module.css";
@@ -22,6 +22,15 @@ export function Across({ row, effect, confidence }: { row: Variant; effect: stri
     { name: t("Fixed effect"), ...found.fixed },
     { name: t("Random effect"), ...found.random },
   ];
+  const columns: Column<Row>[] = [
+    { title: t("Analysis"), cell: (of) => of.name },
+    {
+      title: t("{{effect}} ({{percent}} % limits)", { effect, percent: confidence * 100 }),
+      cell: withLimits,
+      isNumber: true,
+    },
+    { title: "P", cell: (of) => pOf(of.p), isNumber: true },
+  ];
   const drawn = forest(rows, effect === "OR");
   return (
     <Section
@@ -29,31 +38,12 @@ export function Across({ row, effect, confidence }: { row: Variant; effect: stri
     >
       <div className={styles.both}>
         {drawn && <Picture drawn={drawn} label={inWords(rows, effect)} />}
-        <div className={table.frame}>
-          <table className={table.table}>
-            <caption className="visually-hidden">{t("The pool and the meta-analysis")}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{t("Analysis")}</th>
-                <th scope="col" className={table.number}>
-                  {t("{{effect}} ({{percent}} % limits)", { effect, percent: confidence * 100 })}
-                </th>
-                <th scope="col" className={table.number}>
-                  P
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((of) => (
-                <tr key={of.name}>
-                  <th scope="row">{of.name}</th>
-                  <td className={table.number}>{withLimits(of)}</td>
-                  <td className={table.number}>{pOf(of.p)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption={t("The pool and the meta-analysis")}
+          columns={columns}
+          rows={rows}
+          rowKey={(of) => of.name}
+        />
       </div>
       <p>{differing(found)}</p>
       <Muted>

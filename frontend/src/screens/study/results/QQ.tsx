@@ -13,6 +13,7 @@ import { inflation, pValue } from "../../../words/genetics";
 import { SaveFigure, TipBox, TipFacts, useFrame, useWidth } from "./Figure";
 import figure from "./Figure.module.css";
 import { FOLD } from "./fold";
+import plot from "./Plot.module.css";
 import styles from "./QQ.module.css";
 import {
   axesOf,
@@ -145,9 +146,9 @@ function Plot({ curves, isShown, width, summary }: PlotProps) {
     <div className={figure.frame} onPointerMove={onPointerMove} onPointerLeave={() => setPointed(null)}>
       <svg role="img" aria-label={summary} viewBox={`0 0 ${full.width} ${full.height}`}>
         <g transform={`translate(${MARGIN.left} ${MARGIN.top})`}>
-          {curves[0] && <path className={styles.band} d={bandOf(curves[0], axes)} />}
+          {curves[0] && <path className={plot.band} d={bandOf(curves[0], axes)} />}
           <AxesMarks axes={axes} width={size.width} height={size.height} />
-          <path className={styles.expected} d={diagonal(axes)} />
+          <path className={plot.expected} d={diagonal(axes)} />
           {curves.map(
             (curve, number) =>
               isShown[number] && (

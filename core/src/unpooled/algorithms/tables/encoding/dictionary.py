@@ -22,7 +22,7 @@ from unpooled.cohort import Categories, Table
 from unpooled.errors import Refuse
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import UNREAD, Arrays, Asking, Bits, Count, Foreseen, Question, Residue
+from unpooled.question import UNREAD, Arrays, Asking, Bits, Condition, Count, Foreseen, Question, Residue
 from unpooled.schema import MOST_LEVELS
 from unpooled.sizes import Sizes
 
@@ -99,6 +99,8 @@ def words_of(found: Arrays, prefix: str = "") -> tuple[np.ndarray, list[str]]:
 class OfCodes(Question):
     """About words of searched columns by their codes, or by how these begin."""
 
+    asked_if: ClassVar[Condition] = lambda plan: plan.searched
+
     columns: np.ndarray
     """int64 (codes,): the place of each one's column among those with a dictionary"""
     codes: np.ndarray
@@ -111,10 +113,6 @@ class OfCodes(Question):
 
     def _plausible(self) -> bool:
         raise NotImplementedError
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Residue, ...]:
-        return cls.sends if plan.searched else ()  # type: ignore[return-value]
 
     @property
     def words(self) -> int:
@@ -220,13 +218,10 @@ class SpellWords(OfCodes):
     )
     each: ClassVar[dict[str, str]] = {"words": "kept word"}
     ring_bits: ClassVar[int] = 64
+    asked_if: ClassVar[Condition] = lambda plan: plan.searched and plan.spelled != OWN
 
     def _plausible(self) -> bool:
         return len(self.codes) <= MOST_LEVELS and bool((self.codes >> np.uint64(CODE_BITS) == 0).all())
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Residue, ...]:
-        return cls.sends if plan.searched and plan.spelled != OWN else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

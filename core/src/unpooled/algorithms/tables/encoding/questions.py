@@ -21,7 +21,7 @@ from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSp
 from unpooled.cohort import Categories, Table
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
-from unpooled.question import UNREAD, Arrays, Bits, Count, Foreseen, Question, Real, Sent
+from unpooled.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.schema import MOST_LEVELS
 from unpooled.sizes import Sizes
 
@@ -84,6 +84,7 @@ class OfWords(Question):
 
     each: ClassVar[dict[str, str]] = {"columns": "column", "cells": "value", "groups": "column"}
     ring_bits: ClassVar[int] = 64
+    asked_if: ClassVar[Condition] = lambda plan: plan.dictionaries
 
     sizes: np.ndarray
     """int64 (d,): how many levels each column has"""
@@ -109,10 +110,6 @@ class OfWords(Question):
     def _plausible(self) -> bool:
         """Whether the other fields are of a question that can be."""
         return True
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if plan.dictionaries else ()
 
     @classmethod
     def folds_under(cls, plan: Plan) -> np.ndarray:
@@ -349,9 +346,7 @@ class CountLevels(OfKept):
 class _OfTargets:
     """The questions about mean and deviation, of the targets of columns instead of features."""
 
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if targets_of(plan) else ()  # type: ignore[attr-defined]
+    asked_if: ClassVar[Condition] = targets_of
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -418,6 +413,7 @@ class SumTargets(OfKept):
     )
     each: ClassVar[dict[str, str]] = {"target_cells": "value"}
     ring_bits: ClassVar[int] = 128
+    asked_if: ClassVar[Condition] = targets_of
 
     by_target: np.ndarray
     """bool (d,): the columns that are encoded by a target"""
@@ -428,10 +424,6 @@ class SumTargets(OfKept):
     most: int
     """The largest number of rows that count in any of these columns."""
     cohorts: int
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if targets_of(plan) else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
