@@ -41,6 +41,7 @@ class Code(enum.StrEnum):
     BYTE_ORDER_MARK = "byte-order-mark"
     WINDOWS_LINE_ENDS = "windows-line-ends"
     OLD_LINE_ENDS = "old-line-ends"
+    LAST_LINE = "last-line"
     TOO_FEW_COLUMNS = "too-few-columns"
     TOO_MANY_COLUMNS = "too-many-columns"
     CELL_EMPTY = "cell-empty"

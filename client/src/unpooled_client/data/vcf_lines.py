@@ -36,6 +36,13 @@ def _count(path: Path, text: NDArray[np.uint8], first_line: int, people: int) ->
     ends = np.flatnonzero(text == _NEWLINE)
     starts = np.append(0, ends[:-1] + 1)
     is_record = text[starts] != _HASH
+    if len(late := np.flatnonzero(~is_record & (np.cumsum(is_record) > 0))):
+        raise DataProblem(
+            "a line among the variants begins with #, and would be passed over",
+            file=path,
+            line=first_line + int(late[0]),
+            remedy="Copy the file again, or remove the line.",
+        )
     tabs = np.flatnonzero(text == _TAB)
     cells = np.searchsorted(tabs, ends) - np.searchsorted(tabs, starts) + 1
     odd = np.flatnonzero(is_record & (cells != _FIXED + people))

@@ -1,4 +1,4 @@
-"""Quotes that the library passes over without a word, and that hide what follows them."""
+"""Damage of a CSV file that its readers pass over without a word, and that hides rows or moves cells."""
 
 from __future__ import annotations
 
@@ -14,39 +14,76 @@ from unpooled.compiled import compiled
 _BEGIN, _PLAIN, _QUOTED, _AFTER_QUOTE = range(4)
 """Where a byte stands: at the begin of a cell, in one without quotes, between quotes, or after one there."""
 _QUOTE, _COMMA, _NEWLINE, _RETURN = b'",\n\r'
+_QUOTES, _ZERO, _ROWS = 1, 2, 3
+
+WHY = {
+    _QUOTES: "a quote is not closed, or not at the end of its cell",
+    _ZERO: "a byte is zero",
+    _RETURN: "a line ends in CR without LF",
+    _ROWS: "a cell in quotes holds what looks like whole rows: a quote may be missing or in a wrong place",
+}
 
 
-def first_odd_line(path: Path, skipped: int) -> int:
-    """The line, from 1, of the first quote that is never closed, or is closed within a cell; 0 without one.
+def first_fault(path: Path, skipped: int, columns: int) -> tuple[int, str]:
+    """The line, from 1, of the first damage in a table of so many columns, and what it is; (0, "") without.
 
     `skipped` bytes at the begin of the file are not looked at: its header.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         text = np.frombuffer(content, np.uint8)
-        line = int(_first_odd(text, skipped))
+        line, why = _first_fault(text, skipped, columns - 1)
         del text  # else the map cannot be closed
-        return line
+        return int(line), WHY.get(int(why), "")
 
 
 @compiled
-def _first_odd(text: NDArray[np.uint8], skipped: int) -> Any:
-    state, line, opened = _BEGIN, 1, 0
+def _first_fault(text: NDArray[np.uint8], skipped: int, wanted: int) -> Any:
+    """`wanted`: the commas of a row.
+
+    Lines in a cell look like rows if the first has the commas of one, and each further line, read as if no
+    quote were open before it, is one: a quote was lost there, or closed too late, and swallowed them.
+    """
+    state, line, opened, record = _BEGIN, 1, 0, 1
+    commas, alike = 0, True  # of the first line of this row all commas; whether all its lines look like rows
+    alone, between = _BEGIN, 0  # the same line read alone: where a byte stands, and the commas between cells
     for i in range(len(text)):
         byte = text[i]
-        line += byte == _NEWLINE
         if i < skipped:
+            line += byte == _NEWLINE
+            record = line
             continue
-        if state == _QUOTED:
-            if byte == _QUOTE:
-                state = _AFTER_QUOTE
-        elif byte in (_COMMA, _NEWLINE, _RETURN):
-            state = _BEGIN
-        elif state == _AFTER_QUOTE:
-            if byte != _QUOTE:
-                return line
-            state = _QUOTED
-        elif state == _BEGIN and byte == _QUOTE:
-            state, opened = _QUOTED, line
+        if byte == 0:
+            return line, _ZERO
+        if byte == _NEWLINE:
+            alike &= commas >= wanted if line == record else alone != _QUOTED and between == wanted
+            if state != _QUOTED:
+                if line > record and alike:
+                    return record, _ROWS
+                commas, alike, record = 0, True, line + 1
+            alone, between = _BEGIN, 0
         else:
-            state = _PLAIN
-    return opened if state == _QUOTED else 0
+            commas += line == record and byte == _COMMA
+            between += alone != _QUOTED and byte == _COMMA
+            alone = _next(alone, byte)
+        if byte == _RETURN and state != _QUOTED:
+            if i + 1 < len(text) and text[i + 1] not in (_NEWLINE, _RETURN):
+                return line, _RETURN
+        if state == _AFTER_QUOTE and byte not in (_QUOTE, _COMMA, _NEWLINE, _RETURN):
+            return line, _QUOTES
+        if state == _BEGIN and byte == _QUOTE:
+            opened = line
+        state = _next(state, byte)
+        line += byte == _NEWLINE
+    if state == _QUOTED:
+        return opened, _QUOTES
+    return (record, _ROWS) if line > record and alike and between == wanted and alone != _QUOTED else (0, 0)
+
+
+@compiled
+def _next(state: int, byte: int) -> int:
+    """Where the byte after this one stands."""
+    if state == _QUOTED:
+        return _AFTER_QUOTE if byte == _QUOTE else _QUOTED
+    if byte in (_COMMA, _NEWLINE, _RETURN):
+        return _BEGIN
+    return _QUOTED if byte == _QUOTE and state in (_BEGIN, _AFTER_QUOTE) else _PLAIN
