@@ -88,7 +88,9 @@ FAULTS = {
     "no line end": Fault(Code.LAST_LINE, NOTE, "p", says="cut off", files={"p": text(PHENO)[:-1]}, options=P),
     "two lines in one": Fault(Code.TOO_MANY_COLUMNS, E, "t.fam", 2, 7,
         files={"t.fam": text(FAM, {2: "F1 I1 0 0 1 1 F1 I1 0 0 1 1"})}),
-    "long bim": Fault(Code.TOO_MANY_COLUMNS, E, "t.bim", 2, 7, files={"t.bim": text(BIM, {2: "1 a 0 2 A C G"})}),
+    "long bim": Fault(Code.TOO_MANY_COLUMNS, E, "t.bim", 2, 7,
+        files={"t.bim": text(BIM, {2: "1 a 0 2 A C G"})}),
+    "late comment": Fault(Code.HEADER_LINE, E, "t.fam", 2, files={"t.fam": text(FAM, {2: "#1 I1 0 0 1 1"})}),
     "empty cell and a blank": Fault(Code.TOO_MANY_COLUMNS, E, "p", 2, 5,
         files={"p": "FID\tIID\ty\tage\nF0\tI0\t\t6 2\n"}, options=P),
     "no name": Fault(Code.HEADER, E, "p", 1, 3, files={"p": "FID\tIID\t\tage\nF0\tI0\t1\t62\n"}, options=P),
@@ -390,6 +392,7 @@ def test_a_fault_is_found_where_it_is(files: Any, name: str) -> None:
 
 OF_TABLES = {
     Code.CSV,
+    Code.CELL_OF_LINES,
     Code.PARQUET,
     Code.COLUMN_MISSING,
     Code.COLUMN_EMPTY,

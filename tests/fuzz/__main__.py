@@ -1,8 +1,8 @@
-"""`python -m tests.fuzz gwas|dosages|tables|encodings|models|api|readers|damaged`: inputs made up from a seed.
+"""`python -m tests.fuzz gwas|dosages|tables|encodings|models|api|readers|damaged`: inputs of a seed.
 
 gwas, dosages, tables, encodings, models   random federations, beside what the pool gives
 api, readers                               requests to every interface; bytes for every reader and decoder
-damaged                                    files of every kind that were cut, flipped or written over in places
+damaged                                    files of every kind that were cut, flipped or written over
 """
 
 from __future__ import annotations

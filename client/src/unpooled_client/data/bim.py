@@ -1,8 +1,9 @@
 """The .bim or .pvar file: the variants, in the canonical order of a panel.
 
 A .bim as plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column
-(six words or five), and here, unlike there, how many words all others have; lines that begin with `#` are comments; a variant with a negative position is skipped
-but has its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
+(six words or five), and here, unlike there, how many words all others have; lines that begin with `#` are
+comments; a variant with a negative position is skipped but has its row in the .bed; positions end at
+2147483646; PLINK stops at a comma in an allele.
 
 A .pvar as plink2 reads it (tried with v2.00a3.7): the line that begins with `#CHROM` names the columns, which
 stand in any order, and ALT is A1; without it, it is a .bim. A variant of several alternate alleles is passed
@@ -44,9 +45,9 @@ from unpooled_client.data.source import (
     is_clean,
     is_text,
     note_of_end,
-    rows_of,
     unreadable,
     warn_of_mark,
+    without_comments,
 )
 from unpooled_client.data.variants import Listing, Variants
 
@@ -214,7 +215,8 @@ class _Reader:
             self._read_header(data, first_line)
         if self.is_unknown:
             return None
-        rows = rows_of(data, first_line)
+        words = text.tokenize(data, first_line)
+        rows = without_comments(words, self.path, self.what, self.report, begun=self.rows > 0)
         if not len(rows):
             return None
         self.rows += len(rows)

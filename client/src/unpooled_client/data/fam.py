@@ -104,7 +104,7 @@ def read_fam(path: Path, report: Report) -> Fam | None:
         return None
     words = tokenize(data)
     header = _header(words) if path.suffix == ".psam" else []
-    rows = _without_header(without_comments(words), path, report)
+    rows = _without_header(without_comments(words, path, what, report), path, report)
     columns = ", ".join(shown(name) for name in header) or COLUMNS
     tokens = enough_columns(rows, len(header) or 6, path, what, columns, report)
     if len(tokens):

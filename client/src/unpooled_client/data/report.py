@@ -44,6 +44,7 @@ class Code(enum.StrEnum):
     LAST_LINE = "last-line"
     TOO_FEW_COLUMNS = "too-few-columns"
     TOO_MANY_COLUMNS = "too-many-columns"
+    CELL_OF_LINES = "cell-of-lines"
     CELL_EMPTY = "cell-empty"
     HEADER_LINE = "header-line"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.filesets import FILESETS, OF_BFILE, Fileset
-from unpooled.text import Bytes, Tokens, tokenize
+from unpooled.text import Tokens
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -171,21 +171,34 @@ def good_line_ends(head: bytes, path: Path, what: str, report: Report) -> bool:
     return True
 
 
-def rows_of(data: bytes | Bytes, first_line: int = 1) -> Tokens:
-    """The words of a .fam or .bim text, without the rows that begin with `#`, which PLINK passes over."""
-    return without_comments(tokenize(data, first_line))
+def without_comments(tokens: Tokens, path: Path, what: str, report: Report, *, begun: bool = False) -> Tokens:
+    """The rows that do not begin with `#`.
 
-
-def without_comments(tokens: Tokens) -> Tokens:
-    """The rows whose first word does not begin with `#`."""
-    if not len(tokens):
-        return tokens
+    One among others, or after rows have `begun`, with as many words as these is an error: it may be a row.
+    """
     comment = tokens.text[tokens.start[tokens.row[:-1]]] == ord("#")
-    return select(tokens, ~comment) if comment.any() else tokens
+    if not comment.any() or comment.all():
+        return select(tokens, ~comment)
+    is_like_rows = tokens.widths == tokens.widths[~comment][0]
+    late = np.flatnonzero(comment & is_like_rows & (begun | (np.cumsum(~comment) > 0)))
+    if len(late):
+        report.error(
+            Code.HEADER_LINE,
+            f"a line among others of {what} begins with #: PLINK would pass over it",
+            file=path,
+            line=int(tokens.line[late[0]]),
+            column=1,
+            read=shown(tokens.word(int(late[0]), 0)),
+            remedy="Remove the line, or copy the file again if it is damaged.",
+            count=len(late),
+        )
+    return select(tokens, ~comment)
 
 
 def select(tokens: Tokens, keep: np.ndarray) -> Tokens:
     """The rows for which `keep`, bool (rows,), holds."""
+    if keep.all():
+        return tokens
     words = np.repeat(keep, tokens.widths)
     row = np.concatenate([[0], np.cumsum(tokens.widths[keep])])
     return Tokens(tokens.text, tokens.start[words], tokens.end[words], row, tokens.line[keep])
@@ -238,7 +251,7 @@ def even_columns(tokens: Tokens, wanted: int, path: Path, what: str, report: Rep
                 count=int(uneven.sum()),
                 examples=tuple(f"line {line}" for line in tokens.line[uneven][:EXAMPLES]),
             )
-    return tokens if (even := widths == wanted).all() else select(tokens, even)
+    return select(tokens, widths == wanted)
 
 
 def _where_to_look(path: Path) -> str:

@@ -36,6 +36,13 @@ def _count(path: Path, text: NDArray[np.uint8], first_line: int, people: int) ->
     ends = np.flatnonzero(text == _NEWLINE)
     starts = np.append(0, ends[:-1] + 1)
     is_record = text[starts] != _HASH
+    if len(zeros := np.flatnonzero(text == 0)):
+        raise DataProblem(
+            "a line has a zero byte",
+            file=path,
+            line=first_line + int(np.searchsorted(ends, zeros[0])),
+            remedy="The file is damaged: copy it again.",
+        )
     if len(late := np.flatnonzero(~is_record & (np.cumsum(is_record) > 0))):
         raise DataProblem(
             "a line among the variants begins with #, and would be passed over",

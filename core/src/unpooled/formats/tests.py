@@ -14,7 +14,7 @@ from unpooled.plan import Plan
 from unpooled.question import Arrays
 
 SEX, OF_X = "SEX", "(X)"
-"""PLINK's name of the sex that it adds on X, and what follows where a covariate of the study has that name."""
+"""PLINK's name of the sex that it adds on X, and what follows where a covariate has that name."""
 
 Which: TypeAlias = slice | NDArray[np.integer]
 """Which variants of the result a block of lines is about."""

@@ -125,7 +125,9 @@ def opened(path: Path, faults: Faults) -> Start | None:
         start = _start(file, faults)
     if start is None or not (_between_commas(start.header, faults) and _has_names(start, faults)):
         return None
-    line, why = first_fault(path, len(start.text), len(start.header))
+    line, why, doubtful = first_fault(path, len(start.text), len(start.header))
+    if doubtful:
+        faults.tell(Code.CELL_OF_LINES, line=doubtful)
     if line:
         faults.tell(Code.CSV, line=line, why=why)
         return None

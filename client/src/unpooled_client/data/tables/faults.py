@@ -39,6 +39,11 @@ FAULTS = {
         "cells separated by commas, in double quotes if they contain a comma or a quote",
         "Export the table as CSV again.",
     ),
+    Code.CELL_OF_LINES: Words(
+        f"a cell of {WHAT} goes over several lines with as many commas as rows have",
+        remedy="If it is no text of several lines, a quote is missing or in a wrong place: the rows are lost.",
+        severity=Severity.WARNING,
+    ),
     Code.PARQUET: Words(f"{WHAT} is not a readable Parquet file: {{why}}", remedy="Write the file again."),
     Code.TOO_FEW_COLUMNS: Words(
         f"a line of {WHAT} does not have as many cells as its first line",

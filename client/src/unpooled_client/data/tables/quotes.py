@@ -24,16 +24,17 @@ WHY = {
 }
 
 
-def first_fault(path: Path, skipped: int, columns: int) -> tuple[int, str]:
-    """The line, from 1, of the first damage in a table of so many columns, and what it is; (0, "") without.
+def first_fault(path: Path, skipped: int, columns: int) -> tuple[int, str, int]:
+    """The line, from 1, of the first damage in a table of so many columns, and what it is; 0 and "" without.
 
+    Last the first line of a cell of several lines that may be rows, though not for sure; 0 without.
     `skipped` bytes at the begin of the file are not looked at: its header.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         text = np.frombuffer(content, np.uint8)
-        line, why = _first_fault(text, skipped, columns - 1)
+        line, why, doubtful = _first_fault(text, skipped, columns - 1)
         del text  # else the map cannot be closed
-        return int(line), WHY.get(int(why), "")
+        return int(line), WHY.get(int(why), ""), int(doubtful)
 
 
 @compiled
@@ -41,42 +42,45 @@ def _first_fault(text: NDArray[np.uint8], skipped: int, wanted: int) -> Any:
     """`wanted`: the commas of a row.
 
     Lines in a cell look like rows if the first has the commas of one, and each further line, read as if no
-    quote were open before it, is one: a quote was lost there, or closed too late, and swallowed them.
+    quote were open before it, is one: a quote was lost there, or closed too late, and swallowed them. They
+    may be rows if they only have as many commas, or more.
     """
-    state, line, opened, record = _BEGIN, 1, 0, 1
-    commas, alike = 0, True  # of the first line of this row all commas; whether all its lines look like rows
-    alone, between = _BEGIN, 0  # the same line read alone: where a byte stands, and the commas between cells
-    for i in range(len(text)):
-        byte = text[i]
+    state, line, opened, record, doubtful = _BEGIN, 1, 0, 1, 0
+    commas = 0  # of this line all, but from the second line of a row on those between cells, read alone
+    alone, exact, alike = _BEGIN, True, True
+    for i in range(len(text) + 1):
+        byte = text[i] if i < len(text) else _NEWLINE  # the last line may lack its end
         if i < skipped:
             line += byte == _NEWLINE
             record = line
             continue
         if byte == 0:
-            return line, _ZERO
+            return line, _ZERO, doubtful
         if byte == _NEWLINE:
-            alike &= commas >= wanted if line == record else alone != _QUOTED and between == wanted
+            if i == len(text) and state == _QUOTED:
+                return opened, _QUOTES, doubtful
+            exact &= line == record or (alone != _QUOTED and commas == wanted)
+            alike &= commas >= wanted
             if state != _QUOTED:
                 if line > record and alike:
-                    return record, _ROWS
-                commas, alike, record = 0, True, line + 1
-            alone, between = _BEGIN, 0
+                    if exact:
+                        return record, _ROWS, doubtful
+                    doubtful = doubtful or record
+                exact, alike, record = True, True, line + 1
+            commas, alone = 0, _BEGIN
         else:
-            commas += line == record and byte == _COMMA
-            between += alone != _QUOTED and byte == _COMMA
+            commas += byte == _COMMA and (line == record or alone != _QUOTED)
             alone = _next(alone, byte)
-        if byte == _RETURN and state != _QUOTED:
-            if i + 1 < len(text) and text[i + 1] not in (_NEWLINE, _RETURN):
-                return line, _RETURN
+        is_last = i + 1 >= len(text)
+        if byte == _RETURN and state != _QUOTED and not is_last and text[i + 1] not in (_NEWLINE, _RETURN):
+            return line, _RETURN, doubtful
         if state == _AFTER_QUOTE and byte not in (_QUOTE, _COMMA, _NEWLINE, _RETURN):
-            return line, _QUOTES
+            return line, _QUOTES, doubtful
         if state == _BEGIN and byte == _QUOTE:
             opened = line
         state = _next(state, byte)
         line += byte == _NEWLINE
-    if state == _QUOTED:
-        return opened, _QUOTES
-    return (record, _ROWS) if line > record and alike and between == wanted and alone != _QUOTED else (0, 0)
+    return 0, 0, doubtful
 
 
 @compiled
