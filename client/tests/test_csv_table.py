@@ -251,7 +251,7 @@ def test_a_cohort_of_few_rows_declines(read: Read) -> None:
         ('5.5,"Graz,61\n1,a,3\n1,Riga",2\n', Code.CSV, 2),
         ('5.5,"Tartu, old"",61\n1,say ""x"", y",2\n', Code.CELL_OF_LINES, 2),
         ("1,a,2\n" * 999 + '5.5,"Gr\0az",61\n', Code.CSV, 1001),
-        ('1,a,2\r5.5,b,61\n', Code.CSV, 2),
+        ("1,a,2\r5.5,b,61\n", Code.CSV, 2),
         ("1,a,2\n5.5,b,61", Code.LAST_LINE, None),
     ],
 )

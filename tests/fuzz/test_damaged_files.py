@@ -180,7 +180,7 @@ def of_vcf(path: Path, content: bytes) -> None:
     try:
         file = open_vcf(path, None, 22)
         count = file.variants(lambda done, of: None)
-        read = np.concatenate([piece.dosages for piece in file.pieces(Counter())])
+        read = [row for piece in file.pieces(Counter()) for row in piece.dosages]
     except DataProblem as problem:
         assert problem.remedy
         return
