@@ -408,6 +408,7 @@ OF_WORDS = {
     Code.WORD_UNLISTED,
     Code.WORD_NONE_LISTED,
     Code.WORD_ALIKE,
+    Code.WORD_MISSING,
     Code.WORD_IDENTIFIER,
     Code.WORD_FREE_TEXT,
     Code.WORD_LONG,

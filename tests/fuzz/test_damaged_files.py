@@ -190,7 +190,11 @@ def of_vcf(path: Path, content: bytes) -> None:
 
 def of_parquet(path: Path, content: bytes) -> None:
     """Pages have sums to check them by: what is read is what was written."""
-    table = open_table(path, SCHEMA, 0, report := Report())
+    try:
+        table = open_table(path, SCHEMA, 0, report := Report())
+    except DataProblem as problem:  # in a column of words
+        assert problem.remedy
+        return
     if report.ok:
         assert table is not None
         assert table.values[:, 0].tolist() == [61 + k for k in range(PEOPLE)]
@@ -222,7 +226,7 @@ FILES: dict[str, tuple[str, bytes, Callable[[Path, bytes], None]]] = {
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(damages=st.lists(damages, min_size=1, max_size=2))
 def test_what_is_accepted_is_what_stands_there(kind: str, damages: list[Damage]) -> None:
-    """Of CSV with one damage: two quotes may stand so that nobody can tell rows from a cell of several lines."""
+    """Of CSV with one damage: two quotes may stand so that rows cannot be told from a cell of lines."""
     name, whole, look = FILES[kind]
     content = damaged(whole, damages[:1] if "csv" in kind else damages)
     with TemporaryDirectory() as folder:

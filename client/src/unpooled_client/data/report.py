@@ -134,6 +134,7 @@ class Code(enum.StrEnum):
     WORD_TYPE = "word-type"
     WORD_UNLISTED = "word-unlisted"
     WORD_NONE_LISTED = "word-none-listed"
+    WORD_MISSING = "word-missing"
     WORD_ALIKE = "word-alike"
     WORD_IDENTIFIER = "word-identifier"
     WORD_FREE_TEXT = "word-free-text"

@@ -87,7 +87,7 @@ def _count(path: Path, text: NDArray[np.uint8], first_line: int, people: int) ->
 
 @compiled
 def _first_odd(text: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Any:
-    """The first line with a position or a GT that htslib cannot read, and its column, both from 0; else -1."""
+    """The first line with a position or a GT that htslib cannot read, and its column, from 0; else -1."""
     for k in range(len(starts)):
         column, at, has_calls = 0, 0, False  # at: which byte of its cell this is; beyond 9, some later field
         for i in range(starts[k], ends[k]):

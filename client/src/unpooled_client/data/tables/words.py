@@ -13,6 +13,7 @@ from unpooled import spelling
 from unpooled.schema import LONGEST_WORD, Column
 from unpooled.spelling import is_looked_for
 from unpooled.words import Words, normal, text_of
+from unpooled_client.data.numbers import is_missing
 from unpooled_client.data.report import EXAMPLES, Code, shown
 from unpooled_client.data.tables import cells, csv_table, parquet
 from unpooled_client.data.tables.faults import Faults
@@ -122,6 +123,11 @@ class _Look:
         self.normal = [normal(word, ignore_case=ignore_case) for word in words.values]
         levels = {normal(level, ignore_case=ignore_case) for level in column.levels}
         self.unlisted = [k for k, word in enumerate(self.normal) if levels and word not in levels]
+        self.like_missing = [
+            k
+            for k, word in enumerate(self.normal)
+            if word not in levels and is_missing(word.encode("utf-8", "replace"))
+        ]
 
     def tell(self) -> None:
         title = self.column.title
@@ -133,6 +139,8 @@ class _Look:
             self._tell(Code.WORD_NONE_LISTED, self.unlisted, wanted=self._wanted())
         elif self.unlisted:
             self._tell(Code.WORD_UNLISTED, self.unlisted, remedy=self._remedy(), wanted=self._wanted())
+        if self.like_missing:
+            self._tell(Code.WORD_MISSING, self.like_missing)
         if self.column.most:
             self._tell_of_search()
         for alike in self._alike():
