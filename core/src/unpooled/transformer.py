@@ -57,7 +57,7 @@ class Fitted:
     def _cells(self, table: Any, kind: type | None, wanted: str) -> np.ndarray:
         """A table in memory as an array, of `kind` where the table does not say; what is refused is no table
         with these columns, or not of what is `wanted`. Where columns have names, these say which is which."""
-        names, fitted = list(getattr(table, "columns", ())), list(self.feature_names_in_)
+        names, fitted = names_of(table), list(self.feature_names_in_)
         if names and names != fitted:
             if sorted(map(str, names)) != sorted(fitted):
                 raise ValueError(f"got the columns {names}; want {fitted}")
@@ -86,6 +86,12 @@ class Fitted:
                 f"{self.n_features_in_} features as input"
             )
         return values
+
+
+def names_of(table: Any) -> list[str]:
+    """The names of the columns of a table; none where pandas has numbered them because they have none."""
+    names = list(getattr(table, "columns", ()))
+    return [] if all(isinstance(name, int) for name in names) else names
 
 
 _are_missing = np.vectorize(is_missing, otypes=[bool])

@@ -216,7 +216,7 @@ class _Reader:
         if self.is_unknown:
             return None
         words = text.tokenize(data, first_line)
-        rows = without_comments(words, self.path, self.what, self.report, begun=self.rows > 0)
+        rows = without_comments(words, self.path, self.what, self.report)
         if not len(rows):
             return None
         self.rows += len(rows)

@@ -171,28 +171,30 @@ def good_line_ends(head: bytes, path: Path, what: str, report: Report) -> bool:
     return True
 
 
-def without_comments(tokens: Tokens, path: Path, what: str, report: Report, *, begun: bool = False) -> Tokens:
-    """The rows that do not begin with `#`.
-
-    One among others, or after rows have `begun`, with as many words as these is an error: it may be a row.
-    """
+def without_comments(tokens: Tokens, path: Path, what: str, report: Report) -> Tokens:
+    """The rows that do not begin with `#`. One that does, but else looks like the others, is an error."""
     comment = tokens.text[tokens.start[tokens.row[:-1]]] == ord("#")
     if not comment.any() or comment.all():
         return select(tokens, ~comment)
-    is_like_rows = tokens.widths == tokens.widths[~comment][0]
-    late = np.flatnonzero(comment & is_like_rows & (begun | (np.cumsum(~comment) > 0)))
-    if len(late):
+    alike = np.flatnonzero(comment & (tokens.widths == tokens.widths[~comment][0]))
+    late = [row for row in alike.tolist() if _has_number(tokens, row)]
+    if late:
         report.error(
             Code.HEADER_LINE,
-            f"a line among others of {what} begins with #: PLINK would pass over it",
+            f"a line of {what} is as the others but begins with #: PLINK would pass over it",
             file=path,
             line=int(tokens.line[late[0]]),
             column=1,
-            read=shown(tokens.word(int(late[0]), 0)),
+            read=shown(tokens.word(late[0], 0)),
             remedy="Remove the line, or copy the file again if it is damaged.",
             count=len(late),
         )
     return select(tokens, ~comment)
+
+
+def _has_number(tokens: Tokens, row: int) -> bool:
+    """Whether a word is a whole number: a header has none, a person or variant always has."""
+    return any(tokens.word(row, j).isdigit() for j in range(1, int(tokens.widths[row])))
 
 
 def select(tokens: Tokens, keep: np.ndarray) -> Tokens:

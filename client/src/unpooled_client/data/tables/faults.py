@@ -41,7 +41,7 @@ FAULTS = {
     ),
     Code.CELL_OF_LINES: Words(
         f"a cell of {WHAT} goes over several lines with as many commas as rows have",
-        remedy="If it is no text of several lines, a quote is missing or in a wrong place, and rows are lost.",
+        remedy="If it is no text of several lines, a quote is missing or in a wrong place: rows are lost.",
         severity=Severity.WARNING,
     ),
     Code.PARQUET: Words(f"{WHAT} is not a readable Parquet file: {{why}}", remedy="Write the file again."),
