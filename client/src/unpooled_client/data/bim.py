@@ -215,8 +215,7 @@ class _Reader:
             self._read_header(data, first_line)
         if self.is_unknown:
             return None
-        words = text.tokenize(data, first_line)
-        rows = without_comments(words, self.path, self.what, self.report)
+        rows = without_comments(text.tokenize(data, first_line), self.path, self.what, self.report)
         if not len(rows):
             return None
         self.rows += len(rows)
