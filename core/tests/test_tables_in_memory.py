@@ -73,8 +73,8 @@ def test_what_programs_write_differently_is_one_word(cells: list[object], word: 
 
 
 def test_missing_cells_of_every_library() -> None:
-    assert all(map(is_missing, [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), "", " \t"]))
-    assert not any(map(is_missing, ["nan", 0, False, "0"]))
+    assert all(map(is_missing, [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), "", " \t", " NA "]))
+    assert not any(map(is_missing, ["None", 0, False, "0"]))
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,10 @@ READERS = {
 @pytest.fixture(params=["csv", "parquet"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / f"own.{request.param}"
-    table().to_csv(path, index=False) if path.suffix == ".csv" else table().to_parquet(path, index=False)
+    if path.suffix == ".csv":
+        table().to_csv(path, index=False, na_rep="NA")
+    else:
+        table().to_parquet(path, index=False)
     return path
 
 

@@ -99,8 +99,8 @@ _are_missing = np.vectorize(is_missing, otypes=[bool])
 
 def as_numbers(cells: np.ndarray) -> np.ndarray:
     """Cells as float64, a missing one as NaN."""
-    if cells.dtype == object:  # of nullable columns, or of None
-        cells = np.where(_are_missing(cells), np.nan, cells)
+    if cells.dtype.kind in "OU":  # of nullable columns, of None, or of text where a cell says NA
+        cells = np.where(_are_missing(cells), np.nan, cells.astype(object))
     return np.asarray(cells, np.float64)
 
 

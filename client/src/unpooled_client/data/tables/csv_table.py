@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from unpooled.schema import NUMBER, TEXT, Column
+from unpooled.words import MARKERS
 from unpooled_client.data.report import Code
 from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text, note_of_end
 from unpooled_client.data.tables import cells, parquet
@@ -34,7 +35,7 @@ from unpooled_client.data.tables.quotes import first_fault
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null")
+MISSING = MARKERS
 BLOCK = 4 << 20
 """Bytes of the file that a thread reads at once; a line that is longer may end the reading."""
 WHOLE = (1 << 31) - 1
