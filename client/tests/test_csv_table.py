@@ -242,3 +242,26 @@ def test_a_column_without_values_counts_nothing(read: Read) -> None:
 def test_a_cohort_of_few_rows_declines(read: Read) -> None:
     _, report = read(HEADER + b"1,Graz,3\n", fewest=2)
     assert error(report).code == Code.TOO_FEW_SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "line"),
+    [
+        ('5.5,"Graz,61\n1,Riga",2\n', Code.CSV, 2),  # the quote after Graz was moved
+        ('5.5,"Graz,61\n1,a,3\n1,Riga",2\n', Code.CSV, 2),
+        ('5.5,"Tartu, old"",61\n1,say ""x"", y",2\n', Code.CELL_OF_LINES, 2),
+        ("1,a,2\n" * 999 + '5.5,"Gr\0az",61\n', Code.CSV, 1001),
+        ("1,a,2\r5.5,b,61\n", Code.CSV, 2),
+        ("1,a,2\n5.5,b,61", Code.LAST_LINE, None),
+    ],
+)
+def test_what_may_hide_rows_is_told(read: Read, rows: str, code: Code, line: int | None) -> None:
+    values, report = read(HEADER + rows.encode())
+    assert (values is None) == (code == Code.CSV)
+    [finding] = [each for each in report.findings if each.code == code]
+    assert finding.line == line
+
+
+def test_a_cell_may_have_several_lines(read: Read) -> None:
+    values, report = read(HEADER + b'5.5,"fever, cough\nand, in short,\nnone",61\n')
+    assert values is not None and not report.findings

@@ -38,6 +38,11 @@ LAST = "1\t200"
             "It needs 11, one for each of 2 people",
         ),
         (HEADER + LINES.replace("1/1\n", "1/1\t0/0\n"), 6, "12 cells"),
+        (HEADER + LINES.replace(LAST, "1\t20p"), 7, "no whole number"),
+        (HEADER + LINES.replace("1/1\n", '"1/1\n'), 6, "no call"),
+        (HEADER + LINES.replace(LAST, "\0" + LAST), 7, "zero byte"),
+        (HEADER + LINES.replace(LAST, LAST.replace("1", "#", 1)), 7, "begins with #"),
+        (HEADER + LINES.replace("1", "#", 1), 6, "begins with #"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])

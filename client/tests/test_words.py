@@ -87,6 +87,7 @@ def test_words_of_a_table_that_only_the_slow_reader_reads(tmp_path: Path) -> Non
         (["Never", "FORMER"], Code.WORD_NONE_LISTED, Severity.ERROR, "no value of smoking is one"),
         (["never", "Former"], Code.WORD_UNLISTED, Severity.WARNING, "1 rows of smoking have a value"),
         (["never", "Never", "ne ver"], Code.WORD_ALIKE, Severity.WARNING, "differ in case or blanks only"),
+        (["never", "NULL", "None", "n/a", "#N/A", "<NA>"], Code.WORD_MISSING, Severity.WARNING, "5 rows"),
         ([f"never{k}" for k in range(30)] + ["never"], Code.WORD_IDENTIFIER, Severity.WARNING, "identifier"),
         (["never", *["he does not say what he smokes"] * 3, *["she does not want to say anything"] * 3],
          Code.WORD_FREE_TEXT, Severity.WARNING, "free text"),

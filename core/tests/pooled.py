@@ -51,10 +51,12 @@ class Pool:
     copies: np.ndarray
     """int8 (m, n): copies of A1, -1 for a missing call."""
     autosomes: int = 22
+    names: tuple[str, ...] = ()
+    """Of the covariates, where these matter."""
 
     @property
     def covariates(self) -> tuple[str, ...]:
-        return tuple(f"C{k + 1}" for k in range(self.samples.covariates.shape[1]))
+        return self.names or tuple(f"C{k + 1}" for k in range(self.samples.covariates.shape[1]))
 
     def phenotypes(self) -> Sequence[str]:
         """Of each person, as a .fam has it."""

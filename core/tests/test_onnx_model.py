@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from unpooled.model import Model
+from unpooled.schema import Column
 
 pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -44,3 +45,31 @@ def test_onnx_predicts_what_the_model_predicts(method: str, outcome: str) -> Non
     else:
         scores = model.decision_function(x).reshape(len(x), -1)
         assert np.allclose(found["scores"], scores, rtol=1e-12, atol=1e-12)
+
+
+def test_two_features_of_one_name_are_told_apart() -> None:
+    """Model, its encoder, the table of coefficients and ONNX name them alike, and predict by them."""
+    from unpooled.formats import onnx_model
+
+    random = np.random.default_rng(5)
+    columns = [
+        Column(t, "category", "", "one-hot", levels)
+        for t, levels in (("a", ("b=c", "x")), ("a=b", ("c", "y")))
+    ]
+    plan = models.plan_of("linear-model", (*columns, Column("a=x"), Column("y", role="outcome")), 3)
+    cells = {
+        "a": random.choice(["b=c", "x"], 600),
+        "a=b": random.choice(["c", "y"], 600),
+        "a=x": random.normal(size=600),
+    }
+    cells["y"] = 3.0 * (cells["a"] == "x") + 5 * (cells["a=b"] == "c") + 7 * cells["a=x"]
+    cohorts = [{title: of[k::3] for title, of in cells.items()} for k in range(3)]
+    model = Model(models.fit(plan, cohorts))
+    made = ["a=b=c", "a=x (of a)", "a=(rest)", "a=b=c (of a=b)", "a=b=y", "a=b=(rest)"]
+    assert model.feature_names_in_.tolist() == ["a=x", *made]
+    assert [line["name"] for line in models.coefficient_table(plan, cohorts)[1:]] == ["a=x", *made]
+    table = model.table(cells)
+    np.testing.assert_allclose(model.predict(table), cells["y"], atol=1e-6)
+    session = onnxruntime.InferenceSession(onnx_model.encoded(model), providers=["CPUExecutionProvider"])
+    assert session.get_modelmeta().custom_metadata_map["features"].split("\n") == ["a=x", *made]
+    assert np.allclose(session.run(["outcome"], {"X": np.asarray(table)})[0], cells["y"], atol=1e-6)

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from pooled import GENERATED
 
 from unpooled import run
 from unpooled.algorithms import check, usual
@@ -235,3 +236,16 @@ def test_of_tables_it_has_the_numbers_of_each_column(method: str) -> None:
     number = wanted.get(method, np.median(values[:, 0]))
     assert (f"{number:.4g}" if method == "summary" else f"{number:.6g}") in texts(page)
     assert page.count("<svg") == (method == "summary")
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_a_covariate_that_is_the_sex_is_told(test: str) -> None:
+    """Every line of X is NA then; of another covariate there is nothing to tell."""
+    pooled = GENERATED[test](3, each=10, missing=0.0)
+    men, panel = (pooled.samples.sex == 1).astype(float), Panel.of(pooled.variants)
+    for column, told in ((men, True), (pooled.samples.covariates[:, 1], False)):
+        covariates = np.column_stack([pooled.samples.covariates[:, 0], column])
+        trial = replace(pooled, samples=replace(pooled.samples, covariates=covariates))
+        plan = trial.plan()
+        tables = run.run(plan, panel, trial.cohorts((1, 2, 4)))
+        assert ("determine it, or nearly" in report(plan, about(), None, tables, panel)) == told

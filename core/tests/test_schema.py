@@ -159,7 +159,6 @@ def words(**more: object) -> Column:
         ((words(encoding="target:z"), Column("y")), {}, "schema", "its target z is no column of numbers"),
         ((words(levels=tuple(map(str, range(MOST_LEVELS + 1)))),), {}, "schema", "at most 20,000 values"),
         ((words(),), {"ignore_case": True}, "schema", "a and A are one word"),
-        ((words(), Column("w=a", "text")), {}, "schema", "two columns called w=a"),
         ((words(),), {"masking": "gaussian"}, "masking", "modular only"),
         ((words(),), {"people": 9}, "people", "from 10"),
         ((words(),), {"holders": 4}, "holders", "at most as many as there are cohorts"),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from checks_of_scikit_learn import assert_checks_pass
 from normalizing import evenly, fit
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.pipeline import make_pipeline
@@ -72,8 +73,8 @@ def test_what_programs_write_differently_is_one_word(cells: list[object], word: 
 
 
 def test_missing_cells_of_every_library() -> None:
-    assert all(map(is_missing, [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), "", " \t"]))
-    assert not any(map(is_missing, ["nan", 0, False, "0"]))
+    assert all(map(is_missing, [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), "", " \t", " NA "]))
+    assert not any(map(is_missing, ["None", 0, False, "0"]))
 
 
 @pytest.mark.parametrize(
@@ -160,3 +161,34 @@ def test_numbers_have_the_names_of_scikit_learn(method: str, reference: Any, nam
     scaler, fitted = Scaler(fit(method, evenly(table, 3))), reference.fit(table)
     for name in names:
         np.testing.assert_allclose(getattr(scaler, name), getattr(fitted, name), rtol=1e-6, err_msg=name)
+
+
+LEARNS = "`fit` learns nothing: the federation has fitted it, and y is not looked at"
+NOT_APPLICABLE = {
+    "check_classifiers_classes": "its classes are the study's",
+    "check_classifiers_one_label": "likewise",
+    "check_classifier_data_not_an_array": "likewise; they are text, which the check subtracts",
+    "check_classifiers_train": LEARNS,
+    "check_classifiers_regression_target": LEARNS,
+    "check_regressors_train": LEARNS,
+    "check_regressors_no_decision_function": "a number is its own score, for whoever handles both kinds",
+    "check_supervised_y_2d": LEARNS,
+}
+
+
+def model_of(features: int, classes: list[str]) -> Model:
+    scores = len(classes) if len(classes) > 2 else 1
+    rows = [
+        {"name": f"x{k}", "coefficients": [0.1 * (k + j + 1) for j in range(scores)], "mean": 0.0}
+        for k in range(features)
+    ]
+    link = "number" if not classes else "logistic" if scores == 1 else "softmax"
+    outcome = {"name": "y", "classes": classes}
+    given = {"link": link, "outcome": outcome, "features": rows, "intercept": [0.5] * scores}
+    return Model(PARAMETERS | given | {"encoding": None})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_checks_of_scikit_learn() -> None:
+    kinds = [(n, classes) for n in (1, 2, 3, 4, 5, 10, 20) for classes in ([], ["0", "1"], ["0", "1", "2"])]
+    assert_checks_pass((model_of(*kind) for kind in kinds), NOT_APPLICABLE, 35)

@@ -1,7 +1,8 @@
-"""`python -m tests.fuzz gwas|dosages|tables|encodings|models|api|readers`: inputs made up from a seed.
+"""`python -m tests.fuzz gwas|dosages|tables|encodings|models|api|readers|damaged`: inputs of a seed.
 
 gwas, dosages, tables, encodings, models   random federations, beside what the pool gives
 api, readers                               requests to every interface; bytes for every reader and decoder
+damaged                                    files of every kind that were cut, flipped or written over
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import argparse
 import sys
 from pathlib import Path
 
+from . import longer
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    kinds = ["gwas", "dosages", "tables", "encodings", "models", "api", "readers"]
-    parser.add_argument("what", choices=kinds)
+    kinds = ["gwas", "dosages", "tables", "encodings", "models"]
+    parser.add_argument("what", choices=[*kinds, *longer.TESTS])
     parser.add_argument(
         "--count", type=int, default=100, help="how many federations, or inputs for each test"
     )
@@ -30,9 +33,7 @@ def main() -> int:
     parser.add_argument("--test", choices=["chi-square", "linear", "logistic"], help="of gwas: this one only")
     parser.add_argument("--rehearsals", type=int, default=0, help="of gwas: so many also with a real server")
     given = parser.parse_args()
-    if given.what in ("api", "readers"):
-        from . import longer
-
+    if given.what in longer.TESTS:
         return min(1, longer.main(given.what, given.count, given.seed))
     bounds = given.count, given.seconds, given.seed, given.out
     if given.what == "dosages":

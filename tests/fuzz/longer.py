@@ -18,6 +18,7 @@ from hypothesis.strategies import SearchStrategy
 ROOT = Path(__file__).parents[2]
 TESTS = {
     "api": ["tests/fuzz/web", "compensator/tests/test_hostile_bytes.py"],
+    "damaged": ["tests/fuzz/test_damaged_files.py"],
     "readers": [
         *(f"core/tests/test_{name}.py" for name in ("protocol_codec", "invitation", "panel", "text")),
         "core/tests/test_hostile_files.py",

@@ -92,3 +92,38 @@ def test_a_cohort_with_other_codes_is_told_so_at_its_check(tables: list[Path], t
     done = CliRunner().invoke(check, words, catch_exceptions=False)
     assert done.exit_code == 1
     assert "no value of diagnosis is one that the plan lists" in done.stdout
+
+
+@pytest.mark.parametrize("spelled", ["everyone", "own"])
+def test_no_two_columns_have_one_name(rehearse: Rehearse, tmp_path: Path, spelled: str) -> None:
+    """`a` with the word b=c and `a=b` with the word c; and `a=x`, which stays beside the word x of `a`."""
+    random, flags, cohorts = np.random.default_rng(1), [], []
+    tmp_path.joinpath("schema.csv").write_text(
+        "name,type,encoding,values\na,category,one-hot,64\na=b,category,one-hot,64\na=x,integer\n"
+    )
+    for name, rows in zip("abc", (60, 70, 80), strict=True):
+        words = {"a": random.choice(["b=c", "x"], rows), "a=b": random.choice(["c", "y"], rows)}
+        cohorts.append(pd.DataFrame({**words, "a=x": np.arange(rows)}))
+        cohorts[-1].to_csv(tmp_path / f"{name}.csv", index=False)
+        flags += ["--table", tmp_path / f"{name}.csv"]
+    words = ("--encode", "--schema", tmp_path / "schema.csv", "--spelled", spelled)
+    rehearse(*words, *flags, "--out", tmp_path / "ours")
+    encoder = Encoder.from_file(tmp_path / "ours.encoding.json")
+    names = encoder.get_feature_names_out().tolist()
+    assert len({*names, "a=x"}) == 7
+    for name, cohort in zip("abc", cohorts, strict=True):
+        heads = (tmp_path / f"{name}.encode.csv").read_text().split("\n", 1)[0].split(",")
+        assert heads == [*names, "a=x"]
+        if spelled == "everyone":
+            written = pd.read_csv(tmp_path / f"{name}.encode.csv")
+            for title, column, word in (
+                ("a=b=c", "a", "b=c"),
+                ("a=b=c (of a=b)", "a=b", "c"),
+                ("a=x (of a)", "a", "x"),
+            ):
+                assert (written[title] == (cohort[column] == word)).all()
+            assert (
+                encoder.set_output(transform="pandas")
+                .transform(cohort[["a", "a=b"]])
+                .equals(written[names].astype(float))
+            )

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from pooled import GENERATED, Quantities, Statuses, statuses
 
+from unpooled.algorithms import check
 from unpooled.glm_columns import chosen
+from unpooled.plan import PlanError
 
 from .reports import pairs
 
@@ -101,3 +103,55 @@ def test_chosen_columns_are_plink2s(test: str, tmp_path: Path) -> None:
             for title, x, y in zip(ours[0], mine, theirs, strict=True):
                 far = 0.0 if title in ("A1_CT", "ALLELE_CT", "A1_FREQ") else 1e-3
                 assert x == y or float(x) == pytest.approx(float(y), rel=far, abs=far), (mine, theirs)
+
+
+@pytest.mark.parametrize(
+    "names", [("SEX", "age"), ("DOMDEV", "ADDxSEX"), ("INTERCEPT", "#IID"), ("T_STAT", "PC1")]
+)
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_covariates_with_names_of_ours_are_covariates(
+    test: str, names: tuple[str, str], tmp_path: Path
+) -> None:
+    pooled = GENERATED[test](3, each=10, missing=0.0)
+    few = [k for k, (chromosome, *_) in enumerate(pooled.variants) if 0 < chromosome < 23]
+    pooled = replace(
+        pooled, variants=[pooled.variants[k] for k in few], copies=pooled.copies[few], names=names
+    )
+    ours = pooled.study(files=("glm",), **WITHOUT[test])[0]["glm"]
+    found = pairs(ours, pooled.plink2(tmp_path, "--glm", *WITHOUT[test].values(), own_units=False))
+    assert {a["TEST"] for a, _ in found} == {"ADD", *names}
+    for mine, plinks in found:
+        if plinks["ERRCODE"] == ".":
+            assert_near(mine, plinks)
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_a_covariate_does_not_become_the_sex_of_x(test: str) -> None:
+    """plink2 then has two lines SEX; here all lines are as under other names, and each has one of its own."""
+    pooled = GENERATED[test](3, each=10, missing=0.0)
+    for names in (("SEX", "age"), ("SEX", "SEX(X)"), ("ADDxSEX", "age")):
+        reports = [
+            replace(pooled, names=own).study(
+                files=("glm",), interaction=(own or pooled.covariates)[1:], **WITHOUT[test]
+            )[0]["glm"]
+            for own in ((), names)
+        ]
+        plain, named = ([line.split(b"\t") for line in of.splitlines()] for of in reports)
+        place = plain[0].index(b"TEST")
+        called = {(a[place], b[place]) for a, b in zip(plain, named, strict=True)}
+        assert len(called) == len(dict(called)) == len({b for _, b in called})
+        assert [line[:place] + line[place + 1 :] for line in plain] == [
+            line[:place] + line[place + 1 :] for line in named
+        ]
+
+
+def test_names_that_a_report_cannot_tell_apart_are_refused() -> None:
+    pooled = GENERATED["linear"](3, each=10)
+    for names, options in (
+        (("ADD", "age"), {}),
+        (("trait", "age"), {}),
+        (("DOMDEV", "age"), {"genotype_model": "genotypic"}),
+        (("ADDxage", "age"), {"interaction": ("age",)}),
+    ):
+        with pytest.raises(PlanError, match=f"{names[0]} is what"):
+            check(replace(pooled, names=names).plan(**options))

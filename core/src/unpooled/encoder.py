@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,24 @@ def outputs_of(title: str, encoding: str, values: Sequence[str]) -> list[str]:
     if found.kind == encodings.ONE_HOT:
         return [f"{title}={value}" for value in (*values, REST)]
     return [f"{title}#{k}" for k in range(found.columns)] if not found.has_dictionary else [title]
+
+
+def distinct(columns: Mapping[str, Sequence[str]], beside: Iterable[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Give each output of each column a name of its own in a table that has the columns `beside`, too.
+
+    `a` with the word b=c and `a=b` with the word c would both have a=b=c: the second is `a=b=c (of a=b)`.
+    """
+    taken = {*beside, *(title for title, outputs in columns.items() if [*outputs] == [title])}
+    found = {}
+    for title, outputs in columns.items():
+        names = []
+        for name in outputs:
+            while name != title and name in taken:  # the longer name may be taken as well
+                name += f" (of {title})"
+            names.append(name)
+        taken.update(names)
+        found[title] = tuple(names)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +105,7 @@ class _Column:
     listed: frozenset[str]
     """All values that the plan listed."""
     outputs: tuple[str, ...]
+    """Names that another column's may equal: `distinct` tells them apart."""
     numbers: np.ndarray
     """float64 (values + 2,): where it is one, the number for each value, the rest, and a missing word."""
     folds: np.ndarray
@@ -172,6 +191,8 @@ class Encoder(Transformer):
         self._ignore_case, self._missing = bool(given["ignore_case"]), given["missing_words"]
         self.feature_names_in_ = np.array([column.title for column in self._columns], object)
         self.n_features_in_ = len(self._columns)
+        outputs = {column.title: column.outputs for column in self._columns}
+        self._outputs = distinct(outputs, given.get("beside", ()))
 
     @property
     def categories_(self) -> list[np.ndarray]:
@@ -282,13 +303,13 @@ class Encoder(Transformer):
 
     def outputs_of(self, title: str) -> tuple[str, ...]:
         """The columns that a column becomes; KeyError if there is none of this name."""
-        return {column.title: column.outputs for column in self._columns}[title]
+        return self._outputs[title]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return super().get_params() | {"unknown": self.unknown, "sparse": self.sparse}
 
     def _names_out(self) -> np.ndarray:
-        return np.array([output for column in self._columns for output in column.outputs], object)
+        return np.array([output for outputs in self._outputs.values() for output in outputs], object)
 
     @property
     def _is_sparse(self) -> bool:

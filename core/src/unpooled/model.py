@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.encoder import Encoder
-from unpooled.transformer import Fitted
+from unpooled.transformer import Fitted, names_of
 
 FORMAT, VERSION = "unpooled/model", 1
 NUMBER, SIGN, LOGISTIC, SOFTMAX = "number", "sign", "logistic", "softmax"
@@ -183,7 +183,7 @@ class Model(Fitted):
 
         A ColumnTransformer may have put its columns into any order, and nothing would tell.
         """
-        if self.encoder is not None and not hasattr(X, "columns"):
+        if self.encoder is not None and not names_of(X):
             raise ValueError(
                 f"got a table whose columns have no names; want {list(self.feature_names_in_)}. Give what "
                 "`table` makes of a data frame, or in a pipeline set_output(transform='pandas')"

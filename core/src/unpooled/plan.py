@@ -236,6 +236,11 @@ class Plan:
         return tuple(column for column in self.schema if column.is_category)
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The titles of the others, which stand beside the encoded ones."""
+        return tuple(column.title for column in self.schema if not column.is_category)
+
+    @property
     def dictionaries(self) -> tuple[Column, ...]:
         """Those of them whose encoding has a dictionary."""
         return tuple(column for column in self.categories if column.encoded.has_dictionary)

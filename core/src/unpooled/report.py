@@ -13,11 +13,14 @@ from typing import Any
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.components import known
 from unpooled.algorithms.methods import Run, methods
+from unpooled.algorithms.regression.dependent import sex_is_determined
 from unpooled.algorithms.shared.summary import FREQUENCIES_FAR
+from unpooled.errors import listed
 from unpooled.facts import plan_facts
 from unpooled.formats import table_summary
 from unpooled.frequency_option import FAR
 from unpooled.page import Html, document, facts, mark, section, table, tag
+from unpooled.panel import Panel
 from unpooled.parties import what_parties_get
 from unpooled.pictures import drawing, forest_svg, manhattan_svg, quantiles_svg
 from unpooled.pictures.associations import ODDS_RATIO, confidence
@@ -94,11 +97,17 @@ class About:
     files: Sequence[File]
 
 
-def report(plan: Plan, about: About, found: Pictures | None, tables: Mapping[str, Arrays]) -> str:
-    """The page of one phenotype. `found` is None where there is nothing to draw; `tables` are the results."""
+def report(
+    plan: Plan, about: About, found: Pictures | None, tables: Mapping[str, Arrays], panel: Panel | None = None
+) -> str:
+    """The page of one phenotype. `found` is None where there is nothing to draw; `tables` are the results.
+
+    `panel`: its variants; None for a study of tables.
+    """
     shown = algorithm(plan.test).shown
     parts = [
         _numbers(plan, about.run, found),
+        *_of_x(plan, panel, tables),
         *(_results(plan, found) if found else []),
         *([shown(tables, plan)] if shown else []),
         *([known.shown(tables)] if known.VALUES in tables else []),
@@ -146,6 +155,18 @@ def _told(plan: Plan, run: Run, found: Pictures | None) -> Iterator[tuple[str, s
     if found:
         beyond = sum(_is_genome_wide(row) for row in found.loci)
         yield "Loci", f"{beyond:,}", f"with P ≤ 5e-8; {len(found.loci):,} with P ≤ 1e-5"
+
+
+def _of_x(plan: Plan, panel: Panel | None, tables: Mapping[str, Arrays]) -> Iterator[Html]:
+    """Warn if covariates say what the sex says, which is one more on X."""
+    rows = tables.get(algorithm(plan.test).table, {})
+    if panel is not None and plan.covariates and "code" in rows and sex_is_determined(plan, panel, rows):
+        names = listed(plan.covariate_columns, 6)
+        yield section(
+            "Chromosome X",
+            f"No variant on X has a result. There sex is one more covariate, and the study's ({names}) "
+            "determine it, or nearly. Leave out the one that says the same, or X.",
+        )
 
 
 def _is_genome_wide(row: Mapping[str, Any]) -> bool:
@@ -320,5 +341,5 @@ def _files(plan: Plan, about: About) -> Html:
         *([("SHA-256 of the agreed variants", tag("code", about.panel_digest))] * bool(about.panel_digest)),
     )
     rows = ((file.name, f"{file.bytes:,}", tag("code", file.sha256)) for file in about.files)
-    listed = table("The other result files", ("File", "Bytes", "SHA-256"), rows, {1})
-    return section("Versions and files", facts(made), listed)
+    others = table("The other result files", ("File", "Bytes", "SHA-256"), rows, {1})
+    return section("Versions and files", facts(made), others)

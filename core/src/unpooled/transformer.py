@@ -85,7 +85,7 @@ class Fitted:
     def _cells(self, table: Any, kind: type | None, wanted: str) -> np.ndarray:
         """A table in memory as an array, of `kind` where the table does not say; what is refused is no table
         with these columns, or not of what is `wanted`. Where columns have names, these say which is which."""
-        names, fitted = list(getattr(table, "columns", ())), list(self.feature_names_in_)
+        names, fitted = names_of(table), list(self.feature_names_in_)
         if names and names != fitted:
             if sorted(map(str, names)) != sorted(fitted):
                 raise ValueError(f"got the columns {names}; want {fitted}")
@@ -116,13 +116,19 @@ class Fitted:
         return values
 
 
+def names_of(table: Any) -> list[str]:
+    """The names of the columns of a table; none where pandas has numbered them because they have none."""
+    names = list(getattr(table, "columns", ()))
+    return [] if all(isinstance(name, int) for name in names) else names
+
+
 _are_missing = np.vectorize(is_missing, otypes=[bool])
 
 
 def as_numbers(cells: np.ndarray) -> np.ndarray:
     """Cells as float64, a missing one as NaN."""
-    if cells.dtype == object:  # of nullable columns, or of None
-        cells = np.where(_are_missing(cells), np.nan, cells)
+    if cells.dtype.kind in "OU":  # of nullable columns, of None, or of text where a cell says NA
+        cells = np.where(_are_missing(cells), np.nan, cells.astype(object))
     return np.asarray(cells, np.float64)
 
 

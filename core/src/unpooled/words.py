@@ -13,6 +13,9 @@ REST, MISSING = "(rest)", "(missing)"
 """What stands for all words outside of a dictionary, and for a missing one where that counts as a value."""
 
 
+MARKERS = ("", "NA", "N/A", "NaN", "nan", "null")
+"""What stands in a cell of text, beside blanks, that holds no word and no number."""
+
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.0+)?")
 _MIDNIGHT = "00:00:00"
@@ -35,9 +38,9 @@ def normal(word: str, *, ignore_case: bool = False) -> str:
 
 
 def is_missing(cell: object) -> bool:
-    """Whether a cell of a table in memory holds no word: None, NaN and its like, or nothing but blanks."""
+    """Whether a cell holds no word: None, NaN and its like, one of `MARKERS`, or nothing but blanks."""
     if isinstance(cell, str):
-        return not cell.strip()
+        return cell.strip() in MARKERS
     return cell is None or str(cell) in ("nan", "NaT", "<NA>")  # pandas' NA has no truth value
 
 
@@ -59,7 +62,7 @@ class Words:
 
     @classmethod
     def of(cls, cells: Iterable[object]) -> Words:
-        """From cells in memory: texts, or None, NaN or blanks where one is missing."""
+        """From cells in memory: texts, or what `is_missing`."""
         place: dict[str, int] = {}
         codes = [-1 if is_missing(cell) else place.setdefault(text_of(cell), len(place)) for cell in cells]
         return cls(np.array(codes, np.int64), tuple(place))

@@ -83,7 +83,7 @@ def _rows(federation: Federation, column: Column, tables: Sequence[ArrayTable] |
     by_target = column.encoded.target
     for k, cohort in enumerate(federation.cohorts):
         words += [
-            "" if truth.is_missing(cell, cohort.is_csv) else truth.form(cell or "", plan.ignore_case)
+            "" if truth.is_missing(cell) else truth.form(cell or "", plan.ignore_case)
             for cell in cohort.cells[column.title]
         ]
         place = [feature.title for feature in plan.features].index(by_target) if by_target else -1
@@ -104,7 +104,7 @@ def _misread(federation: Federation, tables: Sequence[ArrayTable]) -> Iterator[D
             read = table.words[column.title]
             words = [*read.values, ""]
             for row, cell in enumerate(cohort.cells[column.title]):
-                want = "" if truth.is_missing(cell, cohort.is_csv) else truth.form(cell or "", False)
+                want = "" if truth.is_missing(cell) else truth.form(cell or "", False)
                 if truth.form(words[read.codes[row]], False) != want:
                     yield Disagreement(
                         at, "read", f"cohort {k}, row {row}: {words[read.codes[row]]!r}; want {want!r}"
@@ -175,7 +175,7 @@ def _spelled(plan: Plan, said: Found, column: Column, rows: Rows, of: Dictionary
 def _as_in_memory(federation: Federation, title: str) -> list[str | None]:
     """The cells of a column, None where a word is missing."""
     return [
-        None if truth.is_missing(cell, cohort.is_csv) else cell
+        None if truth.is_missing(cell) else cell
         for cohort in federation.cohorts
         for cell in cohort.cells[title]
     ]

@@ -14,7 +14,7 @@ from unpooled.plan import Plan
 from unpooled.schema import Column
 
 REST, MISSING = "(rest)", "(missing)"
-MISSING_IN_CSV = ("NA", "N/A", "NaN", "nan", "null")
+MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null")
 LONGEST_FOUND = 48
 """Bytes of a word that can be found; of one in a plan, letters are counted."""
 LONGEST_LISTED = 200
@@ -36,8 +36,8 @@ def is_name(word: str) -> bool:
     return word not in (REST, MISSING) and len(word) <= LONGEST_LISTED
 
 
-def is_missing(cell: str | None, is_csv: bool) -> bool:
-    return cell is None or not cell.strip() or (is_csv and cell.strip() in MISSING_IN_CSV)
+def is_missing(cell: str | None) -> bool:
+    return cell is None or not cell.strip() or cell.strip() in MISSING_WORDS
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """The .bim or .pvar file: the variants, in the canonical order of a panel.
 
 A .bim as plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column
-(six words or five); lines that begin with `#` are comments; a variant with a negative position is skipped
-but has its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
+(six words or five), and here, unlike there, how many words all others have; lines that begin with `#` are
+comments; a variant with a negative position is skipped but has its row in the .bed; positions end at
+2147483646; PLINK stops at a comma in an allele.
 
 A .pvar as plink2 reads it (tried with v2.00a3.7): the line that begins with `#CHROM` names the columns, which
 stand in any order, and ALT is A1; without it, it is a .bim. A variant of several alternate alleles is passed
@@ -38,12 +39,15 @@ from unpooled_client.data.report import Code, Report, Severity, at_lines, shown
 from unpooled_client.data.source import (
     BYTE_ORDER_MARK,
     enough_columns,
+    even_columns,
     exists,
     good_line_ends,
+    is_clean,
     is_text,
-    rows_of,
+    note_of_end,
     unreadable,
     warn_of_mark,
+    without_comments,
 )
 from unpooled_client.data.variants import Listing, Variants
 
@@ -151,8 +155,11 @@ def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]
         for piece in _whole_lines(file, size):
             if line == 1 and not good_line_ends(piece, path, what, report):
                 return
+            if not is_clean(piece, path, what, report, line):
+                return
             yield piece, line
             line += piece.count(b"\n")
+        note_of_end(piece, path, what, report)
 
 
 def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -189,6 +196,7 @@ class _Reader:
         self.what, self.is_pvar = called(path), kind_of(path) == ".pvar"
         self.errors = len(report.of(Severity.ERROR))
         self.layout, self.is_laid_out, self.is_unknown = Layout.of_bim(6), False, False
+        self.width = 0
         self.has_centimorgans = False
         self.rows = 0
         self.alleles: dict[bytes, int] = {}
@@ -205,7 +213,7 @@ class _Reader:
             self._read_header(data, first_line)
         if self.is_unknown:
             return None
-        rows = rows_of(data, first_line)
+        rows = without_comments(text.tokenize(data, first_line), self.path, self.what, self.report)
         if not len(rows):
             return None
         self.rows += len(rows)
@@ -213,6 +221,8 @@ class _Reader:
             self.layout, self.is_laid_out = Layout.of_bim(int(rows.widths[0])), True
         layout = self.layout
         tokens = enough_columns(rows, layout.columns, self.path, self.what, str(layout), self.report)
+        self.width = self.width or int(rows.widths[0])
+        tokens = even_columns(tokens, self.width, self.path, self.what, self.report)
         if not len(tokens):
             return None
         position = self._positions(tokens, layout.position)
@@ -235,7 +245,7 @@ class _Reader:
         line, words = header_of(data, first_line)
         if not words:
             return
-        self.is_laid_out = True
+        self.is_laid_out, self.width = True, len(words)
         if layout := Layout.of_pvar(words):
             self.layout = layout
         else:

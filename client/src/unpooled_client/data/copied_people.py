@@ -12,7 +12,7 @@ from pathlib import Path
 from unpooled.text import Tokens, tokenize
 from unpooled_client.data.fam import Fam, read_fam
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
-from unpooled_client.data.source import enough_columns, read_bytes, select
+from unpooled_client.data.source import enough_columns, even_columns, read_bytes, select
 
 WHAT = "the .sample file"
 _SEXES = {b"1": b"1", b"2": b"2", b"M": b"1", b"F": b"2", b"m": b"1", b"f": b"2"}
@@ -75,7 +75,8 @@ def _of_sample(path: Path, named: tuple[str, ...], samples: int, report: Report)
         return None
     words = tokenize(data)
     header = [words.word(0, j) for j in range(int(words.widths[0]))] if len(words) else []
-    if len(words) < 2 or not header[0].upper().startswith(b"ID") or words.word(1, 0) != b"0":
+    has_second = len(header) < 2 or header[0].upper() != b"ID_1" or header[1].upper() in (b"ID_2", b"MISSING")
+    if len(words) < 2 or not (has_second and header[0].upper().startswith(b"ID")) or words.word(1, 0) != b"0":
         report.error(
             Code.HEADER,
             f"{WHAT} does not begin like one",
@@ -88,6 +89,7 @@ def _of_sample(path: Path, named: tuple[str, ...], samples: int, report: Report)
         return None
     rows = select(words, words.row[:-1] >= words.row[2])
     rows = enough_columns(rows, len(header), path, WHAT, b" ".join(header).decode(errors="replace"), report)
+    even_columns(rows, len(header), path, WHAT, report)
     if not report.ok:
         return None
     if len(rows) != samples:

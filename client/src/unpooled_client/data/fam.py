@@ -1,6 +1,7 @@
 """The .fam or .psam file: who the samples are.
 
-A .fam as plink1.9 reads it (tried with v1.90b6.26): at least six words a line, further ones are ignored;
+A .fam as plink1.9 reads it (tried with v1.90b6.26): at least six words a line, further ones are ignored (but
+here all lines have as many, else two may have become one);
 lines that begin with `#` are comments; sex is `1` or `2` and anything else unknown; a founder has `0` for
 both parents; an IID may not be `0`.
 
@@ -23,7 +24,7 @@ from unpooled import text
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX
 from unpooled.text import Tokens, tokenize
 from unpooled_client.data.report import Code, Report, at_lines, shown
-from unpooled_client.data.source import enough_columns, read_bytes, select, without_comments
+from unpooled_client.data.source import enough_columns, even_columns, read_bytes, select, without_comments
 
 COLUMNS = "FID, IID, father, mother, sex, phenotype"
 NAMES = (b"FID", b"IID", b"PAT", b"MAT", b"SEX")
@@ -106,9 +107,12 @@ def read_fam(path: Path, report: Report, *, by_header: bool = False) -> Fam | No
     header = _header(words) if by_header or kind == ".psam" else []
     kind = ".psam" if header else kind
     what = _called(kind)
-    rows = _without_header(without_comments(words), path, what, report)
+    rows = _without_header(without_comments(words, path, what, report), path, what, report)
     columns = ", ".join(shown(name) for name in header) or COLUMNS
     tokens = enough_columns(rows, len(header) or 6, path, what, columns, report)
+    if len(tokens):
+        width = len(header) or int(tokens.widths[0])
+        tokens = even_columns(tokens, width, path, what, report)
     if not len(tokens):
         if not len(rows):
             report.error(Code.FILE_EMPTY, f"{what} has no samples", file=path, remedy=f"Columns: {columns}.")

@@ -15,7 +15,7 @@ import numpy as np
 from unpooled import text
 from unpooled.text import Tokens
 
-MISSING = frozenset({b"na", b"nan", b"n/a", b"#n/a", b".", b"-", b"null", b"none", b"missing"})
+MISSING = frozenset({b"na", b"nan", b"n/a", b"#n/a", b"<na>", b".", b"-", b"null", b"none", b"missing"})
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 

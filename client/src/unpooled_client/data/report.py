@@ -41,8 +41,10 @@ class Code(enum.StrEnum):
     BYTE_ORDER_MARK = "byte-order-mark"
     WINDOWS_LINE_ENDS = "windows-line-ends"
     OLD_LINE_ENDS = "old-line-ends"
+    LAST_LINE = "last-line"
     TOO_FEW_COLUMNS = "too-few-columns"
     TOO_MANY_COLUMNS = "too-many-columns"
+    CELL_OF_LINES = "cell-of-lines"
     CELL_EMPTY = "cell-empty"
     HEADER_LINE = "header-line"
 
@@ -132,6 +134,7 @@ class Code(enum.StrEnum):
     WORD_TYPE = "word-type"
     WORD_UNLISTED = "word-unlisted"
     WORD_NONE_LISTED = "word-none-listed"
+    WORD_MISSING = "word-missing"
     WORD_ALIKE = "word-alike"
     WORD_IDENTIFIER = "word-identifier"
     WORD_FREE_TEXT = "word-free-text"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from unpooled.filesets import FILESETS, OF_BFILE, Fileset
-from unpooled.text import Bytes, Tokens, tokenize
-from unpooled_client.data.report import EXAMPLES, Code, Report
+from unpooled.text import Tokens
+from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NO_TEXT = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f]|\r(?![\r\n]|\Z)")
+"""What PLINK takes for a blank, and no program writes for one: a flipped byte, or a lost line end."""
 
 # The first bytes of what is handed over by mistake, and what to do about it.
 _COMPRESSED = {
@@ -74,7 +77,38 @@ def read_bytes(path: Path, what: str, report: Report) -> bytes | None:
     if data.startswith(BYTE_ORDER_MARK):
         warn_of_mark(path, report)
         data = data[len(BYTE_ORDER_MARK) :]
-    return data if good_line_ends(data, path, what, report) else None
+    note_of_end(data, path, what, report)
+    return data if good_line_ends(data, path, what, report) and is_clean(data, path, what, report) else None
+
+
+def is_clean(data: bytes, path: Path, what: str, report: Report, first_line: int = 1) -> bool:
+    """Whether a text has no bytes that are none of a text; if it has, the report says where."""
+    odd = _NO_TEXT.search(data)
+    if odd is None:
+        return True
+    is_return, line = odd[0] == b"\r", first_line + data.count(b"\n", 0, odd.start())
+    start = data.rfind(b"\n", 0, odd.start()) + 1
+    report.error(
+        Code.OLD_LINE_ENDS if is_return else Code.FILE_NOT_TEXT,
+        f"a line of {what} has {'an old Mac line end (CR)' if is_return else 'a byte that is no text'} in it",
+        file=path,
+        line=line,
+        column=len(data[start : odd.start()].split()) + 1,
+        read=shown(odd[0]),
+        remedy="Look at this line: the file is damaged, or was written on several systems. Copy it again.",
+    )
+    return False
+
+
+def note_of_end(data: bytes, path: Path, what: str, report: Report) -> None:
+    """Tell if the last line has no line end: nobody can tell whether it is whole."""
+    if not data.endswith((b"\n", b"\r")):
+        report.note(
+            Code.LAST_LINE,
+            f"the last line of {what} has no line end: read all the same",
+            file=path,
+            remedy="Look at the end of the file: if it was cut off there, copy it again.",
+        )
 
 
 def unreadable(error: OSError, path: Path, what: str, report: Report) -> None:
@@ -137,21 +171,36 @@ def good_line_ends(head: bytes, path: Path, what: str, report: Report) -> bool:
     return True
 
 
-def rows_of(data: bytes | Bytes, first_line: int = 1) -> Tokens:
-    """The words of a .fam or .bim text, without the rows that begin with `#`, which PLINK passes over."""
-    return without_comments(tokenize(data, first_line))
-
-
-def without_comments(tokens: Tokens) -> Tokens:
-    """The rows whose first word does not begin with `#`."""
-    if not len(tokens):
-        return tokens
+def without_comments(tokens: Tokens, path: Path, what: str, report: Report) -> Tokens:
+    """The rows that do not begin with `#`. One that does, but else looks like the others, is an error."""
     comment = tokens.text[tokens.start[tokens.row[:-1]]] == ord("#")
-    return select(tokens, ~comment) if comment.any() else tokens
+    if not comment.any() or comment.all():
+        return select(tokens, ~comment)
+    alike = np.flatnonzero(comment & (tokens.widths == tokens.widths[~comment][0]))
+    late = [row for row in alike.tolist() if _has_number(tokens, row)]
+    if late:
+        report.error(
+            Code.HEADER_LINE,
+            f"a line of {what} is as the others but begins with #: PLINK would pass over it",
+            file=path,
+            line=int(tokens.line[late[0]]),
+            column=1,
+            read=shown(tokens.word(late[0], 0)),
+            remedy="Remove the line, or copy the file again if it is damaged.",
+            count=len(late),
+        )
+    return select(tokens, ~comment)
+
+
+def _has_number(tokens: Tokens, row: int) -> bool:
+    """Whether a word is a whole number: a header has none, a person or variant always has."""
+    return any(tokens.word(row, j).isdigit() for j in range(1, int(tokens.widths[row])))
 
 
 def select(tokens: Tokens, keep: np.ndarray) -> Tokens:
     """The rows for which `keep`, bool (rows,), holds."""
+    if keep.all():
+        return tokens
     words = np.repeat(keep, tokens.widths)
     row = np.concatenate([[0], np.cumsum(tokens.widths[keep])])
     return Tokens(tokens.text, tokens.start[words], tokens.end[words], row, tokens.line[keep])
@@ -181,6 +230,30 @@ def enough_columns(tokens: Tokens, columns: int, path: Path, what: str, names: s
         examples=tuple(f"line {line}" for line in tokens.line[short][:EXAMPLES]),
     )
     return select(tokens, ~short)
+
+
+def even_columns(tokens: Tokens, wanted: int, path: Path, what: str, report: Report) -> Tokens:
+    """The rows that have as many words as `wanted`: in others one may stand in a wrong column."""
+    widths = tokens.widths
+    for code, more, uneven in (
+        (Code.TOO_FEW_COLUMNS, "fewer", widths < wanted),
+        (Code.TOO_MANY_COLUMNS, "more", widths > wanted),
+    ):
+        if uneven.any():
+            row = int(np.argmax(uneven))
+            report.error(
+                code,
+                f"a line of {what} has {more} columns than the first line",
+                file=path,
+                line=int(tokens.line[row]),
+                column=min(int(widths[row]), wanted) + 1,
+                read=f"{widths[row]} column(s)",
+                expected=f"{wanted}, as the first line has",
+                remedy="Write NA for a missing value, and no blanks inside of one: both move what follows.",
+                count=int(uneven.sum()),
+                examples=tuple(f"line {line}" for line in tokens.line[uneven][:EXAMPLES]),
+            )
+    return select(tokens, widths == wanted)
 
 
 def _where_to_look(path: Path) -> str:

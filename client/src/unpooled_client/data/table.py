@@ -5,13 +5,15 @@ As plink1.9 reads them (tried with v1.90b6.26): the first line is a header iff i
 In addition a header may start `#IID`, as in PLINK 2: then rows have no FID, and are matched by an IID that
 appears once in the .fam.
 
-Unlike in PLINK an empty cell between tabs is a missing value. PLINK passes over a tab after a tab, and takes
-the next column's value for it. So a row of a sample with more or fewer words than the first line is refused.
+Unlike in PLINK an empty cell between tabs is a missing value, whatever else the line has. PLINK passes over a
+tab after a tab, and takes the next column's value for it. So a row of a sample with more or fewer words than
+the first line is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +23,12 @@ from unpooled import text
 from unpooled.text import Tokens, tokenize
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
-from unpooled_client.data.source import enough_columns, read_bytes, select
+from unpooled_client.data.source import enough_columns, even_columns, read_bytes, select
 
 HEADERS = {(b"FID", b"IID"): 2, (b"#FID", b"IID"): 2}
 MATCHING = "matching"
 """Part of the summary: how the rows of each table and the samples match."""
+_EMPTY = re.compile(rb"\t *\t")
 NEARLY = ("FID", "IID", "#FID", "#IID", "ID", "SAMPLE", "FAMILY")
 
 
@@ -81,17 +84,29 @@ def words_of(path: Path, what: str, report: Report) -> Tokens | None:
 
 
 def _with_missing_cells(data: bytes, tokens: Tokens, path: Path, what: str, report: Report) -> Tokens:
-    """The words, with NA in the empty cells of lines that have as many cells as the first line has words."""
-    lines, filled = data.split(b"\n"), []
-    for number in tokens.line[tokens.widths < tokens.widths[0]].tolist():
+    """The words, with NA in the empty cells of lines that have such between tabs, or at their end."""
+    lines, filled, wanted = data.split(b"\n"), list[int](), int(tokens.widths[0])
+    for number, width in zip(tokens.line.tolist(), tokens.widths.tolist(), strict=True):
+        if width >= wanted and not _EMPTY.search(lines[number - 1]):
+            continue
         cells = [cell.strip() for cell in lines[number - 1].split(b"\t")]
-        while len(cells) > tokens.widths[0] and not cells[-1]:
+        while len(cells) > wanted and not cells[-1]:
             cells.pop()
-        if len(cells) == tokens.widths[0]:
+        if b"" in cells:
             lines[number - 1] = b"\t".join(cell or b"NA" for cell in cells)
             filled.append(number)
+            wanted = len(cells) if number == tokens.line[0] else wanted
     if not filled:
         return tokens
+    if filled[0] == tokens.line[0] and header_of(tokens)[1] is not None:
+        report.error(
+            Code.HEADER,
+            f"a column of {what} has no name",
+            file=path,
+            line=filled[0],
+            column=lines[filled[0] - 1].split(b"\t").index(b"NA") + 1,
+            remedy="Name it, or remove one of two tabs.",
+        )
     report.warning(
         Code.CELL_EMPTY,
         f"a line of {what} has an empty cell, which is a missing value here",
@@ -106,27 +121,9 @@ def _with_missing_cells(data: bytes, tokens: Tokens, path: Path, what: str, repo
 
 def _even(table: Table, report: Report) -> Table:
     """The rows that have as many words as the first line: in others one may stand in a wrong column."""
-    widths, wanted = table.tokens.widths, table.ids + table.columns
-    for code, more, uneven in (
-        (Code.TOO_FEW_COLUMNS, "fewer", widths < wanted),
-        (Code.TOO_MANY_COLUMNS, "more", widths > wanted),
-    ):
-        if uneven.any():
-            row = int(np.argmax(uneven))
-            report.error(
-                code,
-                f"a line of {table.what} has {more} columns than the first line",
-                file=table.path,
-                line=int(table.tokens.line[row]),
-                column=min(int(widths[row]), wanted) + 1,
-                read=f"{widths[row]} column(s)",
-                expected=f"{wanted}, as the first line has",
-                remedy="Write NA for a missing value, and no blanks inside of one: both move what follows.",
-                count=int(uneven.sum()),
-                examples=tuple(f"line {line}" for line in table.tokens.line[uneven][:EXAMPLES]),
-            )
-    even = widths == wanted
-    return dataclasses.replace(table, tokens=select(table.tokens, even), sample=table.sample[even])
+    wanted = table.ids + table.columns
+    even = even_columns(table.tokens, wanted, table.path, table.what, report)
+    return dataclasses.replace(table, tokens=even, sample=table.sample[table.tokens.widths == wanted])
 
 
 def header_of(tokens: Tokens) -> tuple[int, list[str] | None]:

@@ -13,8 +13,8 @@ from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
 
-SEX, SEX_OF_X = "SEX", "SEX(X)"
-"""PLINK's name of the sex that it adds on X, and ours where a covariate of the study has that name."""
+SEX, OF_X = "SEX", "(X)"
+"""PLINK's name of the sex that it adds on X, and what follows where a covariate has that name."""
 
 Which: TypeAlias = slice | NDArray[np.integer]
 """Which variants of the result a block of lines is about."""
@@ -45,11 +45,13 @@ def begin_of_sex(plan: Plan, rows: Arrays) -> int | None:
 
 def _of_sex(plan: Plan) -> list[bytes]:
     """The tests that follow where sex is a covariate: its own, and that of its product with the genotype."""
-    own = SEX_OF_X if SEX in plan.covariate_columns else SEX
-    usual, all_ = (
-        terms_of(plan, with_sex).tests((*plan.covariate_columns, own))[1] for with_sex in (False, True)
-    )
-    return [name.encode() for name in (own, *all_[len(usual) :])]
+    own, columns = SEX, plan.covariate_columns
+    while True:
+        usual, all_ = (terms_of(plan, with_sex).tests((*columns, own))[1] for with_sex in (False, True))
+        lines = (own, *all_[len(usual) :])
+        if not {*lines} & {*columns}:
+            return [line.encode() for line in lines]
+        own += OF_X
 
 
 def as_plink2_orders(plan: Plan, tests: NDArray[np.int64], has_sex: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -68,7 +68,7 @@ def finish(study: Study) -> None:
     pages = []
     for (plan, rows), own, (_, pictures_of_it) in zip(found, numbers, drawn, strict=True):
         about = selectors.about(study, [own] if own else [], keep.files, ended)
-        pages.append((page_name(plan), encoded(report(plan, about, pictures_of_it, rows))))
+        pages.append((page_name(plan), encoded(report(plan, about, pictures_of_it, rows, panel))))
     for name, page in pages:
         keep.text(name, page)
     summary, columns = (_by_phenotype(study.plan, each) for each in (numbers, [names for names, _ in drawn]))

@@ -7,6 +7,7 @@ Blank lines are skipped, except in a table of a single column, where each is a m
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from unpooled.schema import NUMBER, TEXT, Column
+from unpooled.words import MARKERS
 from unpooled_client.data.report import Code
-from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text
+from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text, note_of_end
 from unpooled_client.data.tables import cells, parquet
 from unpooled_client.data.tables.columns import (
     check_header,
@@ -28,12 +30,12 @@ from unpooled_client.data.tables.columns import (
     warn_of_empty,
 )
 from unpooled_client.data.tables.faults import WHAT, Faults
-from unpooled_client.data.tables.quotes import first_odd_line
+from unpooled_client.data.tables.quotes import first_fault
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null")
+MISSING = MARKERS
 BLOCK = 4 << 20
 """Bytes of the file that a thread reads at once; a line that is longer may end the reading."""
 WHOLE = (1 << 31) - 1
@@ -59,6 +61,9 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
     start = opened(path, faults)
     if start is None or not check_header(start.header, schema, faults):
         return None
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        note_of_end(file.read(), path, WHAT, faults.report)
     values = _quickly(path, start, schema)
     if values is None:
         values = cells.read(path, start.header, schema, MISSING, faults)
@@ -110,7 +115,7 @@ def _without_missing(cells: dict[bytes, int], missing: int) -> tuple[dict[bytes,
 
 
 def opened(path: Path, faults: Faults) -> Start | None:
-    """The first line that is not blank; None if it is none of a CSV file, which `faults` tells."""
+    """The first line that is not blank; None if the file is no CSV, or is damaged, which `faults` tells."""
     with path.open("rb") as file:
         head = file.read(4096)
         if not is_text(head, path, WHAT, faults.report) or not good_line_ends(
@@ -120,6 +125,12 @@ def opened(path: Path, faults: Faults) -> Start | None:
         file.seek(0)
         start = _start(file, faults)
     if start is None or not (_between_commas(start.header, faults) and _has_names(start, faults)):
+        return None
+    line, why, doubtful = first_fault(path, len(start.text), len(start.header))
+    if doubtful:
+        faults.tell(Code.CELL_OF_LINES, line=doubtful)
+    if line:
+        faults.tell(Code.CSV, line=line, why=why)
         return None
     return start
 
@@ -216,9 +227,6 @@ def parsed(
     from pyarrow import csv as arrow
 
     named = {str(place): kind for place, kind in (types or {}).items()}
-    # The library takes the rest of the file for the cell of a quote that is never closed, and says nothing.
-    if quotes and (line := first_odd_line(path, len(start.text))):
-        raise pa.ArrowInvalid(f"the quote in line {line} is not closed, or not at the end of its cell")
     with pa.memory_map(str(path)) as file:
         return arrow.read_csv(
             file,

@@ -52,7 +52,7 @@ def write_encoded(
     """
     titles = list(encoder.feature_names_in_)
     coded = dict(zip(titles, encoder.coded([words[title] for title in titles], folds), strict=True))
-    columns = {title: Encoded(coded[title], tuple(encoder.outputs_of(title))) for title in titles}
+    columns = {title: Encoded(coded[title], encoder.outputs_of(title)) for title in titles}
     if parquet.is_one(path):
         _write_parquet(target, parquet.whole(path), columns)
     elif suffix_of(path, encoder) == ".parquet":

@@ -39,6 +39,11 @@ FAULTS = {
         "cells separated by commas, in double quotes if they contain a comma or a quote",
         "Export the table as CSV again.",
     ),
+    Code.CELL_OF_LINES: Words(
+        f"a cell of {WHAT} goes over several lines with as many commas as rows have",
+        remedy="If it is no text of several lines, a quote is missing or in a wrong place: rows are lost.",
+        severity=Severity.WARNING,
+    ),
     Code.PARQUET: Words(f"{WHAT} is not a readable Parquet file: {{why}}", remedy="Write the file again."),
     Code.TOO_FEW_COLUMNS: Words(
         f"a line of {WHAT} does not have as many cells as its first line",
@@ -115,6 +120,12 @@ FAULTS = {
         "the values of the plan: {wanted}",
         "Is it the right column, and in the same code? Write its values as the plan has them, or have the "
         "coordinator correct the plan.",
+    ),
+    Code.WORD_MISSING: Words(
+        "{rows} rows of {title} have a word that may stand for a missing one, and count as any other word",
+        "an empty cell where a word is missing",
+        "Leave the cells empty if so. If it is a value, have the coordinator list it in the plan.",
+        Severity.WARNING,
     ),
     Code.WORD_ALIKE: Words(
         "values of {title} differ in case or blanks only, and are different words",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from unpooled import spelling
 from unpooled.schema import LONGEST_WORD, Column
 from unpooled.spelling import is_looked_for
-from unpooled.words import Words, normal, text_of
+from unpooled.words import Words, is_missing, normal, text_of
+from unpooled_client.data.numbers import MISSING
 from unpooled_client.data.report import EXAMPLES, Code, shown
 from unpooled_client.data.tables import cells, csv_table, parquet
 from unpooled_client.data.tables.faults import Faults
@@ -54,8 +55,8 @@ def _of_csv(path: Path, titles: Sequence[str], faults: Faults) -> dict[str, Word
         table = csv_table.parsed(path, start, dict.fromkeys(places.values(), pa.string()))
     except pa.ArrowInvalid:  # a line longer than a block, and what else only the slow reader can read
         rows = cells.texts(path, start.header, list(places.values()), faults)
-        return {title: _coded(column, csv_table.MISSING) for title, column in zip(titles, rows, strict=True)}
-    return {title: _words_of(table.column(str(place)), csv_table.MISSING) for title, place in places.items()}
+        return {title: _coded(column) for title, column in zip(titles, rows, strict=True)}
+    return {title: _words_of(table.column(str(place))) for title, place in places.items()}
 
 
 def _of_parquet(path: Path, titles: Sequence[str], faults: Faults) -> dict[str, Words]:
@@ -64,13 +65,13 @@ def _of_parquet(path: Path, titles: Sequence[str], faults: Faults) -> dict[str, 
     found = {}
     for title, column in parquet.columns_of(path, titles):
         try:
-            found[title] = _words_of(column, ())
+            found[title] = _words_of(column)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             faults.tell(Code.WORD_TYPE, read=str(column.type), title=title)
     return found
 
 
-def _words_of(column: pa.ChunkedArray, missing: Collection[str]) -> Words:
+def _words_of(column: pa.ChunkedArray) -> Words:
     """A column of any plain type as words; ArrowInvalid or ArrowNotImplementedError for lists."""
     import pyarrow as pa
 
@@ -83,17 +84,17 @@ def _words_of(column: pa.ChunkedArray, missing: Collection[str]) -> Words:
     coded = whole.dictionary_encode()
     values = coded.dictionary.to_pylist()
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
-    return _without_missing(codes, ["" if value != value else text_of(value) for value in values], missing)
+    return _without_missing(codes, ["" if value != value else text_of(value) for value in values])
 
 
-def _coded(column: Sequence[str], missing: Collection[str]) -> Words:
+def _coded(column: Sequence[str]) -> Words:
     place: dict[str, int] = {}
     codes = np.array([place.setdefault(cell, len(place)) for cell in column], np.int64)
-    return _without_missing(codes, list(place), missing)
+    return _without_missing(codes, list(place))
 
 
-def _without_missing(codes: np.ndarray, values: Sequence[str], missing: Collection[str]) -> Words:
-    known = [k for k, value in enumerate(values) if (word := value.strip()) and word not in missing]
+def _without_missing(codes: np.ndarray, values: Sequence[str]) -> Words:
+    known = [k for k, value in enumerate(values) if not is_missing(value)]
     numbers = np.full(len(values), -1, np.int64)
     numbers[known] = np.arange(len(known))
     return Words(Words(codes, tuple(values)).taken(numbers, -1), tuple(values[k] for k in known))
@@ -122,6 +123,11 @@ class _Look:
         self.normal = [normal(word, ignore_case=ignore_case) for word in words.values]
         levels = {normal(level, ignore_case=ignore_case) for level in column.levels}
         self.unlisted = [k for k, word in enumerate(self.normal) if levels and word not in levels]
+        self.like_missing = [
+            k
+            for k, word in enumerate(self.normal)
+            if word not in levels and word.lower().encode(errors="replace") in MISSING
+        ]
 
     def tell(self) -> None:
         title = self.column.title
@@ -133,6 +139,8 @@ class _Look:
             self._tell(Code.WORD_NONE_LISTED, self.unlisted, wanted=self._wanted())
         elif self.unlisted:
             self._tell(Code.WORD_UNLISTED, self.unlisted, remedy=self._remedy(), wanted=self._wanted())
+        if self.like_missing:
+            self._tell(Code.WORD_MISSING, self.like_missing)
         if self.column.most:
             self._tell_of_search()
         for alike in self._alike():

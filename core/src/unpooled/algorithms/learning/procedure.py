@@ -7,8 +7,9 @@ are beside that mean: nothing more before these are enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from unpooled.algorithms.tables.moments import (
     find_means,
     find_spread,
 )
-from unpooled.encoder import outputs_of
+from unpooled.encoder import distinct, outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
@@ -153,15 +154,17 @@ def question_of(
 
 def names_of(plan: Plan, levels: Levels) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The names of the columns of the design before the outcome, and the places of its references."""
-    names = [column.title for column in plan.features if not column.is_outcome]
-    references, first = [], 0
+    numbers = [column.title for column in plan.features if not column.is_outcome]
+    outputs, references, first, width = dict[str, Sequence[str]](), [], 0, len(numbers)
     for column, size in zip(plan.dictionaries, sizes_of(plan).tolist(), strict=True):
         kept = np.flatnonzero(levels.kept[first : first + size]).tolist()
         words = [*column.levels, MISSING]  # where a missing word counts, it comes last
         if column.encoded.kind == ONE_HOT:
-            references.append(len(names))
-        names += outputs_of(column.title, column.encoding, [words[k] for k in kept])
-        first += size
+            references.append(width)
+        made = outputs_of(column.title, column.encoding, [words[k] for k in kept])
+        outputs[column.title] = made
+        first, width = first + size, width + len(made)
+    names = chain(numbers, *distinct(outputs, plan.beside).values())
     return tuple(names), tuple(references)
 
 

@@ -15,7 +15,7 @@ from unpooled.algorithms.learning.names import SQUARED_ERROR, link_of, loss_of
 from unpooled.algorithms.learning.reading import class_names
 from unpooled.algorithms.tables.encoding.procedure import ROWS
 from unpooled.algorithms.tables.encoding.result import columns_of, content
-from unpooled.encoder import outputs_of
+from unpooled.encoder import Encoder
 from unpooled.errors import listed
 from unpooled.model import FORMAT, VERSION
 from unpooled.page import Html, facts, joined, section, table
@@ -91,11 +91,7 @@ def _of_least_squares(found: Arrays) -> dict[str, float | None]:
 def _names(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
     """The names of the features: the numbers, then what the categories become."""
     numbers = [column.title for column in plan.features if not column.is_outcome]
-    words = encoding["columns"] if encoding else ()
-    return [
-        *numbers,
-        *(name for of in words for name in outputs_of(of["name"], of["encoding"], of["values"])),
-    ]
+    return [*numbers, *(Encoder(encoding).get_feature_names_out() if encoding else ())]
 
 
 def _validation(found: Arrays) -> dict[str, Any]:

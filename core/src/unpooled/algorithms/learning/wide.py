@@ -258,7 +258,7 @@ def refuse_zero(penalties: np.ndarray) -> None:
     if not (penalties > 0).all():
         raise Refuse(
             MODEL_PENALTIES.name,
-            "with so many columns a penalty of 0 is not solved in any number of rounds",
+            "with so many columns a penalty of 0 may not be solved in any number of rounds",
             "Name penalties above 0, such as 0.001, or leave the field empty.",
         )
 

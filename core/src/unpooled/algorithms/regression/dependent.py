@@ -6,7 +6,10 @@ import numpy as np
 
 from unpooled.algorithms.regression.symmetric import square
 from unpooled.errors import Refuse, listed
+from unpooled.kernels import least_squares as codes
+from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.question import Arrays
 from unpooled.shared_options import COVARIATES
 
 _RIDGE = 1e-10
@@ -34,6 +37,17 @@ def refuse_dependent(plan: Plan, products: np.ndarray, most: float) -> None:
             "variant has a result",
             "Leave one of them out.",
         )
+
+
+def sex_is_determined(plan: Plan, panel: Panel, rows: Arrays) -> bool:
+    """Whether the covariates leave nothing of the sex, which is one more on X, so that X has no results.
+
+    Were they determined by one another there would be no results at all, and by a genotype not for each.
+    """
+    code = rows["code"][panel.chromosome[rows["variant"]] == plan.autosomes + 1]
+    determined = np.isin(code, (codes.CORRELATED, codes.COLLINEAR, codes.SINGULAR))
+    others = np.isin(code, (codes.TOO_FEW, codes.CONSTANT, codes.STILL, codes.SEPARATED))
+    return bool((determined | others).all() and 2 * determined.sum() > (code != codes.CONSTANT).sum())
 
 
 def inflation(products: np.ndarray) -> np.ndarray:

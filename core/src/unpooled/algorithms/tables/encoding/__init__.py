@@ -26,7 +26,6 @@ from unpooled.algorithms.tables.encoding.questions import (
 from unpooled.algorithms.tables.encoding.reading import categories_of
 from unpooled.algorithms.tables.encoding.rest import OF_ROWS
 from unpooled.algorithms.tables.encoding.result import columns_of, shown, write
-from unpooled.encoder import outputs_of
 from unpooled.plan import ENCODING_FILE, NONE, Plan
 from unpooled.schema import CATEGORY
 from unpooled.templates import Template
@@ -47,12 +46,6 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
         for level in column.levels if plan.ignore_case else ():
             if (other := seen.setdefault(normal(level, ignore_case=True), level)) != level:
                 yield "schema", f"{column.title}: {other} and {level} are one word where case is ignored"
-    titles = [column.title for column in plan.schema if not column.is_category]
-    for column in plan.categories:
-        titles += outputs_of(column.title, column.encoding, column.levels)
-    if len(set(titles)) < len(titles):
-        twice = next(title for title in titles if titles.count(title) > 1)
-        yield "schema", f"the encoded table would have two columns called {twice}"
 
 
 ENCODE = Algorithm(

@@ -13,7 +13,7 @@ from unpooled.algorithms.tables.encoding.dictionary import WORDS, words_of
 from unpooled.algorithms.tables.encoding.options import AUTO, MISSING_IS_VALUE
 from unpooled.algorithms.tables.encoding.procedure import COLUMNS, LEVELS, ROWS
 from unpooled.algorithms.tables.encoding.questions import folds_of
-from unpooled.encoder import FORMAT, VERSION
+from unpooled.encoder import FORMAT, VERSION, distinct, outputs_of
 from unpooled.encodings import FREQUENCY, TARGET
 from unpooled.page import Html, joined, section, table
 from unpooled.panel import Panel
@@ -49,6 +49,7 @@ def content(found: Arrays, plan: Plan) -> dict[str, Any]:
         else {"name": column.title, "encoding": column.encoding}
         for column in plan.categories
     ]
+    outputs = {of["name"]: outputs_of(of["name"], of["encoding"], of.get("values", ())) for of in columns}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -58,6 +59,7 @@ def content(found: Arrays, plan: Plan) -> dict[str, Any]:
         "missing_words": plan.missing_words,
         "ignore_case": plan.ignore_case,
         "columns": columns,
+        **({"beside": list(plan.beside)} if distinct(outputs, plan.beside) != distinct(outputs) else {}),
     }
 
 
