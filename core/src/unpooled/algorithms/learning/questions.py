@@ -302,7 +302,8 @@ class SumProducts(Question):
 
     rows: int
     """Of the pool."""
-    folds: int
+    part_of: np.ndarray
+    """int64 (folds,): the fold that each of the plan's folds is summed with: itself, or another's first."""
     classes: int
     outcome: int
     """The place of the outcome among the features of the table; -1 if it has classes."""
@@ -320,7 +321,9 @@ class SumProducts(Question):
     """int64 (columns,)"""
 
     def __post_init__(self) -> None:
-        good = 0 < self.rows <= MOST_PEOPLE and self.folds > 0 and self.classes >= 0
+        good = 0 < self.rows <= MOST_PEOPLE and self.classes >= 0
+        good = good and self.part_of.dtype == np.int64 and self.part_of.ndim == 1 and self.folds > 0
+        good = good and bool(((self.part_of >= 0) & (self.part_of < self.folds)).all())
         good = good and self.sizes.dtype == np.int64 and self.sizes.shape == (len(self.encodings),)
         good = good and self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
         good = good and plausible.real(self.shares, (int(self.kept.sum()) + len(self.sizes),))
@@ -348,7 +351,7 @@ class SumProducts(Question):
         columns = numbers + sum(wide) + targets_of(classes)
         return cls(
             rows=1,
-            folds=plan.validation_folds,
+            part_of=np.arange(plan.validation_folds),
             classes=classes,
             outcome=-1 if place is None else place,
             encodings=encodings,
@@ -358,6 +361,11 @@ class SumProducts(Question):
             centre=np.zeros(columns),
             exponent=np.zeros(columns, np.int64),
         )
+
+    @property
+    def folds(self) -> int:
+        """How many the plan has; those that are joined to others have no rows."""
+        return len(self.part_of)
 
     @property
     def targets(self) -> int:
@@ -430,7 +438,7 @@ class SumProducts(Question):
             raise ProtocolError("the question has another number of columns than this cohort's table")
         most = AT_ONCE // (self.columns + 1) + 1
         for fold in range(self.folds):
-            own = np.flatnonzero(found.folds == fold)
+            own = np.flatnonzero(self.part_of[found.folds] == fold)
             for first in range(0, len(own), most):
                 rows = own[first : first + most]
                 yield fold, rows, self._standardised(found, rows)
