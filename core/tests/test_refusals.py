@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,7 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "columns in which some stand out": (
         "schema", "x1, x4: fewer than 10 people are above, or below, the mean of all; x3: of one of two folds "
         "fewer than 10 people are above, or below, the mean of all, though in one fold there are enough", model,
-        (np.column_stack([A, np.arange(180) == 7, B, np.arange(180) < 15, np.arange(180) > 172]),), {},
+        (np.column_stack([A, np.arange(180) == 7, B, np.arange(180) % 10 < 1, np.arange(180) > 172]),), {},
     ),
     "few without a word": (
         "missing_words", "ward: so few people of a fold may lack a word", few_missing, ([5, 4],), {},
@@ -268,7 +269,8 @@ def plain(error: Refuse) -> None:
     assert error.field in fields()
     assert str(error) == f"{error.reason}. {error.remedy}"
     assert error.remedy[0].isupper() and error.remedy.endswith(".") and not error.reason.endswith(".")
-    assert "--" not in str(error) and "_" not in str(error)
+    text = re.sub("`[^`]+`", "", str(error))  # but for commands
+    assert "--" not in text and "_" not in text
 
 
 def test_no_refusal_is_left_out() -> None:

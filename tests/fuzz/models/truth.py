@@ -203,11 +203,14 @@ def _of_people(pool: Pool) -> list[Held]:
 
 
 def _of_values(pool: Pool) -> Iterator[Floor]:
+    few = []
     for column in pool.numbers:
         known = ~np.isnan(pool.cells[column.title])
         holders = sum((known & (pool.cohort == k)).sum() >= FEWEST for k in range(pool.plan.cohorts))
         if known.any() and holders < FEWEST_COHORTS:
-            yield Floor(f"values of {column.title} each")
+            few.append(column.title)
+    if few:
+        yield Floor(f"values of {', '.join(few)} each")
 
 
 def _of_words(pool: Pool) -> Iterator[Held]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
         return np.arange(count)
     parts = _parts((1 << count) - 1, _good(floors, count))
     if len(parts) < fewest_folds(plan) or not all(floor.holds(floor.counts.sum()) for floor in floors):
-        raise _refusal(plan, floors)
+        refuse_few(plan, floors)
     found = np.zeros(count, np.int64)
     for part in parts:
         places = _places(part, count)
@@ -123,15 +124,15 @@ def joined(counts: np.ndarray, part_of: np.ndarray) -> np.ndarray:
     return np.bincount(part_of, counts, len(counts)).astype(np.int64)
 
 
-def _refusal(plan: Plan, floors: Sequence[Floor]) -> Refuse:
-    """Name everything that is not held, and what it would be held with."""
+def refuse_few(plan: Plan, floors: Sequence[Floor]) -> NoReturn:
+    """Refuse, naming everything that is not held, and what it would be held with."""
     failing = [floor for floor in floors if _most_folds(floor) < fewest_folds(plan)]
     if not failing:  # each alone holds, but not beside the others
         failing = [floor for floor in floors if not floor.holds(floor.counts).all()]
     said = list(_said(plan, failing))
     fields = {field for field, _, _ in said}
     field = fields.pop() if len(fields) == 1 else "schema"
-    return Refuse(
+    raise Refuse(
         field,
         "; ".join(reason for _, reason, _ in said) + ", and sums over so few would reveal them",
         " ".join(remedy for _, _, remedy in said),
@@ -183,8 +184,8 @@ def _cure(plan: Plan, *, in_one: bool) -> str:
     fit = plan.test.removesuffix("-model")
     return (
         f"A skewed measurement passes once it is normalized: `unpooled rehearse --normalize {YEO_JOHNSON} …`, "
-        f"then `unpooled rehearse --fit {fit} …` with the tables that this writes; between hospitals, a study "
-        "of each kind. Leave out what only so few people have, or have the cohorts look for values that are "
+        f"then `unpooled rehearse --fit {fit} …` with the tables that this writes; or a study of either kind "
+        "in the browser. Leave out what only so few people have, or have the cohorts look for values that are "
         "far off, such as a code for a missing one."
         + (" A linear regression, which chooses no penalty, takes what has enough in one fold." * in_one)
     )
