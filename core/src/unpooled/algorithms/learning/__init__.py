@@ -25,6 +25,7 @@ from unpooled.algorithms.learning.names import (
     WITHOUT_PRODUCTS,
 )
 from unpooled.algorithms.learning.options import L1_SHARE, MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
+from unpooled.algorithms.learning.procedure import foresee
 from unpooled.algorithms.learning.questions import (
     BY_FOLD,
     MOST_COLUMNS,
@@ -180,6 +181,7 @@ def _fit(
         column_type="number or category",
         reads_words=_reads_words,
         prepared=examples_of,
+        foresee=foresee,
         rules=rules,
     )
 

@@ -149,7 +149,7 @@ _BESIDE = f"fewer than {FEWEST_AT_A_LEVEL} people are above, or below, the mean 
 _OF_COLUMNS = (
     _BESIDE,
     f"of one of two folds {_BESIDE}, though in one fold there are enough",
-    f"of one of two folds {_BESIDE}, where the other columns have enough",
+    f"no two folds suit all of these, and in one {_BESIDE}",
 )
 """By in how many folds they alone could be."""
 

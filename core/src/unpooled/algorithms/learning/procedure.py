@@ -30,6 +30,7 @@ from unpooled.algorithms.learning.questions import (
     CountSides,
     SiftByFold,
     SumProducts,
+    examples,
     targets_of,
 )
 from unpooled.algorithms.learning.reading import class_names, outcome_place
@@ -45,6 +46,7 @@ from unpooled.algorithms.tables.moments import (
     find_means,
     find_spread,
 )
+from unpooled.cohort import ArrayTable
 from unpooled.encoder import outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
@@ -142,6 +144,23 @@ def describe_columns(study: Study) -> Asks[Described]:
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
     question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent, part_of)
     return Described(question, {name: joined(counted[name], part_of) for name in ("people", "rows")}, levels)
+
+
+def foresee(table: ArrayTable, plan: Plan) -> None:
+    """Raise the Refuse of a study whose cohorts all have a table as this one."""
+    known = ~np.isnan(table.values)
+    means = np.where(known, table.values, 0).sum(axis=0) / np.maximum(1, known.sum(axis=0))
+    counted, sides = (
+        {name: plan.cohorts * count for name, count in question.local(table).items()}
+        for question in (CountPeople.of(plan), CountSides(means, plan.validation_folds))
+    )
+    folds, missing = examples(table).folds, (table.categories.levels < 0).T
+    of_words = [
+        of_missing(plan, column.title, plan.cohorts * np.bincount(folds[rows], minlength=plan.validation_folds))
+        for column, rows in zip(plan.dictionaries, missing, strict=True)
+        if column.encoded.kind == ONE_HOT
+    ]
+    join_folds(plan, [*of_people(plan, counted), *of_words, *of_columns(plan, sides)])
 
 
 def question_of(
