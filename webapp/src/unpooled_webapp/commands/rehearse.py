@@ -23,7 +23,9 @@ from unpooled.schema import (
     CATEGORY,
     FEATURE,
     IGNORED,
+    NUMBER,
     OUTCOME,
+    TEXT,
     Column,
     read_schema,
     schema_from_file,
@@ -353,7 +355,8 @@ def _schema(options: dict[str, Any]) -> tuple[Column, ...]:
     if options["schema"]:
         return schema_from_file(path)
     if _is_parquet(path):
-        return read_schema(_schema_of_parquet(path), str(path))
+        drafted = read_schema(_schema_of_parquet(path), str(path))
+        return tuple(Column(c.title, NUMBER if c.type == NUMBER else TEXT) for c in drafted)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
