@@ -209,7 +209,7 @@ def test_the_command_that_prints_a_schema(path: Path) -> None:
     assert read_schema(done.stdout, "x") == (
         Column("age, years"),
         Column("id", "text", role="patient"),
-        Column("empty", role="outcome"),
+        Column("empty"),
         Column("on", "text"),
     )
     path.write_text("a,b\n1\n")

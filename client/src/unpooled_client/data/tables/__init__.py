@@ -21,6 +21,7 @@ from unpooled.errors import listed
 from unpooled.floors import MIN_SAMPLES
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
+from unpooled_client.data.estimate import of_search
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
@@ -55,6 +56,10 @@ def open_table(
     left_out = [f"{shown(column.title)} ({column.left_out})" for column in schema if column.left_out]
     report.summary = {"table": described | {"left out": ", ".join(left_out) or "none"}}
     check_words(words, schema, Faults(path, report), ignore_case=ignore_case)
+    searched = [column for column in schema if column.most and column.title in words]
+    if searched:
+        codes = {f"codes of {c.title}": of_search(len(words[c.title].values), c.most) for c in searched}
+        report.summary["estimate"] = codes | {"not counted": "waiting for other cohorts and for the network"}
     return ArrayTable(values, words) if report.ok else None
 
 

@@ -92,7 +92,7 @@ def draft(tables: Sequence[Path], report: Report) -> tuple[list[Column], list[st
     remarks = [remark for each in seen.values() for remark in _disagreements(each, [p.name for p in tables])]
     if patient := _patient(seen):
         columns[patient] = Column(patient, TEXT, role=PATIENT)
-    if outcome := _outcome(columns):
+    if outcome := _outcome([columns[title] for title, each in seen.items() if each.values]):
         columns[outcome] = seen[outcome].as_outcome()
         remarks.append(f"{shown(outcome)}: proposed as the outcome")
     if left_out := [f"{shown(c.title)} ({c.left_out})" for c in columns.values() if c.left_out]:
@@ -122,7 +122,7 @@ def _patient(seen: Mapping[str, _Seen]) -> str | None:
     return next(named, next(naming, None))
 
 
-def _outcome(columns: Mapping[str, Column]) -> str | None:
+def _outcome(columns: Sequence[Column]) -> str | None:
     """The column that a model predicts: by its name, or the last that can be one."""
-    can_be = [title for title, c in columns.items() if c.is_number or c.is_category]
+    can_be = [column.title for column in columns if column.is_number or column.is_category]
     return next(filter(_NAMES_OUTCOME.fullmatch, can_be), can_be[-1] if len(can_be) > 1 else None)
