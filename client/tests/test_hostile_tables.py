@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from unpooled.errors import DataProblem
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
+from unpooled_client.data.draft import draft
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import plain_lines
-from unpooled_client.data.tables.draft import draft
 from unpooled_client.data.tables import cells_of, read_features, schema_of, write_normalized
 
 SCHEMA = (Column("age", "integer"), Column("site", "text"), Column("glucose"))

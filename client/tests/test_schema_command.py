@@ -68,7 +68,9 @@ def test_booleans_are_0_and_1(written: str, tmp_path: Path) -> None:
     table.to_csv(path, index=False) if written == "csv" else table.to_parquet(path)
     found = open_table(path, DRAFTED, 1, Report())
     assert found is not None
-    np.testing.assert_array_equal(found.values[:, 1], table["diabetic"].astype("Float64").to_numpy(float, na_value=np.nan))
+    np.testing.assert_array_equal(
+        found.values[:, 1], table["diabetic"].astype("Float64").to_numpy(float, na_value=np.nan)
+    )
 
 
 def test_where_tables_disagree_is_said(tmp_path: Path) -> None:

@@ -338,7 +338,9 @@ def test_a_table_foresees_what_a_study_of_three_such_tables_says() -> None:
     plan = models.plan_of("ridge", models.schema_of(4, "number", ward), 3)
     for seed in range(12):
         random = np.random.default_rng(seed)
-        x = np.column_stack([random.normal(size=60), random.random((60, 3)) < 0.05 * (1 + seed % 4) * np.arange(1, 4)])
+        x = np.column_stack(
+            [random.normal(size=60), random.random((60, 3)) < 0.05 * (1 + seed % 4) * np.arange(1, 4)]
+        )
         words = random.choice(["w", ""], 60, p=[0.9, 0.1]) if seed % 2 else ["w"] * 60
         cells = {**models.cells_of(x, random.normal(size=60)), "ward": words}
         said = [

@@ -61,11 +61,14 @@ def test_a_rare_comorbidity_and_few_deaths_are_one_study(rehearse: Rehearse, tmp
     rehearse("--fit", "logistic", "--penalties", 0.01, *given)
     found = model(tmp_path)
     assert found["folds"] == 2
-    assert "- Folds, by person: 2, joined from 5: these had few people of a kind." in (
-        tmp_path / "own.card.md"
-    ).read_text()
+    assert (
+        "- Folds, by person: 2, joined from 5: these had few people of a kind."
+        in (tmp_path / "own.card.md").read_text()
+    )
     x = StandardScaler().fit_transform(pool[["age", "diabetes"]])
-    right = LogisticRegression(C=1 / (0.01 * len(x)), solver="newton-cholesky", tol=1e-12).fit(x, pool["died"])
+    right = LogisticRegression(C=1 / (0.01 * len(x)), solver="newton-cholesky", tol=1e-12).fit(
+        x, pool["died"]
+    )
     own = [f["coefficients"][0] * f["deviation"] for f in found["features"]]  # type: ignore[attr-defined]
     np.testing.assert_allclose(own, right.coef_[0], rtol=1e-6)
 

@@ -174,7 +174,7 @@ class Held:
 
 
 def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
-    """Of each way to join folds that holds these floors, and leaves as many as are needed, how many it leaves."""
+    """How many folds are left, of each way to join folds that holds these floors and leaves enough."""
     count = pool.plan.validation_folds
     for part_of in itertools.product(range(count), repeat=count):
         left = len(set(part_of))

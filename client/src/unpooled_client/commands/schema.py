@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 
 from unpooled.schema import as_csv
+from unpooled_client.data.draft import draft
 from unpooled_client.data.report import Report
-from unpooled_client.data.tables.draft import draft
 
 
 @click.command()
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE…",
                 type=click.Path(path_type=Path, dir_okay=False, exists=True))  # fmt: skip
 def schema(tables: tuple[Path, ...]) -> None:
-    """Print the columns of one TABLE or several, CSV or Parquet, as lines name,type,unit,role,encoding,values.
+    """Print the columns of some TABLEs, CSV or Parquet, as lines name,type,unit,role,encoding,values.
 
     Numbers, and true and false, are features; so are columns of a few words. What has many words is text, and
     no feature. One column is proposed as the patient, and one as the outcome. Where tables disagree, and what

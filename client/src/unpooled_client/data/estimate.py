@@ -85,8 +85,8 @@ def of_search(words: int, most: int) -> str:
     rounds = -(-CODE_BITS // min(STEP_BITS, max(1, looks.bit_length() - 1)))
     own, compensators = most * PER_POINT + words * PER_CODE, most * PER_CODE
     return (
-        f"about {duration(own)} here and {duration(compensators)} at the compensator, for each cohort; then up "
-        f"to {rounds} comparisons"
+        f"about {duration(own)} here and {duration(compensators)} at the compensator, for each cohort; "
+        f"then up to {rounds} comparisons"
     )
 
 

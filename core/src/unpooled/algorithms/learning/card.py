@@ -42,7 +42,9 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     yield from (f"# Model of {_text(outcome['name'])}", "")
     predicted = f"**{_text(outcome['name'])}**{unit}{_text(classes)}"
     yield f"Predicts {predicted} from {len(model['features']):,} features."
-    if left_out := [f"{_text(column.title)} ({column.left_out})" for column in plan.schema if column.left_out]:
+    if left_out := [
+        f"{_text(column.title)} ({column.left_out})" for column in plan.schema if column.left_out
+    ]:
         yield f"Columns that are no features: {', '.join(left_out)}."
     yield f"Method: `{model['method']}`, penalty {model['penalty']:.6g}."
     yield from ("", "## People", "")

@@ -1,8 +1,8 @@
 """The floors of a study of models: which folds are joined to hold them, and what is refused where none do.
 
-People are counted in each of the plan's folds. Where these are few, sums over the fold would tell of them, so it
-is joined with others: sums are then over more people, and nothing else is asked. Joined folds hold every floor
-that each of their parts holds. All that fits no number of folds is named at once.
+People are counted in each of the plan's folds. Where these are few, sums over the fold would tell of them, so
+it is joined with others: sums are then over more people, and nothing else is asked. Joined folds hold every
+floor that each of their parts holds. All that fits no number of folds is named at once.
 """
 
 from __future__ import annotations
@@ -105,7 +105,10 @@ def _good(floors: Sequence[Floor], count: int) -> np.ndarray:
 
 
 def _parts(whole: int, good: np.ndarray) -> list[int]:
-    """A set of folds in as many good parts as there are: the smallest is taken off first, where the rest is good."""
+    """A set of folds in as many good parts as there are.
+
+    The smallest is taken off whose rest is good, and so on: beside all ways to part five folds, none has more.
+    """
     sets = np.flatnonzero(good)
     sets = sets[(sets & whole == sets) & good[whole ^ sets]]
     if not len(sets):
@@ -120,7 +123,7 @@ def _places(part: int, count: int) -> np.ndarray:
 
 
 def joined(counts: np.ndarray, part_of: np.ndarray) -> np.ndarray:
-    """Counts by the plan's folds, by the folds that these are joined to: int64 (folds,), 0 of those that ended."""
+    """Counts by the plan's folds as those of the joined ones: int64 (folds,), 0 of those that ended."""
     return np.bincount(part_of, counts, len(counts)).astype(np.int64)
 
 
@@ -156,7 +159,9 @@ _OF_COLUMNS = (
 
 def _said(plan: Plan, failing: Sequence[Floor]) -> Iterator[tuple[str, str, str]]:
     """The field that must change, the reason and the remedy, of each kind of floors that are not held."""
-    of = {kind: [floor for floor in failing if floor.kind == kind] for kind in (PEOPLE, CLASS, MISSING, COLUMN)}
+    of = {
+        kind: [floor for floor in failing if floor.kind == kind] for kind in (PEOPLE, CLASS, MISSING, COLUMN)
+    }
     few = f"fewer than {FEWEST_AT_A_LEVEL} people of a fold"
     if of[PEOPLE]:
         yield VALIDATION_FOLDS.name, f"there are {few}, however folds are joined", "Invite more cohorts."
@@ -183,9 +188,9 @@ def _cure(plan: Plan, *, in_one: bool) -> str:
     """What a column passes with of which few people are beside the mean."""
     fit = plan.test.removesuffix("-model")
     return (
-        f"A skewed measurement passes once it is normalized: `unpooled rehearse --normalize {YEO_JOHNSON} …`, "
-        f"then `unpooled rehearse --fit {fit} …` with the tables that this writes; or a study of either kind "
-        "in the browser. Leave out what only so few people have, or have the cohorts look for values that are "
-        "far off, such as a code for a missing one."
+        "A skewed measurement passes once it is normalized: "
+        f"`unpooled rehearse --normalize {YEO_JOHNSON} …`, then `unpooled rehearse --fit {fit} …` with the "
+        "tables that this writes; or a study of either kind in the browser. Leave out what only so few people "
+        "have, or have the cohorts look for values that are far off, such as a code for a missing one."
         + (" A linear regression, which chooses no penalty, takes what has enough in one fold." * in_one)
     )

@@ -21,9 +21,9 @@ POOLED_MEAN, COMPLETE = "mean", "complete"
 VALIDATION_FOLDS = Whole(
     name="validation_folds",
     label="Folds of the cross-validation",
-    hint="Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds "
-    "in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs "
-    "only one.",
+    hint="Each person is in one of so many folds. A model that was fitted to the others is tested on it. "
+    "Folds in which few people are above or below a column's mean, or of a class, are joined. Linear "
+    "regression needs only one.",
     default=5,
     least=1,
     most=20,

@@ -112,9 +112,7 @@ class Described:
         asked = self.question
         design = {"index": np.arange(asked.columns), "centre": asked.centre, "exponent": asked.exponent}
         yield Rows(DESIGN, design)
-        yield Rows(
-            FOLDS, {"index": np.arange(asked.folds), "part_of": asked.part_of, **self.counted, **sums}
-        )
+        yield Rows(FOLDS, {"index": np.arange(asked.folds), "part_of": asked.part_of, **self.counted, **sums})
         yield from report_levels(plan, self.levels, asked.rows)
 
 
@@ -156,7 +154,9 @@ def foresee(table: ArrayTable, plan: Plan) -> None:
     )
     folds, missing = examples(table).folds, (table.categories.levels < 0).T
     of_words = [
-        of_missing(plan, column.title, plan.cohorts * np.bincount(folds[rows], minlength=plan.validation_folds))
+        of_missing(
+            plan, column.title, plan.cohorts * np.bincount(folds[rows], minlength=plan.validation_folds)
+        )
         for column, rows in zip(plan.dictionaries, missing, strict=True)
         if column.encoded.kind == ONE_HOT
     ]
@@ -212,7 +212,7 @@ def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
 
 
 def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[Floor]]]:
-    """The levels of categories that enough people, in enough cohorts, have in every fold; floors of the others.
+    """The levels that enough people, in enough cohorts, have in every fold; and the floors of who has none.
 
     `in_folds`, int64 (folds,): how many rows there are.
     """

@@ -49,7 +49,14 @@ def write_sums(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None
     found = {name: columns[f"{table}.{name}"].tolist() for name, (table, _) in _ARRAYS.items()}
     levels, kept = _levels(columns, plan)
     part_of = columns[f"{FOLDS}.part_of"].tolist()
-    content = {"format": FORMAT, "version": VERSION, **found, "part_of": part_of, "levels": levels, "kept": kept}
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        **found,
+        "part_of": part_of,
+        "levels": levels,
+        "kept": kept,
+    }
     out.write(json.dumps(content, allow_nan=False).encode() + b"\n")
 
 
@@ -80,7 +87,7 @@ class Stored:
         if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
             raise ValueError(f"got {content.get('format')} {content.get('version')}; want {FORMAT} {VERSION}")
         try:
-            arrays: Arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
+            arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
             # Files of releases that joined no folds do not have it.
             arrays["part_of"] = np.array(content.get("part_of", range(len(arrays["rows"]))), np.int64)
             rows = [np.array(counts, np.int64) for counts in content["levels"]]

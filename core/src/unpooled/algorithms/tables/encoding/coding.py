@@ -29,7 +29,7 @@ def blinding(table: Table, plan: Plan, column: int, study: str, secret: bytes) -
 def unblinded(
     blinding: Blinding, points: bytes, told: Callable[[int], None] = lambda done: None
 ) -> np.ndarray:
-    """The codes of the words, from what the compensator made of their points; `told` hears how many are done."""
+    """The codes of the words, from what the compensator made of their points; `told` as there."""
     return blinding.codes(points, CODE_BITS, told)
 
 

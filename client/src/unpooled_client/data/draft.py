@@ -116,7 +116,7 @@ def _disagreements(seen: _Seen, tables: Sequence[str]) -> Iterator[str]:
 
 
 def _patient(seen: Mapping[str, _Seen]) -> str | None:
-    """The column that says whose row it is: by its name, or as the first that has another word in each row."""
+    """The column that says whose row it is: by its name, or the first with another word in each row."""
     named = (title for title in seen if _NAMES_PATIENT.fullmatch(title))
     naming = (title for title, each in seen.items() if each.type == TEXT and each.names_rows)
     return next(named, next(naming, None))
