@@ -107,7 +107,7 @@ def _good(floors: Sequence[Floor], count: int) -> np.ndarray:
 def _parts(whole: int, good: np.ndarray) -> list[int]:
     """A set of folds in as many good parts as there are.
 
-    The smallest is taken off whose rest is good, and so on: beside all ways to part five folds, none has more.
+    The smallest is taken off whose rest is good, and so on: of all ways to part five folds, none has more.
     """
     sets = np.flatnonzero(good)
     sets = sets[(sets & whole == sets) & good[whole ^ sets]]
@@ -190,7 +190,7 @@ def _cure(plan: Plan, *, in_one: bool) -> str:
     return (
         "A skewed measurement passes once it is normalized: "
         f"`unpooled rehearse --normalize {YEO_JOHNSON} …`, then `unpooled rehearse --fit {fit} …` with the "
-        "tables that this writes; or a study of either kind in the browser. Leave out what only so few people "
-        "have, or have the cohorts look for values that are far off, such as a code for a missing one."
+        "tables that this writes; or a study of either kind in the browser. Leave out what only so few "
+        "people have, or have the cohorts look for values that are far off, such as a code for a missing one."
         + (" A linear regression, which chooses no penalty, takes what has enough in one fold." * in_one)
     )

@@ -87,7 +87,9 @@ class Stored:
         if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
             raise ValueError(f"got {content.get('format')} {content.get('version')}; want {FORMAT} {VERSION}")
         try:
-            arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
+            arrays: dict[str, np.ndarray] = {
+                n: np.array(content[n], kind) for n, (_, kind) in _ARRAYS.items()
+            }
             # Files of releases that joined no folds do not have it.
             arrays["part_of"] = np.array(content.get("part_of", range(len(arrays["rows"]))), np.int64)
             rows = [np.array(counts, np.int64) for counts in content["levels"]]
