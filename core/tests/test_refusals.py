@@ -176,9 +176,7 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     ),
     "columns in which some stand out": (
         "schema", "x1, x4: fewer than 10 people are above, or below, the mean of all; x3: of one of two "
-        "folds fewer than 10 people are above, or below, the mean of all, though in one fold there are enough, "
-        "and sums",
-        model,
+        "folds fewer than 10 people are above, or below, the mean of all, though in one", model,
         (np.column_stack([A, np.arange(180) == 7, B, np.arange(180) % 10 < 1, np.arange(180) > 172]),), {},
     ),
     "few without a word": (
