@@ -68,7 +68,7 @@ def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
     if unnamed := [floor for floor in floors if floor.is_sure and floor not in named]:
         return Outcome((Disagreement(-1, "refusal", f"{said}; want {unnamed[0]}"),))
     if named:
-        return Outcome(notes=(f"refused: {refusal.reason.split(':')[-1].strip()}",))
+        return Outcome(notes=(f"refused: {refusal.reason}",))
     x, references = truth.design(pool, [truth.sifted(pool, column) for column in pool.categories])
     z, y = truth.standardised(x), pool.cells[OUTCOME]
     if "determine one another" in refusal.reason and _condition(z, _used(z, references), 0.0) > DETERMINED:

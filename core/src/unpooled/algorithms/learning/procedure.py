@@ -147,7 +147,8 @@ def describe_columns(study: Study) -> Asks[Described]:
 def foresee(table: ArrayTable, plan: Plan) -> None:
     """Raise the Refuse of a study whose cohorts all have a table as this one."""
     known = ~np.isnan(table.values)
-    means = np.where(known, table.values, 0).sum(axis=0) / np.maximum(1, known.sum(axis=0))
+    # Divided first: the sum of values near the largest float64 is none.
+    means = (np.where(known, table.values, 0) / np.maximum(1, known.sum(axis=0))).sum(axis=0)
     counted, sides = (
         {name: plan.cohorts * count for name, count in question.local(table).items()}
         for question in (CountPeople.of(plan), CountSides(means, plan.validation_folds))
