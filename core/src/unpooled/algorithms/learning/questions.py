@@ -13,7 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
-from unpooled.algorithms.learning.reading import Examples, class_names, outcome_place
+from unpooled.algorithms.learning.reading import (
+    Examples,
+    class_names,
+    of_rows,
+    outcome_place,
+    people_in,
+)
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.tables.encoding.questions import (
@@ -41,21 +47,6 @@ LINE = "model"
 """Of all questions about the columns of a design, and of that about the levels that are kept."""
 AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
-
-
-def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
-    """How many different patients each cell has, from the cell and the patient of each row: int64 (size,).
-
-    Without patients each row is a person of its own.
-    """
-    if patients is None or not len(cells):
-        return np.asarray(np.bincount(cells, minlength=size))
-    pairs = np.unique(cells * (patients.max() + 1) + patients)
-    return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
-
-
-def of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
-    return None if patients is None else patients[rows]
 
 
 def examples(table: Table) -> Examples:
