@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from unpooled.errors import DataProblem
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
+from unpooled_client.data.draft import draft
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import plain_lines
 from unpooled_client.data.tables import cells_of, read_features, schema_of, write_normalized
@@ -80,7 +81,7 @@ def look(content: bytes) -> None:
         path.write_bytes(content)
         ways: list[Callable[[Report], object]] = [
             lambda report: schema_of(path, report),
-            lambda report: schema_of(path, report, guess=True),
+            lambda report: draft([path], report),
             lambda report: cells_of(path, report),
         ]
         for way in ways:

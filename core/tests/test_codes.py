@@ -182,3 +182,11 @@ def test_without_a_secret_there_are_no_points() -> None:
 
 def _each(points: bytes) -> list[bytes]:
     return [points[at : at + POINT_BYTES] for at in range(0, len(points), POINT_BYTES)]
+
+
+def test_what_takes_long_is_told_of_every_hundred() -> None:
+    own, done = Blinding(bytes(32), "study/drug", [f"word {k}" for k in range(250)], 410), list[int]()
+    answered = codes.multiply(KEY, own.points(done.append), 410)
+    assert done == [100, 200, 300, 400]
+    own.codes(answered, BITS, done.append)
+    assert done[4:] == [100, 200]

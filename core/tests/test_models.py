@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unpooled
+from unpooled.algorithms.learning.procedure import foresee
 from unpooled.algorithms.learning.questions import MOST_COLUMNS, SumProducts
 from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.learning.solve import LOG_ODDS
 from unpooled.algorithms.learning.stored import error_without, refitted
 from unpooled.algorithms.learning.wide_questions import ProjectColumns, SumWithOutcome
 from unpooled.encoder import Encoder
-from unpooled.errors import DataProblem
+from unpooled.errors import DataProblem, Refuse
 from unpooled.kernels.coordinates import descend
 from unpooled.model import Model
 from unpooled.plan import PlanError
@@ -329,3 +331,31 @@ def test_what_is_asked_of_a_plan_follows_from_its_schema() -> None:
 def test_sums_cannot_be_had_of_so_many_columns() -> None:
     with pytest.raises(PlanError, match="products are not asked for"):
         models.plan_of("ridge", with_levels(2, "number", MOST_COLUMNS), 4, files=("model", "sums"))
+
+
+def test_a_table_foresees_what_a_study_of_three_such_tables_says() -> None:
+    ward, answers = Column("ward", "category", "", "one-hot", ("w",)), set()
+    plan = models.plan_of("ridge", models.schema_of(4, "number", ward), 3)
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        x = np.column_stack(
+            [random.normal(size=60), random.random((60, 3)) < 0.05 * (1 + seed % 4) * np.arange(1, 4)]
+        )
+        words = random.choice(["w", ""], 60, p=[0.9, 0.1]) if seed % 2 else ["w"] * 60
+        x[:, 0] *= 1e307 if seed % 3 else 1.0
+        cells = {**models.cells_of(x, random.normal(size=60)), "ward": words}
+        said = [
+            refusal_of(lambda cells=cells: foresee(models.table_of(cells, plan), plan)),  # type: ignore[misc]
+            refusal_of(lambda cells=cells: models.tables_of(plan, [cells] * 3)),  # type: ignore[misc]
+        ]
+        assert said[0] == said[1]
+        answers.add(said[0])
+    assert "" in answers and len(answers) > 3
+
+
+def refusal_of(study: Callable[[], object]) -> str:
+    try:
+        study()
+    except Refuse as refusal:
+        return str(refusal)
+    return ""

@@ -150,7 +150,6 @@ def test_nobody_reads_a_range_that_few_people_are_in(monkeypatch: pytest.MonkeyP
     x[:3] = 0, 0.01, 0.02
     plan = plan_of("fedheonn", schema_of(1, "0|1"), 4, validation_folds=2, penalties=(0.1,))
     assert tables_of(plan, one_feature(x))["ranges"]["rows"].min() >= 10
-    monkeypatch.setattr("unpooled.algorithms.learning.procedure.FEWEST_AT_A_LEVEL", 1)
     monkeypatch.setattr("unpooled.algorithms.learning.scores.FEWEST_AT_A_LEVEL", 1)
     assert tables_of(plan, one_feature(x))["ranges"]["rows"].min() <= 3
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import unpooled
 from unpooled import options
 from unpooled import question as questions
 from unpooled.algorithms.components.known import refuse_unsettled
-from unpooled.algorithms.learning.procedure import refuse_few_missing
+from unpooled.algorithms.learning.floors import join_folds, of_missing
 from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.learning.wide import refuse_zero
 from unpooled.algorithms.regression.pool import CountGenotypes
@@ -87,6 +88,12 @@ def few_turns() -> None:
     cells = {**models.cells_of(x, A), "ward": np.full(len(A), "w1")}
     parts = [{name: of[k::COHORTS] for name, of in cells.items()} for k in range(COHORTS)]
     models.tables_of(models.plan_of("ridge", schema, COHORTS, **more), parts)
+
+
+def few_missing(missing: list[int]) -> None:
+    """So many rows of each fold lack a word."""
+    plan = models.plan_of("ridge", models.schema_of(1), COHORTS, validation_folds=len(missing))
+    join_folds(plan, [of_missing(plan, "ward", np.array(missing))])
 
 
 def wide_window() -> None:
@@ -159,20 +166,22 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "schema", "too large for this transform", tables,
         ("yeo-johnson", *[np.linspace(1, 1.7, 40) * 1e308] * 3), {},
     ),
-    "a fold of few people": (
-        "validation_folds", "a fold has fewer than 10 people", model, (NUMBERS,), {"validation_folds": 20},
+    "few people": (
+        "validation_folds", "fewer than 10 people of a fold, however folds are joined", model,
+        (NUMBERS[:19], A[:19]), {},
     ),
-    "a class of few people": (
-        "schema", "fewer than 10 people of a fold have the outcome b", model,
-        (NUMBERS, np.where(np.arange(180) < 30, "b", "a")), {"classes": "a|b"},
+    "classes of few people": (
+        "schema", "fewer than 10 people of a fold, however folds are joined, have the outcome b, c", model,
+        (NUMBERS, np.where(np.arange(180) < 17, "b", np.where(np.arange(180) < 30, "c", "a"))),
+        {"classes": "a|b|c"},
     ),
-    "one who stands out": (
-        "schema", "x1: fewer than 10 people of a fold are above", model,
-        (np.column_stack([A, np.arange(180) == 7]),), {},
+    "columns in which some stand out": (
+        "schema", "x1, x4: fewer than 10 people are above, or below, the mean of all; x3: of one of two "
+        "folds fewer than 10 people are above, or below, the mean of all, though in one", model,
+        (np.column_stack([A, np.arange(180) == 7, B, np.arange(180) % 10 < 1, np.arange(180) > 172]),), {},
     ),
     "few without a word": (
-        "missing_words", "ward: so few people of a fold may lack a word", refuse_few_missing,
-        (models.plan_of("ridge", models.schema_of(1), 3), "ward", np.array([20, 9])), {},
+        "missing_words", "ward: so few people of a fold may lack a word", few_missing, ([5, 4],), {},
     ),
     "too many columns": (
         "schema", "180 people are too few for 19 columns", model,
@@ -265,7 +274,8 @@ def plain(error: Refuse) -> None:
     assert error.field in fields()
     assert str(error) == f"{error.reason}. {error.remedy}"
     assert error.remedy[0].isupper() and error.remedy.endswith(".") and not error.reason.endswith(".")
-    assert "--" not in str(error) and "_" not in str(error)
+    text = re.sub("`[^`]+`", "", str(error))  # but for commands
+    assert "--" not in text and "_" not in text
 
 
 def test_no_refusal_is_left_out() -> None:

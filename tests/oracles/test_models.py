@@ -112,6 +112,14 @@ def test_logistic(load: Callable[..., Any], split: Split, cohorts: int) -> None:
     agreed(LOGISTIC_MODEL, x, named(number), parts, validation_folds=3, penalties=penalties)
 
 
+def test_of_few_people_all_columns_pass_in_one_study() -> None:
+    """180 people: of eleven of 18 columns few in a fold of five are above the mean."""
+    x, number = load_breast_cancer(return_X_y=True)
+    rows = np.random.default_rng(77).permutation(len(x))[:180]
+    y = named(number[rows])
+    assert agreed(LOGISTIC_MODEL, x[rows, :18], y, evenly(y, 3), penalties=(0.01,))["folds"] == 3
+
+
 def test_logistic_of_ten_classes() -> None:
     x, number = load_digits(return_X_y=True)
     x = x[:, x.std(axis=0) > 4][:, ::3]  # a few pixels that vary everywhere

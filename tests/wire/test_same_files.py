@@ -19,6 +19,7 @@ from unpooled.simulate import simulate
 from .. import in_process
 from ..conftest import Rehearse, flags_of, rehearsal_by
 from ..oracles.dosages import pfiles, write_pgen
+from ..oracles.test_model_floors import wards
 
 FLOORS = ("--min-samples", 20, "--min-per-class", 1)
 SERVERS = ("manifest.json", "report.html", "report.json")
@@ -115,7 +116,9 @@ STUDIES: dict[str, Callable[[Path], Words]] = {
     "by a list": by_list,
     "table": table,
     "bits": bits,
+    "model": lambda folder: ["--fit", "logistic", *wards(folder, troponin="ignored")[1][:-2]],
 }
+"""The model is of joined folds."""
 
 
 def both(rehearse_over_http: Rehearse, words: Words, folder: Path) -> tuple[Rehearsed, Rehearsed]:
@@ -148,7 +151,7 @@ def dated(file: bytes, name: str) -> bytes:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_file_is_the_same(name: str, rehearse_over_http: Rehearse, tmp_path: Path) -> None:
-    words = [*STUDIES[name](tmp_path), *(FLOORS if name not in ("table", "bits") else FLOORS[:2])]
+    words = [*STUDIES[name](tmp_path), *(FLOORS if name not in ("table", "bits", "model") else FLOORS[:2])]
     (http, theirs), (process, ours) = both(rehearse_over_http, words, tmp_path)
     assert told(http) == told(process)
     assert {file for file in theirs if not file.endswith(SERVERS[:2])} == set(ours)

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -85,6 +85,13 @@ class Column:
     @property
     def is_patient(self) -> bool:
         return self.role == PATIENT
+
+    @property
+    def left_out(self) -> str:
+        """Why it is neither a feature nor the outcome; empty if it is."""
+        if self.is_number or self.is_category or self.has_classes:
+            return ""
+        return "says whose row it is" if self.is_patient else IGNORED if self.role == IGNORED else self.type
 
     @property
     def limits(self) -> str:
@@ -333,6 +340,14 @@ def _columns(lines: Any, file: str, levels: ReadLevels | None) -> tuple[Column, 
             raise DataProblem(problem, file=file, line=lines.line_num, remedy="Fix this line.")
         schema.append(column)
     return tuple(schema)
+
+
+def as_csv(schema: Iterable[Column]) -> Iterator[tuple[str, ...]]:
+    """The lines that `read_schema` reads, but for limits and what is searched."""
+    yield _FIELDS[:6]
+    for column in schema:
+        role = "" if column.role == FEATURE else column.role
+        yield column.title, column.type, column.unit, role, column.encoding, _BETWEEN.join(column.levels)
 
 
 def _column(fields: Mapping[str, str], levels: ReadLevels | None) -> Column:

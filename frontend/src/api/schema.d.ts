@@ -1423,7 +1423,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];
@@ -2076,7 +2076,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];
@@ -2456,7 +2456,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];
@@ -2701,7 +2701,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];

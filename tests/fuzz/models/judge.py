@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,17 +55,20 @@ def compare(federation: Federation, folder: Path) -> Outcome:
     if any(floor.is_sure for floor in floors):
         return Outcome((Disagreement(-1, "a floor", f"want a refusal: {floors[0]}"),))
     said, lines = _written(plan, found)
+    pool = replace(pool, part_of=found["folds"]["part_of"])
+    if not truth.well_joined(pool):
+        return Outcome((Disagreement(-1, "folds", str(pool.part_of)),))
     return Outcome(tuple(_wrong(pool, said, lines)), (f"{plan.test}: compared",), said)
 
 
 def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
     """Whether a refusal is for the first floor that is not held; or the fit's own."""
     said = f"{refusal.field}: {refusal.reason}"
-    for floor in floors:
-        if floor.field == refusal.field and floor.words in refusal.reason:
-            return Outcome(notes=(f"refused: {floor.words.split(':')[-1].strip()}",))
-    if any(floor.is_sure for floor in floors):
-        return Outcome((Disagreement(-1, "refusal", f"{said}; want {floors[0]}"),))
+    named = [floor for floor in floors if floor.words in refusal.reason]
+    if unnamed := [floor for floor in floors if floor.is_sure and floor not in named]:
+        return Outcome((Disagreement(-1, "refusal", f"{said}; want {unnamed[0]}"),))
+    if named:
+        return Outcome(notes=(f"refused: {refusal.reason}",))
     x, references = truth.design(pool, [truth.sifted(pool, column) for column in pool.categories])
     z, y = truth.standardised(x), pool.cells[OUTCOME]
     if "determine one another" in refusal.reason and _condition(z, _used(z, references), 0.0) > DETERMINED:

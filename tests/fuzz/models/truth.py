@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unpooled.algorithms import algorithm
+from unpooled.algorithms.learning.names import LINEAR
 from unpooled.algorithms.learning.reading import Examples
 from unpooled.cohort import ArrayTable
 from unpooled.plan import Plan
@@ -39,9 +41,12 @@ class Pool:
     plan: Plan
     cells: dict[str, np.ndarray]
     cohort: np.ndarray
-    fold: np.ndarray
+    drawn: np.ndarray
+    """int64 (n,): the fold of the plan that each row was drawn into"""
     person: np.ndarray
     """int64 (n,): a number for each person of a cohort"""
+    part_of: np.ndarray
+    """int64 (folds,): the fold that each of the plan's was joined to"""
 
     @classmethod
     def of(cls, federation: Federation) -> Pool:
@@ -54,7 +59,13 @@ class Pool:
         folds = np.concatenate([table(part, plan).folds for part in federation.cohorts])
         names = cells.get(PATIENT, np.arange(len(cohort)))
         pairs = [f"{k} {name}" for k, name in zip(cohort, names, strict=True)]
-        return cls(plan, cells, cohort, folds, np.unique(pairs, return_inverse=True)[1])
+        people = np.unique(pairs, return_inverse=True)[1]
+        return cls(plan, cells, cohort, folds, people, np.arange(plan.validation_folds))
+
+    @property
+    def fold(self) -> np.ndarray:
+        """int64 (n,)"""
+        return np.asarray(self.part_of[self.drawn])
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -74,9 +85,9 @@ class Pool:
         return [self.cells[c.title] for c in self.numbers if c.title != OUTCOME]
 
     def people(self, rows: np.ndarray) -> np.ndarray:
-        """How many people of each fold have any of these rows: int64 (folds,)."""
+        """How many people of each of the plan's folds have any of these rows: int64 (folds,)."""
         folds = range(self.plan.validation_folds)
-        return np.array([len(np.unique(self.person[rows & (self.fold == k)])) for k in folds])
+        return np.array([len(np.unique(self.person[rows & (self.drawn == k)])) for k in folds])
 
     def words(self, column: Column) -> np.ndarray:
         """The words of a category, with `REST` and `MISSING` by the plan's rule; None counts nowhere."""
@@ -115,7 +126,7 @@ def has_small_rest(pool: Pool, column: Column, kept: Sequence[str]) -> bool:
 
 
 def _enough(pool: Pool, rows: np.ndarray) -> np.ndarray:
-    held = [len(np.unique(pool.cohort[rows & (pool.fold == k)])) for k in range(pool.plan.validation_folds)]
+    held = [len(np.unique(pool.cohort[rows & (pool.drawn == k)])) for k in range(pool.plan.validation_folds)]
     return (pool.people(rows) >= FEWEST) & (np.array(held) >= HOLDERS)
 
 
@@ -123,7 +134,6 @@ def _enough(pool: Pool, rows: np.ndarray) -> np.ndarray:
 class Floor:
     """One that is not held."""
 
-    field: str
     words: str
     """Of the reason"""
     is_sure: bool = True
@@ -132,37 +142,83 @@ class Floor:
 
 def first_refusals(pool: Pool) -> list[Floor]:
     """The floors that are not held, of those that are looked at first; and of those that may be."""
-    found: list[Floor] = []
-    for stage in (_of_people, _of_values, _of_words, _of_columns, _of_sides):
-        found += stage(pool)
+    people = _of_people(pool)
+    for stage in (people, _of_values(pool), _of_columns(pool), [*people, *_of_words(pool), *_of_sides(pool)]):
+        both = list(stage)
+        found = [each for each in both if isinstance(each, Floor)]
+        found += _not_held(pool, [each for each in both if isinstance(each, Held)])
         if any(floor.is_sure for floor in found):
             break
     return found
 
 
-def _of_people(pool: Pool) -> Iterator[Floor]:
-    if pool.people(np.ones(len(pool.cohort), bool)).min() < FEWEST:
-        yield Floor("validation_folds", "a fold has fewer than")
-    for name in pool.classes:
-        if pool.people(pool.cells[OUTCOME] == name).min() < FEWEST:
-            yield Floor("schema", f"have the outcome {name}")
+def _not_held(pool: Pool, floors: Sequence[Held]) -> list[Floor]:
+    """What is named if folds cannot be joined to hold all floors: those that cannot be held alone, or all."""
+    for is_sure in (True, False):
+        some = [each for each in floors if each.floor.is_sure or not is_sure]
+        if not any(_ways(pool, some)):
+            alone = [each for each in some if not any(_ways(pool, [each]))]
+            return [replace(each.floor, is_sure=is_sure and bool(alone)) for each in alone or some]
+    return []
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A floor with the people of each of the plan's folds that it is about."""
+
+    floor: Floor
+    people: np.ndarray
+    """int64 (folds,)"""
+    fewest: int = FEWEST
+    may_be_none: bool = True
+
+
+def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
+    """How many folds are left, of each way to join folds that holds these floors and leaves enough."""
+    count = pool.plan.validation_folds
+    for part_of in itertools.product(range(count), repeat=count):
+        left = len(set(part_of))
+        if left >= (1 if pool.plan.test == LINEAR else 2) and all(_holds(each, part_of) for each in floors):
+            yield left
+
+
+def _holds(held: Held, part_of: Sequence[int]) -> bool:
+    people = np.bincount(part_of, held.people)[np.unique(part_of)]
+    return bool(((people >= held.fewest) | ((people == 0) & held.may_be_none)).all())
+
+
+def well_joined(pool: Pool) -> bool:
+    """Whether the folds are as many as hold all floors. Those that may not be one may be held, or not."""
+    held = [*_of_people(pool), *_of_words(pool), *_of_sides(pool)]
+    sure, all_of = ([each for each in held if each.floor.is_sure or keep] for keep in (False, True))
+    least, most = (max(_ways(pool, some), default=0) for some in (all_of, sure))
+    return all(_holds(each, pool.part_of) for each in sure) and least <= len(set(pool.part_of)) <= most
+
+
+def _of_people(pool: Pool) -> list[Held]:
+    everybody = np.ones(len(pool.cohort), bool)
+    floors = [(Floor("however folds are joined"), everybody)]
+    floors += [(Floor(name), pool.cells[OUTCOME] == name) for name in pool.classes]
+    return [Held(floor, pool.people(rows), may_be_none=False) for floor, rows in floors]
 
 
 def _of_values(pool: Pool) -> Iterator[Floor]:
+    few = []
     for column in pool.numbers:
         known = ~np.isnan(pool.cells[column.title])
         holders = sum((known & (pool.cohort == k)).sum() >= FEWEST for k in range(pool.plan.cohorts))
         if known.any() and holders < FEWEST_COHORTS:
-            yield Floor("schema", f"values of {column.title} each")
+            few.append(column.title)
+    if few:
+        yield Floor(f"values of {', '.join(few)} each")
 
 
-def _of_words(pool: Pool) -> Iterator[Floor]:
+def _of_words(pool: Pool) -> Iterator[Held]:
     for column in pool.categories:
         lacks = np.array([word is None for word in pool.words(column)])
-        rows = np.bincount(pool.fold[lacks], minlength=pool.plan.validation_folds)
-        few = (rows > 0) & ((rows < FEWEST) | (PATIENT in pool.cells))
-        if column.encoding == "one-hot" and few.any():
-            yield Floor("missing_words", f"{column.title}: so few people")
+        rows = np.bincount(pool.drawn[lacks], minlength=pool.plan.validation_folds)
+        if column.encoding == "one-hot":
+            yield Held(Floor(column.title), rows, len(lacks) + 1 if PATIENT in pool.cells else FEWEST)
 
 
 def _of_columns(pool: Pool) -> Iterator[Floor]:
@@ -175,25 +231,20 @@ def _of_columns(pool: Pool) -> Iterator[Floor]:
         )
     people = pool.people(np.ones(len(pool.cohort), bool)).sum()
     if people < FEWEST * most:
-        yield Floor("schema", "people are too few for", bool(people < FEWEST * least))
+        yield Floor("people are too few for", bool(people < FEWEST * least))
 
 
-def _of_sides(pool: Pool) -> Iterator[Floor]:
+def _of_sides(pool: Pool) -> Iterator[Held]:
     for column in pool.numbers:
         x = pool.cells[column.title].astype(np.longdouble)
         if np.isnan(x).all():
             continue
         mean = float(np.nanmean(x))
         slack = 4 * np.spacing(abs(mean))
-        found = [_is_lone(pool, x, at) for at in (mean - slack, mean, mean + slack)]
-        if any(found):
-            yield Floor("schema", f"{column.title}: fewer than {FEWEST} people of a fold", all(found))
-
-
-def _is_lone(pool: Pool, x: np.ndarray, at: float) -> bool:
-    """Whether few people of a fold have more than a number, or less."""
-    sides = (pool.people(x > at), pool.people(x < at))
-    return any(bool(((side > 0) & (side < FEWEST)).any()) for side in sides)
+        found = [(pool.people(x > at), pool.people(x < at)) for at in (mean, mean - slack, mean + slack)]
+        is_sure = all(np.array_equal(found[0], other) for other in found)
+        for people in (side for sides in found for side in sides):
+            yield Held(Floor(column.title, is_sure), people)
 
 
 def design(pool: Pool, kept: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[int]]:

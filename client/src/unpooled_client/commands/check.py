@@ -17,6 +17,10 @@ import click
 from unpooled_client.commands.data_flags import data_options, plan_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from unpooled.plan import Plan
+    from unpooled.schema import Column
     from unpooled_client.data.closer import Closer
     from unpooled_client.data.options import DataOptions
     from unpooled_client.data.pieces import Told
@@ -129,6 +133,7 @@ def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Repo
     from unpooled.schema import schema_from_file
     from unpooled_client.data.report import Report
     from unpooled_client.data.tables import open_table, schema_of
+    from unpooled_client.study.reading import open_under
 
     report = Report()
     if schema is not None:
@@ -137,5 +142,30 @@ def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Repo
         columns = found
     else:
         return report
-    open_table(table, columns, options.min_samples, report, os.cpu_count() or 1)
+    threads, plan = os.cpu_count() or 1, _of_a_model(columns, options)
+    if plan is not None:
+        return open_under(plan, options, threads)[1]
+    open_table(table, columns, options.min_samples, report, threads)
     return report
+
+
+def _of_a_model(schema: Sequence[Column], options: DataOptions) -> Plan | None:
+    """The plan of a usual model of the schema's outcome, in the fewest cohorts; None if there can be none."""
+    from unpooled.algorithms import completed
+    from unpooled.algorithms.learning.names import LOGISTIC_MODEL, RIDGE
+    from unpooled.floors import MIN_SAMPLES
+    from unpooled.plan import PlanError
+    from unpooled.protocol.messages import MIN_COHORTS
+
+    try:
+        return completed(
+            {
+                "test": LOGISTIC_MODEL if any(column.has_classes for column in schema) else RIDGE,
+                "schema": [column.to_json() for column in schema],
+                "cohorts": MIN_COHORTS,
+                "min_samples": MIN_SAMPLES if options.min_samples is None else options.min_samples,
+                "compensator_key": bytes(32).hex(),
+            }
+        )
+    except PlanError:
+        return None

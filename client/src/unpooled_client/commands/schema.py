@@ -1,4 +1,4 @@
-"""`unpooled-client schema`: what a table's columns are, as a coordinator's plan and `--schema` take it."""
+"""`unpooled-client schema`: what tables' columns are, as a coordinator's plan and `--schema` take it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from pathlib import Path
 
 import click
 
+from unpooled.schema import as_csv
+from unpooled_client.data.draft import draft
 from unpooled_client.data.report import Report
-from unpooled_client.data.tables import schema_of
 
 
 @click.command()
-@click.argument("table", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-def schema(table: Path) -> None:
-    """Print the columns of TABLE, CSV or Parquet, as lines name,type,unit.
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE…",
+                type=click.Path(path_type=Path, dir_okay=False, exists=True))  # fmt: skip
+def schema(tables: tuple[Path, ...]) -> None:
+    """Print the columns of some TABLEs, CSV or Parquet, as lines name,type,unit,role,encoding,values.
 
-    A column is text if any of its cells is neither a number nor missing. Look it over, and add the units: it
-    becomes part of the study's plan, and every cohort's table is checked against it.
+    Numbers, and true and false, are features; so are columns of a few words. What has many words is text, and
+    no feature. One column is proposed as the patient, and one as the outcome. Where tables disagree, and what
+    is left out, is said beside the lines. Look them over, and add the units: the schema becomes part of the
+    study's plan, and every cohort's table is checked against it.
     """
-    columns = schema_of(table, report := Report(), guess=True)
-    if columns is None:
+    found = draft(tables, report := Report())
+    if found is None:
         raise report.problem()
-    lines = csv.writer(sys.stdout, lineterminator="\n")
-    lines.writerow(("name", "type", "unit"))
-    lines.writerows((column.title, column.type, column.unit) for column in columns)
+    columns, remarks = found
+    csv.writer(sys.stdout, lineterminator="\n").writerows(as_csv(columns))
+    for remark in remarks:
+        click.echo(remark, err=True)

@@ -22,6 +22,7 @@ BASE = 320e6
 PER_VARIANT = 130
 PER_VARIANT_BY_PLACE = 20  # IDs are nowhere then
 PER_VARIANT_OF_PGEN = 9  # Pgenlib holds where its record begins, and of which kind it is
+PER_POINT, PER_CODE = 3e-4, 1e-4  # seconds: a word's point is found and blinded; one is multiplied
 DOSAGE = 8  # it has 16 bits, a call 2
 USUAL_ID = 25
 
@@ -74,6 +75,19 @@ def described(
         "computing": f"{took}, with {cores}" if took else "not known: it was never measured",
         "not counted": "waiting for other cohorts and for the network",
     }
+
+
+def of_search(words: int, most: int) -> str:
+    """How long the codes of so many different words take, of which a cohort may have `most`."""
+    from unpooled.algorithms.tables.encoding.dictionary import CODE_BITS, MOST_CELLS, STEP_BITS
+
+    looks = MOST_CELLS // max(1, words)  # how many continuations of each code fit one comparison
+    rounds = -(-CODE_BITS // min(STEP_BITS, max(1, looks.bit_length() - 1)))
+    own, compensators = most * PER_POINT + words * PER_CODE, most * PER_CODE
+    return (
+        f"about {duration(own)} here and {duration(compensators)} at the compensator, for each cohort; "
+        f"then up to {rounds} comparisons"
+    )
 
 
 def duration(time: float) -> str:

@@ -141,6 +141,7 @@ class Code(enum.StrEnum):
     WORDS_TOO_MANY = "words-too-many"
     WORD_LONG = "word-long"
 
+    FLOOR = "floor"
     NOBODY_LEFT = "nobody-left"
     NO_SUCH_SEX = "no-such-sex"
     NO_VARIANT_LEFT = "no-variant-left"

@@ -105,7 +105,7 @@ def _guessed(place: int, name: str, counts: Mapping[bytes, int], missing: int, *
     """A column from the words that stand in it, those apart that are missing."""
     values = {word: number(word) for word in counts}
     texts = [word for word, value in values.items() if np.isnan(value)]
-    kind = _type(values, texts, of_plink)
+    kind = type_of(values, texts, of_plink=of_plink)
     hints = _hints(name, kind, values, texts) if of_plink else ()
     examples = tuple(
         shown(word) + (f" ({count:,})" if count > 1 else "") for word, count in list(counts.items())[:VALUES]
@@ -113,7 +113,8 @@ def _guessed(place: int, name: str, counts: Mapping[bytes, int], missing: int, *
     return Column(place, name, kind, missing, examples, "; ".join(hints))
 
 
-def _type(values: Mapping[bytes, float], texts: list[bytes], of_plink: bool) -> str:
+def type_of(values: Mapping[bytes, float], texts: list[bytes], *, of_plink: bool = False) -> str:
+    """What a column seems to be, from its different words, NaN where they are no numbers, and these alone."""
     if len(values) < 2:
         return "constant" if values else "empty"
     if of_plink and not texts and set(values.values()) <= {0, 1, 2}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from unpooled.protocol import messages
 from unpooled.protocol.codes import untagged
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey
-from unpooled_client.state.events import Sent
+from unpooled_client.state.events import Sent, StepProgress
 from unpooled_client.state.files import write_atomically
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.study.session import Session
@@ -79,18 +80,30 @@ class Coding:
     def _codes(self, table: ArrayTable, column: int) -> np.ndarray:
         plan = self.terms.plan
         own = blinding(table, plan, column, self.terms.study, self.own)
-        points, place = own.points(), plan.schema.index(plan.dictionaries[column])
+        title, place = plan.dictionaries[column].title, plan.schema.index(plan.dictionaries[column])
+        points = own.points(self._told(f"Words of {title}: blind", own.most))
         signature = SigningKey(self.session.saved.signing_key).sign(
             messages.signed_points(self.terms.purpose, place, points)
         )
-        title = plan.dictionaries[column].title
         self.sent(self.session.record(f"{CODES}: {title}", points, Form.MASKED, TO_SERVER_AND_COMPENSATOR))
+        self._told(f"Words of {title}: wait for the compensator", own.most)(0)
         answered = self.session.api.put_codes(place, points, signature)
+        told = self._told(f"Words of {title}: unblind", len(own.words))
         try:
-            return unblinded(own, untagged(self.seed, place, points, answered))
+            return unblinded(own, untagged(self.seed, place, points, answered), told)
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION,
                 f"the codes of {title} are none: {error}.",
                 "Nothing more was sent. Tell the operators of server and compensator.",
             ) from error
+
+    def _told(self, title: str, total: int) -> Callable[[int], None]:
+        """Tells how many of so many words a step has done, and how long the others take at that pace."""
+        began = time.monotonic()
+
+        def told(done: int) -> None:
+            left = (time.monotonic() - began) * (total - done) / done if done else None
+            self.session.tell(StepProgress(title, done, total, "words", 1, left=left))
+
+        return told

@@ -19,7 +19,7 @@ from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.shared.conditions import places_of, with_copies
 from unpooled.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
-from unpooled.errors import DataProblem, ProtocolError, UnpooledError
+from unpooled.errors import DataProblem, ProtocolError, Refuse, UnpooledError
 from unpooled.filesets import GENOTYPES
 from unpooled.leaving import Form
 from unpooled.list_form import in_parts
@@ -147,7 +147,15 @@ def _opened_table(
     method = algorithm(plan.test)
     reads, ignore_case = method.reads_words, plan.ignore_case
     table = open_table(path, plan.schema, fewest, report, threads, reads_words=reads, ignore_case=ignore_case)
-    return None if table is None else method.prepared(table, plan)
+    if table is None:
+        return None
+    prepared = method.prepared(table, plan)
+    try:
+        method.foresee(prepared, plan)
+    except Refuse as refusal:
+        said = f"if every cohort's table were like this one, the study would be refused: {refusal.reason}"
+        report.warning(Code.FLOOR, said, file=path, remedy=refusal.remedy)
+    return prepared
 
 
 def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:

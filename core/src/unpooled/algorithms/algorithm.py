@@ -111,6 +111,8 @@ class Algorithm:
     """Of a study of tables: whether the words of a column are read."""
     prepared: Callable[[ArrayTable, Plan], ArrayTable] = lambda table, plan: table
     """A cohort's table as the questions see it, from what was read."""
+    foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
+    """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """What else is wrong with a plan of this test, by the plan's field."""
 

@@ -33,6 +33,7 @@ import hmac
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -42,6 +43,9 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import codec
+
+T = TypeVar("T")
+Told = Callable[[int], None]
 
 POINT_BYTES = 32
 KEY_BYTES = 32
@@ -110,16 +114,19 @@ class Blinding:
         if len(set(self.words)) < len(self.words):  # two equal points would tell of it
             raise ProtocolError("a word is given twice")
 
-    def points(self) -> bytes:
-        """As many points as were agreed: those of the words, in their order, then any others."""
+    def points(self, told: Told = lambda done: None) -> bytes:
+        """As many points as were agreed: those of the words, in their order, then any others.
+
+        `told` hears now and then how many are made.
+        """
         stream, blind = self._stream(), X25519PrivateKey.from_private_bytes(self._numbers()[0])
         own = (_point(_digests(self.purpose, word)) for word in self.words)
         others = (
             _point(stream(POINT_BYTES) for _ in itertools.count()) for _ in range(self.most - len(self.words))
         )
-        return b"".join(_product(blind, point) for point in itertools.chain(own, others))
+        return b"".join(_counted((_product(blind, point) for point in itertools.chain(own, others)), told))
 
-    def codes(self, answered: bytes, bits: int) -> np.ndarray:
+    def codes(self, answered: bytes, bits: int, told: Told = lambda done: None) -> np.ndarray:
         """The code of each word from what the compensator made of the points: uint64 below 2^bits."""
         if len(answered) != self.most * POINT_BYTES:
             raise ProtocolError(f"got {len(answered)} bytes; want {self.most} points of {POINT_BYTES} bytes")
@@ -128,7 +135,8 @@ class Blinding:
             _code(self.purpose, word, _product(inverse, x))
             for word, x in zip(self.words, _each(answered), strict=False)
         )
-        return np.fromiter(found, np.uint64, len(self.words)) >> np.uint64(MOST_BITS - bits)
+        codes = np.fromiter(_counted(found, told), np.uint64, len(self.words))
+        return codes >> np.uint64(MOST_BITS - bits)
 
     def _numbers(self) -> tuple[bytes, bytes]:
         """The number that blinds, and its inverse, both as X25519 takes them."""
@@ -144,6 +152,14 @@ class Blinding:
         key = HKDF(SHA256(), length=32, salt=None, info=info).derive(self.secret)
         stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
         return lambda length: stream.update(bytes(length))
+
+
+def _counted(made: Iterator[T], told: Told) -> Iterator[T]:
+    """The same, counted: what is slow is told of every hundred."""
+    for count, each in enumerate(made, 1):
+        yield each
+        if count % 100 == 0:
+            told(count)
 
 
 def _point(digests: Iterator[bytes]) -> bytes:

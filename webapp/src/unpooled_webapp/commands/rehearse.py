@@ -22,7 +22,10 @@ from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import (
     CATEGORY,
     FEATURE,
+    IGNORED,
+    NUMBER,
     OUTCOME,
+    TEXT,
     Column,
     read_schema,
     schema_from_file,
@@ -320,15 +323,21 @@ def _refuse_options_of_the_other(kind: str, typed: set[str]) -> None:
 def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "test": options["normalize"],
-        "schema": [column.to_json() for column in _with_outcome(_schema(options), options["outcome"])],
+        "schema": [column.to_json() for column in _with_outcome(_schema(options), options)],
         "cohorts": len(options["table"]),
         **({"files": options["files"]} if options["files"] else {}),
         **_common(options),
     }
 
 
-def _with_outcome(schema: tuple[Column, ...], name: str | None) -> tuple[Column, ...]:
-    """The columns with the role that --outcome gives to one of them, and to no other."""
+def _with_outcome(schema: tuple[Column, ...], options: dict[str, Any]) -> tuple[Column, ...]:
+    """The columns with the role that --outcome gives to one of them, and to no other.
+
+    A study that normalizes leaves the outcome as it is: so the schema of a model serves before it, too.
+    """
+    name = options["outcome"]
+    if options["normalize"] in NORMALIZE:
+        return tuple(replace(c, role=IGNORED) if c.is_outcome else c for c in schema)
     if name is None:
         return schema
     if name not in (column.title for column in schema):
@@ -346,7 +355,8 @@ def _schema(options: dict[str, Any]) -> tuple[Column, ...]:
     if options["schema"]:
         return schema_from_file(path)
     if _is_parquet(path):
-        return read_schema(_schema_of_parquet(path), str(path))
+        drafted = read_schema(_schema_of_parquet(path), str(path))
+        return tuple(Column(c.title, NUMBER if c.type == NUMBER else TEXT) for c in drafted)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -15,8 +15,7 @@ import time
 from pathlib import Path
 
 from unpooled_webapp.demonstration import example
-from unpooled_webapp.rehearsal.clients import start_client
-from unpooled_webapp.rehearsal.processes import Process
+from unpooled_webapp.rehearsal.clients import Client, start_client
 
 LONGEST = 1800.0  # seconds: a demo that was paused and forgotten ends
 LIMITS = {
@@ -54,7 +53,7 @@ def _limit() -> None:
         resource.setrlimit(what, (limit, limit))
 
 
-def _wait(clients: dict[str, Process]) -> None:
+def _wait(clients: dict[str, Client]) -> None:
     """Until all have ended, or one of them badly, or time is over."""
     end = time.monotonic() + LONGEST
     while time.monotonic() < end:
@@ -64,7 +63,7 @@ def _wait(clients: dict[str, Process]) -> None:
         time.sleep(GOES_ON)
 
 
-def _report(clients: dict[str, Process]) -> int:
+def _report(clients: dict[str, Client]) -> int:
     """Say in the platform's log how a client ended that did not end well. Clients write no secret there."""
     for name, client in clients.items():
         if client.exit_status:

@@ -31,6 +31,12 @@ class Client(Process):
         super().__init__("unpooled_client", command, folder / "client.log", output=folder / EVENTS)
         self._folder = folder
 
+    @property
+    def findings(self) -> list[dict[str, Any]] | None:
+        """What was found in its data files; None before they are read."""
+        checked = [event for event in events(self._folder) if event["event"] == "checked"]
+        return checked[-1]["report"]["findings"] if checked else None
+
     def last_words(self, lines: int = 12) -> str:
         """Why it says that it has ended; the end of its log if it does not say."""
         failed = [event for event in events(self._folder) if event["event"] == "failed"]
@@ -38,8 +44,9 @@ class Client(Process):
 
 
 def events(folder: Path) -> Iterator[dict[str, Any]]:
-    """What the client of this folder has told, in its order."""
-    return map(json.loads, (folder / EVENTS).read_text("utf-8").splitlines())
+    """What the client of this folder has told, in its order; without a line that it is just writing."""
+    text = (folder / EVENTS).read_text("utf-8")
+    return map(json.loads, text[: text.rfind("\n") + 1].splitlines())
 
 
 def start_client(folder: Path, arguments: Sequence[str]) -> Client:

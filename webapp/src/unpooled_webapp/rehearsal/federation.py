@@ -17,7 +17,7 @@ from unpooled.errors import UnpooledError
 from unpooled.file_names import stem_of
 from unpooled.formats import ssf
 from unpooled_webapp import environment
-from unpooled_webapp.rehearsal.clients import events, hand_over, start_client
+from unpooled_webapp.rehearsal.clients import Client, events, hand_over, start_client
 from unpooled_webapp.rehearsal.coordinator import Coordinator
 from unpooled_webapp.rehearsal.processes import Process
 from unpooled_webapp.rehearsal.report import report
@@ -153,16 +153,20 @@ def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsa
     return Rehearsal(study, [*files, target], figures)
 
 
-def _client(running: Platform, study: str, cohort: str, invitation: str, arguments: Sequence[str]) -> Process:
+def _client(running: Platform, study: str, cohort: str, invitation: str, arguments: Sequence[str]) -> Client:
     folder = _folder(running, study, cohort)
     hand_over(folder, invitation)
     return start_client(folder, arguments)
 
 
 def _watch(
-    coordinator: Coordinator, study: str, clients: dict[str, Process], process: Process, screen: Screen
+    coordinator: Coordinator, study: str, clients: dict[str, Client], process: Process, screen: Screen
 ) -> None:
-    """Wait until the study is done; RehearsalError as soon as it cannot be."""
+    """Wait until the study is done; RehearsalError as soon as it cannot be.
+
+    On the way, say what each cohort's own table foresees.
+    """
+    unsaid = set(clients)
     while True:
         progress = coordinator.progress(study)
         state = progress["state"]
@@ -171,6 +175,11 @@ def _watch(
         screen.phase(progress["title"])
         screen.steps(progress["title"], progress["done"], progress["total"])
         for cohort, client in clients.items():
+            if cohort in unsaid and (findings := client.findings) is not None:
+                unsaid.discard(cohort)
+                for finding in findings:
+                    if finding["code"] == "floor":
+                        screen.phase(f"{cohort}: {finding['message']}")
             if client.exit_status not in (None, 0):
                 raise RehearsalError(f"{cohort} stopped:\n{client.last_words()}")
         if state == "open" and (said := coordinator.study(study)["lists_said"]):
@@ -229,7 +238,7 @@ def _folder(running: Platform, study: str, cohort: str) -> Path:
     return running.home / "cohorts" / study / cohort
 
 
-def _await_delivery(clients: dict[str, Process]) -> None:
+def _await_delivery(clients: dict[str, Client]) -> None:
     for cohort, client in clients.items():
         if client.wait(START_SECONDS) != 0:
             raise RehearsalError(f"{cohort} did not fetch its results:\n{client.last_words()}")

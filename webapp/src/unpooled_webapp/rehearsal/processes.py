@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 GRACE = 10.0  # seconds between asking a process to end and killing it
 
@@ -61,7 +62,7 @@ class Process:
                 self._child.kill()
                 self._child.wait()
 
-    def __enter__(self) -> Process:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

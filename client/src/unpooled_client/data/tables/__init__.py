@@ -21,6 +21,7 @@ from unpooled.errors import listed
 from unpooled.floors import MIN_SAMPLES
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
+from unpooled_client.data.estimate import of_search
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
@@ -51,8 +52,14 @@ def open_table(
     if values is None or words is None:
         return None
     _check_floor(len(values), MIN_SAMPLES if fewest is None else fewest, Faults(path, report))
-    report.summary = {"table": _described(values, [column.title for column in schema if column.is_number])}
+    described = _described(values, [column.title for column in schema if column.is_number])
+    left_out = [f"{shown(column.title)} ({column.left_out})" for column in schema if column.left_out]
+    report.summary = {"table": described | {"left out": ", ".join(left_out) or "none"}}
     check_words(words, schema, Faults(path, report), ignore_case=ignore_case)
+    searched = [column for column in schema if column.most and column.title in words]
+    if searched:
+        codes = {f"codes of {c.title}": of_search(len(words[c.title].values), c.most) for c in searched}
+        report.summary["estimate"] = codes | {"not counted": "waiting for other cohorts and for the network"}
     return ArrayTable(values, words) if report.ok else None
 
 
@@ -71,17 +78,14 @@ def read_features(
         return None
 
 
-def schema_of(path: Path, report: Report, *, guess: bool = False) -> tuple[Column, ...] | None:
-    """The columns that a table has: of Parquet by their types, of CSV all taken to be numbers.
-
-    With a `guess`, a column of CSV is text if any of its cells is neither a number nor missing.
-    """
+def schema_of(path: Path, report: Report) -> tuple[Column, ...] | None:
+    """The columns that a table has: of Parquet by their types, of CSV all taken to be numbers."""
     if not exists(path, WHAT, report):
         return None
     try:
         if parquet.is_one(path):
             return parquet.schema_of(path, Faults(path, report))
-        return csv_table.schema_of(path, Faults(path, report), guess=guess)
+        return csv_table.schema_of(path, Faults(path, report))
     except OSError as error:
         unreadable(error, path, WHAT, report)
         return None

@@ -20,6 +20,7 @@ from unpooled_client.data.tables.faults import Faults, Tally
 LONGEST = 1 << 26
 """Letters of a cell. A quote that is never closed makes one of the rest of the file: that is not read to its
 end."""
+_TRUTH = {"true": 1.0, "false": 0.0}
 csv.field_size_limit(LONGEST)  # of the whole process; else text of more than 131,072 letters is a fault
 
 
@@ -96,7 +97,9 @@ def _tell_width(line: int, row: Sequence[str], header: Sequence[str], faults: Fa
 
 
 def _number(cell: str) -> float:
-    """The number in a cell; NaN if it is none."""
+    """The number in a cell, of true and false 1 and 0; NaN if it is none."""
+    if (truth := _TRUTH.get(cell.lower())) is not None:
+        return truth
     try:
         return np.nan if "_" in cell else float(cell)  # Python's own 1_000 is no number of a table
     except ValueError:

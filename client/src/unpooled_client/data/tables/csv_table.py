@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from unpooled.schema import NUMBER, TEXT, Column
+from unpooled.schema import Column
 from unpooled.words import MARKERS
 from unpooled_client.data.report import Code
 from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text, note_of_end
-from unpooled_client.data.tables import cells, parquet
+from unpooled_client.data.tables import cells
 from unpooled_client.data.tables.columns import (
     check_header,
     counted,
@@ -72,22 +72,10 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
     return values
 
 
-def schema_of(path: Path, faults: Faults, *, guess: bool) -> tuple[Column, ...] | None:
-    """The columns that the first line names: all taken to be numbers, or as a `guess` by what they hold."""
-    import pyarrow as pa
-
+def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
+    """The columns that the first line names: all taken to be numbers."""
     start = opened(path, faults)
-    if start is None or not guess:
-        return None if start is None else tuple(map(Column, start.header))
-    try:
-        kinds = parsed(path, start).schema.types
-    except pa.ArrowInvalid as error:
-        faults.tell(Code.CSV, why=error)
-        return None
-    return tuple(
-        Column(title, NUMBER if parquet.is_number(kind) else TEXT)
-        for title, kind in zip(start.header, kinds, strict=True)
-    )
+    return None if start is None else tuple(map(Column, start.header))
 
 
 def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], int]] | None:

@@ -173,10 +173,12 @@ def _index(fields: pa.Schema) -> frozenset[str]:
 
 
 def _check_types(file: pq.ParquetFile, schema: Sequence[Column], faults: Faults) -> bool:
+    import pyarrow as pa
+
     fields = file.schema_arrow
     for place, column in zip(places_of(schema, fields.names), features_of(schema), strict=True):
         kind = fields.field(place).type
-        if not is_number(kind):
+        if not (is_number(kind) or pa.types.is_boolean(kind)):  # true is 1
             faults.tell(Code.COLUMN_TYPE, column=place + 1, read=str(kind), title=column.title)
     return faults.report.ok
 

@@ -12,6 +12,7 @@ from unpooled.algorithms.algorithm import AboutFile, Algorithm, Writer
 from unpooled.algorithms.learning.card import write_card
 from unpooled.algorithms.learning.fit import fit
 from unpooled.algorithms.learning.fit_tables import MODEL
+from unpooled.algorithms.learning.floors import fewest_folds
 from unpooled.algorithms.learning.logistic import fit_logistic
 from unpooled.algorithms.learning.logistic_questions import Differentiate
 from unpooled.algorithms.learning.names import (
@@ -24,6 +25,7 @@ from unpooled.algorithms.learning.names import (
     WITHOUT_PRODUCTS,
 )
 from unpooled.algorithms.learning.options import L1_SHARE, MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
+from unpooled.algorithms.learning.procedure import foresee
 from unpooled.algorithms.learning.questions import (
     BY_FOLD,
     MOST_COLUMNS,
@@ -74,6 +76,8 @@ subtracts its own sees those of two"
         )
     elif SUMS_FILE in plan.files and is_wide(plan):
         found["files"] = f"no sums: of more than {MOST_COLUMNS:,} columns the products are not asked for"
+    if plan.validation_folds < (fewest := fewest_folds(plan)):
+        found["validation_folds"] = f"want {fewest} or more: the penalty is chosen by what a fit has not seen"
     if plan.masking != "modular":
         found["masking"] = "modular only: under normal noise covariances lose the digits that a fit needs"
     return found
@@ -177,6 +181,7 @@ def _fit(
         column_type="number or category",
         reads_words=_reads_words,
         prepared=examples_of,
+        foresee=foresee,
         rules=rules,
     )
 

@@ -10,7 +10,13 @@ from typing import Any, BinaryIO
 
 from unpooled.algorithms.learning.described import lines
 from unpooled.algorithms.learning.names import SQUARED_ERROR
-from unpooled.algorithms.learning.result import model_of, share_explained, variance_explained
+from unpooled.algorithms.learning.result import (
+    error_of,
+    folds_of,
+    model_of,
+    share_explained,
+    variance_explained,
+)
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
@@ -36,6 +42,10 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     yield from (f"# Model of {_text(outcome['name'])}", "")
     predicted = f"**{_text(outcome['name'])}**{unit}{_text(classes)}"
     yield f"Predicts {predicted} from {len(model['features']):,} features."
+    if left_out := [
+        f"{_text(column.title)} ({column.left_out})" for column in plan.schema if column.left_out
+    ]:
+        yield f"Columns that are no features: {', '.join(left_out)}."
     yield f"Method: `{model['method']}`, penalty {model['penalty']:.6g}."
     yield from ("", "## People", "")
     yield f"- {model['people']:,} people, {model['rows']:,} rows, of {model['cohorts']:,} cohorts."
@@ -57,13 +67,17 @@ def _missing(plan: Plan) -> str:
 
 def _performance(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     """The error in folds that a fit has not seen, by which the penalty was chosen."""
-    error = f"{model['error']:.6g} (standard error {model['error_deviation']:.2g})"
-    loss = str(model["loss"]).capitalize()
-    yield f"- {loss}, {plan.validation_folds}-fold cross-validation by person: {error}."
+    is_tested = model["folds"] > 1
+    deviation = f" (standard error {model['error_deviation']:.2g})" * is_tested
+    yield f"- Folds, by person: {folds_of(model, plan)}."
+    yield f"- {error_of(model)}: {model['error']:.6g}{deviation}."
     yield f"- {share_explained(model)}: {variance_explained(model):.4g}."
     for name, said in lines(model):
         yield f"- {_text(name)}: {said}."
-    yield "- The penalty was chosen by this error: on new people expect a little more."
+    if is_tested:
+        yield "- The penalty was chosen by this error: on new people expect a little more."
+    else:
+        yield "- It was not tested on rows that it has not seen: on new people expect more."
     if "classes" in model["outcome"] and model["loss"] == SQUARED_ERROR:
         yield "- The error is that of the scores, and not a share of people."
     for score in model.get("performance", {"scores": []})["scores"]:

@@ -57,6 +57,7 @@ def report(
             "intercept": (folds.origin + path.intercept)[None, :],
             "people": np.array([counted["people"].sum()]),
             "rows": np.array([counted["rows"].sum()]),
+            "folds": np.array([np.count_nonzero(counted["rows"])]),
             "variance": np.array([variance]),
             **last,
         },

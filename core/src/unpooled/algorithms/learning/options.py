@@ -21,14 +21,16 @@ POOLED_MEAN, COMPLETE = "mean", "complete"
 VALIDATION_FOLDS = Whole(
     name="validation_folds",
     label="Folds of the cross-validation",
-    hint="Each person is in one of so many folds. A model that was fitted to the others is tested on it.",
+    hint="Each person is in one of so many folds. A model that was fitted to the others is tested on it. "
+    "Folds in which few people are above or below a column's mean, or of a class, are joined. Linear "
+    "regression needs only one.",
     default=5,
-    least=2,
+    least=1,
     most=20,
     place=Place.MODEL,
-    fact="{}: a penalty is chosen by the error in the fold that its fit has not seen",
+    fact="{} at most: a penalty is chosen by the error in the fold that its fit has not seen",
     is_always_said=True,
-    methods="The error was measured by {}-fold cross-validation.",
+    methods="Folds of the cross-validation: {} at most.",
 )
 MODEL_PENALTIES = Numbers(
     name="penalties",

@@ -87,7 +87,10 @@ def measure_path(
     """Go on by testing the chosen penalty on what its models have not seen.
 
     `of_scores` are mean and deviation of each score, float64 (scores,); not needed of folds with products.
+    In one fold there are no such rows.
     """
+    if np.count_nonzero(rows) < 2:
+        return
     held_out, total = HeldOut.of(folds, path, rows), int(rows.sum())
     weights, intercepts = held_out.weights, held_out.intercepts
     if link_of(study.plan) == SOFTMAX:

@@ -2,7 +2,7 @@
 
 Nothing but counts is asked before the floors have been looked at: enough people in each fold, of each class,
 with each level, and for each column. Then one sum of each column, its mean, is asked for, and how many people
-are beside that mean: nothing more before these are enough.
+are beside that mean: nothing more before these are enough. By all these counts folds are joined, if need be.
 """
 
 from __future__ import annotations
@@ -13,6 +13,14 @@ from itertools import chain
 
 import numpy as np
 
+from unpooled.algorithms.learning.floors import (
+    Floor,
+    join_folds,
+    joined,
+    of_columns,
+    of_missing,
+    of_people,
+)
 from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.questions import (
     BY_FOLD,
@@ -23,6 +31,7 @@ from unpooled.algorithms.learning.questions import (
     CountSides,
     SiftByFold,
     SumProducts,
+    examples,
     targets_of,
 )
 from unpooled.algorithms.learning.reading import class_names, outcome_place
@@ -38,10 +47,11 @@ from unpooled.algorithms.tables.moments import (
     find_means,
     find_spread,
 )
+from unpooled.cohort import ArrayTable
 from unpooled.encoder import distinct, outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
-from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study
 from unpooled.question import Arrays
 from unpooled.words import MISSING
@@ -103,7 +113,7 @@ class Described:
         asked = self.question
         design = {"index": np.arange(asked.columns), "centre": asked.centre, "exponent": asked.exponent}
         yield Rows(DESIGN, design)
-        yield Rows(FOLDS, {"index": np.arange(asked.folds), **self.counted, **sums})
+        yield Rows(FOLDS, {"index": np.arange(asked.folds), "part_of": asked.part_of, **self.counted, **sums})
         yield from report_levels(plan, self.levels, asked.rows)
 
 
@@ -117,30 +127,52 @@ def sum_products(study: Study, described: Described) -> Asks[Sums]:
 
 
 def describe_columns(study: Study) -> Asks[Described]:
-    """How columns are standardised, and which levels are kept. Refuses what is below a floor."""
+    """How columns are standardised, which levels are kept and folds joined. Refuses what is below a floor."""
     plan = study.plan
     counted = yield CountPeople.of(plan)
-    refuse_few_people(plan, counted)
+    floors = of_people(plan, counted)
+    join_folds(plan, floors)
     n = yield from count_values(study)
-    levels = yield from keep_levels(study, counted["rows"])
+    levels, of_words = yield from keep_levels(study, counted["rows"])
     refuse_wide(plan, levels, int(counted["people"].sum()))
     means = yield from find_means(study, n, FindMagnitude, Average)
-    refuse_lone_values(plan, (yield CountSides(means.centre, plan.validation_folds)))
+    sides = yield CountSides(means.centre, plan.validation_folds)
+    part_of = join_folds(plan, [*floors, *of_words, *of_columns(plan, sides)])
     mean, deviation = yield from find_spread(study, n, means, MeasureSpread)
     centre, spread = design_moments(plan, levels, mean, deviation)
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
-    question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent)
-    return Described(question, {name: counted[name] for name in ("people", "rows")}, levels)
+    question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent, part_of)
+    return Described(question, {name: joined(counted[name], part_of) for name in ("people", "rows")}, levels)
+
+
+def foresee(table: ArrayTable, plan: Plan) -> None:
+    """Raise the Refuse of a study whose cohorts all have a table as this one."""
+    known = ~np.isnan(table.values)
+    # Divided first: the sum of values near the largest float64 is none.
+    means = (np.where(known, table.values, 0) / np.maximum(1, known.sum(axis=0))).sum(axis=0)
+    counted, sides = (
+        {name: plan.cohorts * count for name, count in question.local(table).items()}
+        for question in (CountPeople.of(plan), CountSides(means, plan.validation_folds))
+    )
+    folds, missing = examples(table).folds, (table.categories.levels < 0).T
+    of_words = [
+        of_missing(
+            plan, column.title, plan.cohorts * np.bincount(folds[rows], minlength=plan.validation_folds)
+        )
+        for column, rows in zip(plan.dictionaries, missing, strict=True)
+        if column.encoded.kind == ONE_HOT
+    ]
+    join_folds(plan, [*of_people(plan, counted), *of_words, *of_columns(plan, sides)])
 
 
 def question_of(
-    plan: Plan, levels: Levels, rows: int, centre: np.ndarray, exponent: np.ndarray
+    plan: Plan, levels: Levels, rows: int, centre: np.ndarray, exponent: np.ndarray, part_of: np.ndarray
 ) -> SumProducts:
     """The question about the products of all columns, standardised so, of so many rows."""
     place = outcome_place(plan)
     return SumProducts(
         rows=rows,
-        folds=plan.validation_folds,
+        part_of=part_of,
         classes=len(class_names(plan)),
         outcome=-1 if place is None else place,
         encodings=tuple(column.encoding for column in plan.dictionaries),
@@ -183,14 +215,14 @@ def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
     )
 
 
-def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[Levels]:
-    """The levels of categories that enough people, in enough cohorts, have in every fold.
+def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[Floor]]]:
+    """The levels that enough people, in enough cohorts, have in every fold; and the floors of who has none.
 
     `in_folds`, int64 (folds,): how many rows there are.
     """
     plan = study.plan
     if not plan.dictionaries:
-        return Levels(np.zeros(0, bool), [])
+        return Levels(np.zeros(0, bool), []), []
     about = sizes_of(plan), SiftByFold.folds_under(plan), no_codes(plan)
     kept = yield from sift(study, about, SiftByFold)
     # Of a person with several rows each may have another level: so these are compared with rows.
@@ -198,10 +230,12 @@ def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[Levels]:
     question = CountLevelsByFold(*about, kept)
     sums = yield question
     rows = list(split(sums["of_rows"], question.lines, question.folds))
-    for column, count in zip(plan.dictionaries, rows, strict=True):
-        if column.encoded.kind == ONE_HOT:
-            refuse_few_missing(plan, column.title, in_folds - count.sum(axis=0))
-    return Levels(kept, [count.sum(axis=1) for count in rows])
+    missing = [
+        of_missing(plan, column.title, in_folds - count.sum(axis=0))
+        for column, count in zip(plan.dictionaries, rows, strict=True)
+        if column.encoded.kind == ONE_HOT
+    ]
+    return Levels(kept, [count.sum(axis=1) for count in rows]), missing
 
 
 def design_moments(
@@ -226,58 +260,6 @@ def design_moments(
     found.append(classes if place is None else (mean[[place]], deviation[[place]]))
     centres, spreads = (np.nan_to_num(np.concatenate(part)) for part in zip(*found, strict=True))
     return centres, spreads
-
-
-def refuse_few_people(plan: Plan, counted: Arrays) -> None:
-    """Refuse if a fold, or a class in a fold, has fewer people than `FEWEST_AT_A_LEVEL`."""
-    if plan.alone:
-        return
-    if counted["people"].min() < FEWEST_AT_A_LEVEL:
-        raise Refuse(
-            "validation_folds",
-            f"a fold has fewer than {FEWEST_AT_A_LEVEL} people, and sums over them would reveal these",
-            "Choose fewer folds, or invite more cohorts.",
-        )
-    of_class = counted["of_class"].reshape(-1, plan.validation_folds)
-    for name, counts in zip(class_names(plan), of_class, strict=True):
-        if counts.min() < FEWEST_AT_A_LEVEL:
-            raise Refuse(
-                "schema",
-                f"fewer than {FEWEST_AT_A_LEVEL} people of a fold have the outcome {name}",
-                "Choose fewer folds, invite more cohorts, or merge this outcome with another one.",
-            )
-
-
-def refuse_lone_values(plan: Plan, counted: Arrays) -> None:
-    """Refuse if few people have more, or less, than the mean of a column: its sums would be about them."""
-    if plan.alone:
-        return
-    for name, counts in counted.items():
-        for column, folds in zip(plan.features, counts.reshape(-1, plan.validation_folds), strict=True):
-            if ((folds > 0) & (folds < FEWEST_AT_A_LEVEL)).any():
-                raise Refuse(
-                    plan.field_of(column.title),
-                    f"{column.title}: fewer than {FEWEST_AT_A_LEVEL} people of a fold are {name} the mean of "
-                    "all, and sums over this column would reveal them",
-                    "Leave the column out, choose fewer folds, or have the cohorts look for values that are "
-                    "far off, such as a code for a missing one.",
-                )
-
-
-def refuse_few_missing(plan: Plan, title: str, missing: np.ndarray) -> None:
-    """Refuse if few people lack a word, given how many rows of each fold do: int64 (folds,).
-
-    All columns of a one-hot category together are 0 for those only. Where rows have patients, many rows may
-    be one person's.
-    """
-    named = any(column.is_patient for column in plan.schema)
-    few = (missing > 0) & ((missing < FEWEST_AT_A_LEVEL) | named)
-    if few.any() and not plan.alone:
-        raise Refuse(
-            "missing_words",
-            f"{title}: so few people of a fold may lack a word that sums over the others would reveal them",
-            "Let missing words count as the rest, or be a value of their own.",
-        )
 
 
 def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:

@@ -13,7 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
-from unpooled.algorithms.learning.reading import Examples, class_names, outcome_place
+from unpooled.algorithms.learning.reading import (
+    Examples,
+    class_names,
+    of_rows,
+    outcome_place,
+    people_in,
+)
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.tables.encoding.questions import (
@@ -41,21 +47,6 @@ LINE = "model"
 """Of all questions about the columns of a design, and of that about the levels that are kept."""
 AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
-
-
-def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
-    """How many different patients each cell has, from the cell and the patient of each row: int64 (size,).
-
-    Without patients each row is a person of its own.
-    """
-    if patients is None or not len(cells):
-        return np.asarray(np.bincount(cells, minlength=size))
-    pairs = np.unique(cells * (patients.max() + 1) + patients)
-    return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
-
-
-def of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
-    return None if patients is None else patients[rows]
 
 
 def examples(table: Table) -> Examples:
@@ -303,7 +294,8 @@ class SumProducts(Question):
 
     rows: int
     """Of the pool."""
-    folds: int
+    part_of: np.ndarray
+    """int64 (folds,): the fold that each of the plan's folds is summed with: itself, or another's first."""
     classes: int
     outcome: int
     """The place of the outcome among the features of the table; -1 if it has classes."""
@@ -321,7 +313,9 @@ class SumProducts(Question):
     """int64 (columns,)"""
 
     def __post_init__(self) -> None:
-        good = 0 < self.rows <= MOST_PEOPLE and self.folds > 0 and self.classes >= 0
+        good = 0 < self.rows <= MOST_PEOPLE and self.classes >= 0
+        good = good and self.part_of.dtype == np.int64 and self.part_of.ndim == 1 and self.folds > 0
+        good = good and bool(((self.part_of >= 0) & (self.part_of < self.folds)).all())
         good = good and self.sizes.dtype == np.int64 and self.sizes.shape == (len(self.encodings),)
         good = good and self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
         good = good and plausible.real(self.shares, (int(self.kept.sum()) + len(self.sizes),))
@@ -345,7 +339,7 @@ class SumProducts(Question):
         columns = numbers + sum(wide) + targets_of(classes)
         return cls(
             rows=1,
-            folds=plan.validation_folds,
+            part_of=np.arange(plan.validation_folds),
             classes=classes,
             outcome=-1 if place is None else place,
             encodings=encodings,
@@ -355,6 +349,11 @@ class SumProducts(Question):
             centre=np.zeros(columns),
             exponent=np.zeros(columns, np.int64),
         )
+
+    @property
+    def folds(self) -> int:
+        """How many the plan has; those that are joined to others have no rows."""
+        return len(self.part_of)
 
     @property
     def targets(self) -> int:
@@ -427,7 +426,7 @@ class SumProducts(Question):
             raise ProtocolError("the question has another number of columns than this cohort's table")
         most = AT_ONCE // (self.columns + 1) + 1
         for fold in range(self.folds):
-            own = np.flatnonzero(found.folds == fold)
+            own = np.flatnonzero(self.part_of[found.folds] == fold)
             for first in range(0, len(own), most):
                 rows = own[first : first + most]
                 yield fold, rows, self._standardised(found, rows)

@@ -51,6 +51,21 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
     )
 
 
+def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
+    """How many different patients each cell has, from the cell and the patient of each row: int64 (size,).
+
+    Without patients each row is a person of its own.
+    """
+    if patients is None or not len(cells):
+        return np.asarray(np.bincount(cells, minlength=size))
+    pairs = np.unique(cells * (patients.max() + 1) + patients)
+    return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
+
+
+def of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if patients is None else patients[rows]
+
+
 def outcome_place(plan: Plan) -> int | None:
     """Where the outcome is among the plan's features; None if it has classes."""
     return next((place for place, column in enumerate(plan.features) if column.is_outcome), None)

@@ -68,6 +68,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         "encoding": encoding,
         "people": int(found[f"{MODEL}.people"][0]),
         "rows": int(found[f"{MODEL}.rows"][0]),
+        "folds": int(found[f"{MODEL}.folds"][0]),
         "cohorts": plan.cohorts,
         "loss": loss_of(plan),
         **_validation(found),
@@ -104,7 +105,7 @@ def _validation(found: Arrays) -> dict[str, Any]:
 
 
 def variance_explained(model: Mapping[str, Any]) -> float:
-    """R² in the folds that were left out; NaN where the outcome does not vary."""
+    """R² in the folds that were left out, or of the fit; NaN where the outcome does not vary."""
     return 1 - float(model["error"] / model["variance"]) if model["variance"] > 0 else float("nan")
 
 
@@ -160,14 +161,15 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
         ("People", f"{model['people']:,}"),
         ("Features", f"{len(model['features']):,}"),
         ("Penalty", f"{model['penalty']:.6g}"),
-        (f"{_loss(model)} of left-out folds", f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
+        ("Folds", folds_of(model, plan)),
+        (error_of(model), f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
         (share_explained(model), f"{variance_explained(model):.4g}"),
     ]
     classes = model["outcome"].get("classes", [])
     if classes:
         numbers.insert(1, ("Classes", listed(classes)))
     parts = [section("Model", facts(numbers)), *described.shown(model), _coefficients(model)]
-    return joined([*parts, _path(tables[PATH], model)])
+    return joined(parts if model["folds"] < 2 else [*parts, _path(tables[PATH], model)])
 
 
 def _coefficients(model: Mapping[str, Any]) -> Html:
@@ -181,8 +183,16 @@ def _coefficients(model: Mapping[str, Any]) -> Html:
     return section("Coefficients", table(caption, heads, rows, numbers=range(1, len(heads))))
 
 
-def _loss(model: Mapping[str, Any]) -> str:
-    return str(model["loss"]).capitalize()
+def error_of(model: Mapping[str, Any]) -> str:
+    """What the error is, and of which rows."""
+    of = "left-out folds" if model["folds"] > 1 else "the rows that it was fitted to"
+    return f"{model['loss'].capitalize()} of {of}"
+
+
+def folds_of(model: Mapping[str, Any], plan: Plan) -> str:
+    """How many folds there were, and why fewer than the plan has."""
+    count, most = model["folds"], plan.validation_folds
+    return str(count) if count == most else f"{count}, joined from {most}: these had few people of a kind"
 
 
 def share_explained(model: Mapping[str, Any]) -> str:

@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.learning.names import link_of
-from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples, people_in
-from unpooled.algorithms.learning.reading import Examples
+from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples
+from unpooled.algorithms.learning.reading import Examples, people_in
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Table

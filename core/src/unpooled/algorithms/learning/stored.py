@@ -20,7 +20,7 @@ from unpooled.algorithms.learning.procedure import (
     question_of,
     report_levels,
 )
-from unpooled.algorithms.learning.questions import examples
+from unpooled.algorithms.learning.questions import SumProducts, examples
 from unpooled.algorithms.learning.result import columns_of, model_of
 from unpooled.algorithms.learning.solve import fit_path
 from unpooled.algorithms.tables.encoding.procedure import LEVELS
@@ -48,7 +48,15 @@ def write_sums(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None
     """Write the pooled sums that the model was computed from."""
     found = {name: columns[f"{table}.{name}"].tolist() for name, (table, _) in _ARRAYS.items()}
     levels, kept = _levels(columns, plan)
-    content = {"format": FORMAT, "version": VERSION, **found, "levels": levels, "kept": kept}
+    part_of = columns[f"{FOLDS}.part_of"].tolist()
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        **found,
+        "part_of": part_of,
+        "levels": levels,
+        "kept": kept,
+    }
     out.write(json.dumps(content, allow_nan=False).encode() + b"\n")
 
 
@@ -79,11 +87,20 @@ class Stored:
         if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
             raise ValueError(f"got {content.get('format')} {content.get('version')}; want {FORMAT} {VERSION}")
         try:
-            arrays: Arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
+            arrays: dict[str, np.ndarray] = {
+                n: np.array(content[n], kind) for n, (_, kind) in _ARRAYS.items()
+            }
+            # Files of releases that joined no folds do not have it.
+            arrays["part_of"] = np.array(content.get("part_of", range(len(arrays["rows"]))), np.int64)
             rows = [np.array(counts, np.int64) for counts in content["levels"]]
             return cls(Levels(np.array(content["kept"], bool), rows), arrays)
         except (KeyError, TypeError) as error:
             raise ValueError(f"these are not the sums of a model: {error!r}") from error
+
+    def question(self, plan: Plan, rows: int) -> SumProducts:
+        """What was asked, of so many rows."""
+        about = (self.arrays[name] for name in ("centre", "exponent", "part_of"))
+        return question_of(plan, self.levels, rows, *about)
 
     def sums(self, plan: Plan, without: Arrays | None = None) -> Sums:
         """What a model is computed from, without a part of it."""
@@ -91,8 +108,7 @@ class Stored:
         folds = {
             name: self.arrays[name] - less.get(name, 0) for name in ("people", "rows", "sums", "products")
         }
-        design = self.arrays["centre"], self.arrays["exponent"]
-        question = question_of(plan, self.levels, int(folds["rows"].sum()), *design)
+        question = self.question(plan, int(folds["rows"].sum()))
         return Sums(folds, self.arrays, question.targets, *names_of(plan, self.levels), question)
 
 
@@ -102,11 +118,11 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     `content` is that of the file of sums, in which this cohort's own are. ValueError if it is none.
     """
     stored = Stored.read(content)
-    design = stored.arrays["centre"], stored.arrays["exponent"]
-    question = question_of(plan, stored.levels, int(stored.arrays["rows"].sum()), *design)
-    own = {**question.local(table), "rows": np.bincount(examples(table).folds, minlength=question.folds)}
+    question = stored.question(plan, int(stored.arrays["rows"].sum()))
+    in_folds = question.part_of[examples(table).folds]
+    own = {**question.local(table), "rows": np.bincount(in_folds, minlength=question.folds)}
     others = stored.sums(plan, without=own)
-    folds = folds_of(others.folds, *design, question.targets, times_of(plan))
+    folds = folds_of(others.folds, question.centre, question.exponent, question.targets, times_of(plan))
     path = fit_path(folds, solver_of(plan, others), plan.penalties)
     here = together([pool for pool in folds.standard.pools(own) if pool.rows])
     return float(here.error(path.coefficients[None], path.intercept[None])[0])

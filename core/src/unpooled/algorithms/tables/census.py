@@ -79,12 +79,13 @@ def refuse_rare_features(plan: Plan, sums: Arrays) -> None:
 
 
 def refuse_rare_columns(plan: Plan, titles: Sequence[str], values: np.ndarray, enough: np.ndarray) -> None:
-    """Refuse if a column has `values`, int64 (columns,), but too few cohorts have `enough` of them each."""
-    for title, n, cohorts in zip(titles, values.tolist(), enough.tolist(), strict=True):
-        if n and cohorts < FEWEST_COHORTS and not plan.alone:
-            raise Refuse(
-                "schema",
-                f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_VALUES} values of {title} each, "
-                "and sums over these would reveal single people, or one cohort to another",
-                "Declare the column as text in its schema, or invite more cohorts that have values of it.",
-            )
+    """Refuse if columns have `values`, int64 (columns,), but too few cohorts have `enough` of them each."""
+    few = (values > 0) & (enough < FEWEST_COHORTS)
+    if few.any() and not plan.alone:
+        names = ", ".join(title for title, is_few in zip(titles, few.tolist(), strict=True) if is_few)
+        raise Refuse(
+            "schema",
+            f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_VALUES} values of {names} each, "
+            "and sums over these would reveal single people, or one cohort to another",
+            "Declare each such column as text in its schema, or invite more cohorts that have values of it.",
+        )

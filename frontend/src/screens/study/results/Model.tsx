@@ -33,12 +33,18 @@ export function Model({ study, file }: { study: Study; file: string }) {
 const numbers = (model: ModelFile): [string, string][] => [
   [t("People"), count(model.people)],
   [t("Features"), count(model.features.length)],
+  [t("Folds"), count(model.folds)],
   [t("Penalty"), measured(model.penalty, 6)],
   ...(model.loss === "log loss" ? ofLikelihood(model) : ofSquares(model)),
 ];
 
 const ofSquares = (model: ModelFile): [string, string][] => [
-  [t("Mean squared error of the folds left out"), measured(model.error, 6)],
+  [
+    model.folds > 1
+      ? t("Mean squared error of the folds left out")
+      : t("Mean squared error of the rows it was fitted to"),
+    measured(model.error, 6),
+  ],
   [t("Share of the variance explained there"), measured(model.explained, 4)],
 ];
 

@@ -3,10 +3,12 @@
 export interface ModelFile {
   outcome: string;
   people: number;
+  /** In one, nothing is left out. */
+  folds: number;
   penalty: number;
   /** What the error is. */
   loss: "mean squared error" | "log loss";
-  /** The mean, of the folds that were left out. */
+  /** The mean, of the folds that were left out; of one fold that of the fit. */
   error: number;
   /** The share of the variance, or of the deviance, that the model explains there; null where there is none. */
   explained: number | null;
@@ -59,11 +61,13 @@ export function readModel(text: string): ModelFile {
     features,
     variance,
     performance = null,
+    folds = 2, // of files that do not say
     ...model
   } = JSON.parse(text) as {
     outcome: { name: string; classes?: string[] };
     features: Coefficients[];
     people: number;
+    folds?: number;
     penalty: number;
     loss: ModelFile["loss"];
     error: number;
@@ -73,6 +77,7 @@ export function readModel(text: string): ModelFile {
   const { classes = [] } = outcome;
   return {
     ...model,
+    folds,
     outcome: outcome.name,
     explained: variance > 0 ? 1 - model.error / variance : null,
     scores: classes.length > 2 ? classes : [""],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -26,9 +26,11 @@ def blinding(table: Table, plan: Plan, column: int, study: str, secret: bytes) -
     return Blinding(secret, f"{study}/{found.title}", table.categories.searched[column], found.most)
 
 
-def unblinded(blinding: Blinding, points: bytes) -> np.ndarray:
-    """The codes of the words, from what the compensator made of their points."""
-    return blinding.codes(points, CODE_BITS)
+def unblinded(
+    blinding: Blinding, points: bytes, told: Callable[[int], None] = lambda done: None
+) -> np.ndarray:
+    """The codes of the words, from what the compensator made of their points; `told` as there."""
+    return blinding.codes(points, CODE_BITS, told)
 
 
 def with_codes(table: Table, codes: Mapping[int, np.ndarray]) -> ArrayTable:

@@ -131,7 +131,7 @@ class SiftCodes(OfCodes):
     """Which continuations of codes enough people, and enough cohorts, have."""
 
     name: ClassVar[str] = "encoding/sift-codes"
-    title: ClassVar[str] = "Look for words"
+    title: ClassVar[str] = "Look for words, bit by bit"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -173,6 +173,15 @@ class SiftCodes(OfCodes):
         codes = np.zeros(MOST_CELLS >> STEP_BITS, np.uint64)
         widest = cls(codes.astype(np.int64), codes, 0, STEP_BITS, *floors(plan))
         return Foreseen([widest], rounds=CODE_BITS, exact=False, usual_rounds=CODE_BITS // STEP_BITS)
+
+    @property
+    def turn(self) -> int:
+        """How many bits of each code are known then."""
+        return self.known + self.step
+
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        return CODE_BITS
 
     @property
     def cells(self) -> int:
