@@ -140,6 +140,7 @@ def test_the_manifest_says_what_was_done(federation: Make) -> None:
     trial.run()
     files = delivered(trial)
     manifest = json.loads(files["study.manifest.json"])
+    assert manifest["study"]["id"] == trial.study_id
     assert manifest["plan"] == trial.study.plan.to_json()
     assert manifest["operators"] == "one operator: not blind"
     assert [member["name"] for member in manifest["roster"]] == ["Graz", "Oslo", "Tartu"]
