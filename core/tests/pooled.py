@@ -7,9 +7,9 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
@@ -107,6 +107,32 @@ class Pool:
         tables = run(plan, panel, self.cohorts(shares, seed))
         return reports(plan, panel, tables), tables.get("variants", {})
 
+    def beside(self, *columns: np.ndarray) -> Self:
+        """The same people with these covariates, and no others."""
+        return replace(self, samples=replace(self.samples, covariates=np.column_stack(columns)))
+
+    def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""
+        s = self.samples
+        chromosome, _, _, a1, a2 = self.variants[variant]
+        copies = self.copies[variant]
+        g = np.where(copies < 0, np.nan, copies if (first_is_a1 == (a1 < a2)) else 2 - copies)
+        men = s.sex == 1
+        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
+        g = np.where(single, np.where(g == 1, np.nan, g / 2), g)
+        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+        if chromosome == Y:
+            inside &= men
+        columns = [np.ones(len(g)), g, *s.covariates.T] + ([men.astype(float)] if chromosome == X else [])
+        design = np.column_stack(columns)
+        if mean:
+            for group in (men, ~men) if chromosome == X else (np.ones(len(men), bool),):
+                who = inside & group & np.isnan(g)
+                known = inside & group & ~np.isnan(g)
+                design[who, 1] = np.mean(g[known])
+        kept = inside & ~np.isnan(design).any(axis=1)
+        return s.phenotype[kept], design[kept]
+
     def plink1(self, folder: Path, *flags: object) -> Path:
         """Prefix of plink1.9's reports on the pooled data."""
         self.write(folder / "pooled")
@@ -163,28 +189,6 @@ class Statuses(Pool):
         if cases_only:
             of = np.where((of == 0) & ~(s.phenotype == 1), len(shares) - 1, of)
         return self.dealt(of, len(shares))
-
-    def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""
-        s = self.samples
-        chromosome, _, _, a1, a2 = self.variants[variant]
-        copies = self.copies[variant]
-        g = np.where(copies < 0, np.nan, copies if (first_is_a1 == (a1 < a2)) else 2 - copies)
-        men = s.sex == 1
-        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
-        g = np.where(single, np.where(g == 1, np.nan, g / 2), g)
-        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
-        if chromosome == Y:
-            inside &= men
-        columns = [np.ones(len(g)), g, *s.covariates.T] + ([men.astype(float)] if chromosome == X else [])
-        design = np.column_stack(columns)
-        if mean:
-            for group in (men, ~men) if chromosome == X else (np.ones(len(men), bool),):
-                who = inside & group & np.isnan(g)
-                known = inside & group & ~np.isnan(g)
-                design[who, 1] = np.mean(g[known])
-        kept = inside & ~np.isnan(design).any(axis=1)
-        return s.phenotype[kept], design[kept]
 
 
 ALLELES = [(b"A", b"G"), (b"T", b"C"), (b"G", b"A")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import Statuses, X, call
+from pooled import Pool, Statuses, X, call
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples
@@ -59,10 +59,10 @@ def studied(share: float, covariates: int) -> tuple[Statuses, dict[str, np.ndarr
     return pooled, pooled.study((1, 2, 4), files=("assoc",))[1]
 
 
-def regression_of(pooled: Statuses, rows: dict[str, np.ndarray], k: int, mean: bool = False) -> Rows:
+def regression_of(pooled: Pool, rows: dict[str, np.ndarray], k: int, mean: bool = False) -> Rows:
     """The pooled rows of the regression that a row is about."""
     y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]), mean)
-    return Rows("logistic", ("ADD", *pooled.covariates, "SEX")[: x.shape[1] - 1], y, x)
+    return Rows(pooled.test, ("ADD", *pooled.covariates, "SEX")[: x.shape[1] - 1], y, x)
 
 
 def check(pooled: Statuses, rows: dict[str, np.ndarray]) -> None:
@@ -87,6 +87,17 @@ def check_one(of: Rows, beta: np.ndarray, se: np.ndarray) -> None:
     assert truth is not None
     assert (np.abs(beta - truth.beta) <= 1e-9 * np.maximum(np.abs(truth.beta), truth.se)).all(), (beta, truth)
     np.testing.assert_allclose(se, truth.se, rtol=1e-6)
+
+
+def assert_fitted(
+    rows: dict[str, np.ndarray], k: int, of: Rows, rtol: float, atol: float = 0.0, shown: int | None = None
+) -> None:
+    """Of a row what statsmodels finds, or as many of the first numbers as are shown."""
+    fit = of.fit()
+    assert fit is not None
+    for name, wanted, near in (("beta", fit.beta, atol), ("se", fit.se, 0.0)):
+        shown = shown or len(wanted)
+        np.testing.assert_allclose(rows[name][k, :shown], wanted[:shown], rtol=rtol, atol=near)
 
 
 @pytest.mark.parametrize("covariates", [0, 2, 5])

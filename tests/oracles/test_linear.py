@@ -21,6 +21,7 @@ from unpooled.statistics import genomic_inflation
 
 from ..conftest import Rehearse, inflation
 from .reports import GLM, Plink, agreement, bfiles, glm, same
+from .test_few_cases import assert_fitted, regression_of
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
 FLOORS = ("--min-samples", 20)
@@ -184,11 +185,6 @@ def test_reports_are_plinks(kind: str, shares: tuple[float, ...], tmp_path: Path
     assert said == ([number_text(genomic_inflation(chi_square(rows)), 6)] if "adjusted" in plinks else [])
 
 
-def with_covariates(pooled: Quantities, *columns: np.ndarray) -> Quantities:
-    s = pooled.samples
-    return replace(pooled, samples=replace(s, covariates=np.column_stack(columns)))
-
-
 def test_covariates_that_do_not_do(tmp_path: Path) -> None:
     pooled = quantities(11, n=300)
     random = np.random.default_rng(3)
@@ -210,7 +206,7 @@ def test_covariates_that_do_not_do(tmp_path: Path) -> None:
         "one who differs": ((np.arange(n) == 17).astype(float), a),
     }
     for name, chosen in columns.items():
-        trial = with_covariates(pooled, *chosen)
+        trial = pooled.beside(*chosen)
         if name == "one outlier of 1e6":  # a variant without a call of that person has no covariate left
             trial.copies[:, 5] = 2 * (trial.copies[:, 5] > 0)
             trial.samples.sex[5] = 1
@@ -232,7 +228,7 @@ def test_covariates_that_do_not_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [0.0, 3.0, -1234.567, 1e9])
 def test_a_constant_covariate(value: float, tmp_path: Path) -> None:
     """Refused. PLINK says NA everywhere but for a few numbers, where rounding makes the column vary."""
-    pooled = with_covariates(quantities(11, n=300), np.full(300, value))
+    pooled = quantities(11, n=300).beside(np.full(300, value))
     with pytest.raises(Refuse, match="C1: the same value for everybody") as caught:
         pooled.study()
     assert caught.value.field == "covariates"
@@ -273,35 +269,16 @@ def test_p_values_down_to_0(tmp_path: Path) -> None:
 
 def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
     """Against least squares on the pooled data, each missing call being the mean of its variant and sex."""
-    pooled = quantities(4, n=150, each=8)
+    pooled, fitted = quantities(4, n=150, each=8), set()
     _, rows = pooled.study(missing="mean")
-    s, fitted = pooled.samples, set()
-    for row, variant in enumerate(rows["variant"]):
-        chromosome, _, _, a1, a2 = pooled.variants[variant]
-        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
-        men = s.sex == 1
-        if chromosome == 24:
-            inside &= men
-        single = men if chromosome in (23, 24) else np.full(len(men), chromosome == 26)
-        of_first = rows["first_is_a1"][row] == (a1 < a2)
-        g = pooled.copies[variant].astype(float)
-        g = np.where((g < 0) | (single & (g == 1)), np.nan, g if of_first else 2 - g)
-        g = np.where(single, g / 2, g)
-        for alike in [men, ~men] if chromosome == 23 else [np.ones(len(men), bool)]:
-            g[alike & np.isnan(g)] = np.nanmean(g[alike & inside])
-        sex = [men[inside]] if chromosome == 23 else []
-        g = g[inside]
-        design = np.column_stack([np.ones(len(g)), g, s.covariates[inside], *sex])
-        if np.ptp(g) == 0:
-            assert rows["code"][row]
+    for k, variant in enumerate(rows["variant"].tolist()):
+        of = regression_of(pooled, rows, k, mean=True)
+        if np.ptp(of.x[:, 1]) == 0:
+            assert rows["code"][k]
             continue
-        fitted.add(chromosome)
-        beta, rss, *_ = np.linalg.lstsq(design, s.phenotype[inside], rcond=None)
-        variance = rss[0] / (len(g) - design.shape[1]) * np.linalg.inv(design.T @ design)
-        shown = len(beta) - 1
-        np.testing.assert_allclose(rows["beta"][row, :shown], beta[1:], rtol=1e-8)
-        np.testing.assert_allclose(rows["se"][row, :shown], np.sqrt(np.diag(variance))[1:], rtol=1e-8)
-        assert rows["n"][row] == inside.sum()
+        fitted.add(pooled.variants[variant][0])
+        assert_fitted(rows, k, of, 1e-8)
+        assert rows["n"][k] == len(of.y)
     assert fitted == {0, 1, 22, 23, 24, 25, 26}
 
 

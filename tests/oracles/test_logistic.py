@@ -7,7 +7,6 @@ explains, statsmodels says who is right.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -306,10 +305,6 @@ def test_reports_agree_with_plinks(kind: str, tmp_path: Path) -> None:
     assert len(running_off) <= 0.05 * len(names)
 
 
-def with_covariates(pooled: Statuses, *columns: np.ndarray) -> Statuses:
-    return replace(pooled, samples=replace(pooled.samples, covariates=np.column_stack(columns)))
-
-
 def plinks_and_ours(pooled: Statuses, folder: Path, **options: object) -> tuple[np.ndarray, np.ndarray]:
     """P of PLINK's report and of ours, of all lines: NaN where it says NA."""
     out = pooled.plink1(folder, "--logistic")
@@ -337,7 +332,7 @@ def test_covariates_that_plink_refuses(tmp_path: Path) -> None:
         "deviations of 1e12": ((1e12 * a, b), True),
     }
     for name, (columns, refused) in trials.items():
-        trial = with_covariates(pooled, *columns)
+        trial = pooled.beside(*columns)
         if name == "collinear":
             with pytest.raises(Refuse, match="the covariates C1, C2, C3 determine one another") as caught:
                 trial.study()
@@ -357,10 +352,10 @@ def test_one_person_far_away(tmp_path: Path) -> None:
     pooled = statuses(11, n=300)
     random = np.random.default_rng(3)
     a, b = random.normal(size=300), random.normal(size=300)
-    far = with_covariates(pooled, np.where(np.arange(300) == 5, 1e9, a), b)
+    far = pooled.beside(np.where(np.arange(300) == 5, 1e9, a), b)
     with pytest.raises(Refuse, match="C1: the values of a few people"):
         far.study()
-    near = with_covariates(pooled, np.where(np.arange(300) == 5, 1e3, a), b)
+    near = pooled.beside(np.where(np.arange(300) == 5, 1e3, a), b)
     _, rows = near.study()
     assert np.isfinite(rows["beta"][:, 0]).sum() > 40
 
@@ -368,9 +363,5 @@ def test_one_person_far_away(tmp_path: Path) -> None:
 def test_separated_by_a_covariate() -> None:
     pooled = statuses(6, n=200, each=4, missing=0.0)
     s = pooled.samples
-    apart = np.column_stack(
-        [np.where(s.phenotype == 1, 1.0, 0.0) + np.linspace(0, 0.5, len(s)), np.ones(len(s))]
-    )
-    trial = replace(pooled, samples=replace(s, covariates=apart[:, :1]))
-    _, rows = trial.study()
+    _, rows = pooled.beside(np.where(s.phenotype == 1, 1.0, 0.0) + np.linspace(0, 0.5, len(s))).study()
     assert np.isnan(rows["beta"]).all() and np.all(rows["code"] > 0)
