@@ -53,22 +53,6 @@ def standardised(tables: list[Examples]) -> tuple[np.ndarray, np.ndarray, np.nda
     return StandardScaler().fit_transform(x), y[:, 0], np.concatenate([table.folds for table in tables])
 
 
-def test_the_error_of_each_penalty_is_that_of_the_folds_left_out() -> None:
-    x, y = load_diabetes(return_X_y=True)
-    tried = (10.0, 0.1, 1e-4)
-    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=tried, validation_folds=4)
-    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
-    found = models.tables_of(plan, cells)["path"]
-    z, target, fold = standardised([models.table_of(each, plan) for each in cells])
-    for penalty, error in zip(found["penalty"], found["error"], strict=True):
-        squares = []
-        for k in range(4):
-            train = fold != k
-            model = Ridge(penalty * train.sum(), solver="svd").fit(z[train], target[train])
-            squares.append(np.mean((model.predict(z[~train]) - target[~train]) ** 2))
-        assert abs(error - np.mean(squares)) < 1e-9 * np.mean(squares)
-
-
 def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
     """A table with categories of every encoding, one of them with a rare level and missing words."""
     random = np.random.default_rng(6)

@@ -83,6 +83,8 @@ def test_a_plan_says_what_its_test_has_and_no_other_option() -> None:
         ("hwe", 1, "a number from 0 to below 1, not 1"),
         ("ci", 0.001, "0, or a number from 0.01 to below 1, not 0.001"),
         ("max_iterations", 0, "a whole number from 1 to 100, not 0"),
+        ("tolerance", -1.0, "a number from 0 to 1, not -1"),
+        ("tolerance", float("nan"), "a number from 0 to 1, not NaN"),
         ("max_iterations", 2.5, "a whole number from 1 to 100, not 2.5"),
         ("missing", "none", 'mean or exact, not "none"'),
         ("quantiles", (0.5, 0.5), "up to 100 different numbers from 0 to 1, not [0.5, 0.5]"),

@@ -60,9 +60,3 @@ def test_the_pool_called_by_place_gives_the_same_bytes(
     for file in FILES:
         assert (tmp_path / f"ours.{file}").read_bytes() == (tmp_path / f"pooled.{file}").read_bytes(), file
     assert "matched by chromosome, position and alleles" in (tmp_path / "ours.methods.txt").read_text()
-
-
-def test_without_it_such_cohorts_share_nothing(made: Path, rehearse: Rehearse, tmp_path: Path) -> None:
-    cohorts = [word for k in (1, 2, 3) for word in ("--bfile", made / f"cohort{k}")]
-    done = rehearse(*cohorts, "--min-samples", 20, "--out", tmp_path / "ours", check=False)
-    assert done.returncode != 0 and "by place" in done.stdout + done.stderr

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-from unpooled.simulate import simulate
 
 from ..conftest import MICE, Rehearse
 from .reports import GLM, LINEAR, Plink, agreement, bfiles, glm_of, rows, same
@@ -129,31 +126,3 @@ def _called(few: Path, name: str, plink: Plink, folder: Path) -> Path:
     people = [line.split() for line in (folder / "one.raw").read_text().splitlines()[1:]]
     (listed := folder / "called").write_text("".join(f"{p[0]} {p[1]}\n" for p in people if p[6] != "NA"))
     return listed
-
-
-def test_a_cohort_without_women_is_told_so(rehearse: Rehearse, tmp_path: Path) -> None:
-    simulate(tmp_path, cohorts=[60, 60, 60], variants=50, seed=2)
-    fam = tmp_path / "cohort2.fam"
-    people = [line.split() for line in fam.read_text().splitlines()]
-    fam.write_text("".join(" ".join([*person[:4], "1", person[5]]) + "\n" for person in people))
-    parts = [tmp_path / f"cohort{k}" for k in (1, 2, 3)]
-    done = rehearse("--test", "chi-square", *bfiles(parts), "--filter-females", "--min-samples", 5,
-                    "--min-per-class", 1, "--out", tmp_path / "none", check=False)  # fmt: skip
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode != 0
-    assert "the plan is about females only, and there are none here" in said
-    assert not list(tmp_path.glob("none.*"))
-
-
-def test_a_variant_that_a_cohort_lacks_is_named(rehearse: Rehearse, tmp_path: Path) -> None:
-    simulate(tmp_path, cohorts=[60, 60, 60], variants=50, seed=2, trait="quantitative")
-    parts = [tmp_path / f"cohort{k}" for k in (1, 2, 3)]
-    name = np.loadtxt(parts[0].with_suffix(".bim"), dtype=str, usecols=1)[4]
-    (left := tmp_path / "left").write_text(f"{name}\n")
-    (nothing := tmp_path / "nothing").write_text("none\n")
-    lists = [word for path in (nothing, left, nothing) for word in ("--exclude", path)]
-    done = rehearse("--test", "linear", *bfiles(parts), *lists, "--condition", name, "--min-samples", 5,
-                    "--out", tmp_path / "lacking", check=False)  # fmt: skip
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode != 0
-    assert f"the plan conditions on the variant {name}, which is not among those that are read" in said

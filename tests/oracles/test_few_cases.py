@@ -16,7 +16,6 @@ from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples
 from unpooled.genotype_model import Terms
 from unpooled.kernels import least_squares as codes
-from unpooled.plan import Plan, PlanError
 
 from .regression import Rows
 
@@ -230,10 +229,3 @@ def test_without_covariates_the_counts_lead_to_the_estimate() -> None:
         truth = Rows("logistic", ("ADD",), y, x).fit()
         assert truth is not None
         np.testing.assert_allclose(found[1:], truth.beta, rtol=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [{"tolerance": -1.0}, {"tolerance": float("nan")}, {"max_iterations": 0}])
-def test_limits_that_cannot_be_are_no_plan(wrong: dict[str, float]) -> None:
-    with pytest.raises(PlanError) as caught:
-        Plan("logistic", "status", 3, bytes(32), **wrong)  # type: ignore[arg-type]
-    assert caught.value.problems.keys() == wrong.keys()

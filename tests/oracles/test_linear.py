@@ -117,39 +117,6 @@ def test_generated_cohorts_give_the_pooled_file(
         assert not found.far and not found.ours_alone and not found.theirs_alone
 
 
-def test_a_covariate_that_tells_cohorts_apart_is_refused_unless_the_plan_allows_it(
-    people: Path, rehearse: Rehearse, tmp_path: Path
-) -> None:
-    parts, table = [people / f"cohort{number}" for number in (1, 2, 3)], tmp_path / "sites"
-    lines = ["FID IID site"]
-    for site, part in zip("abc", parts, strict=True):
-        lines += [" ".join([*line.split()[:2], site]) for line in part.with_suffix(".fam").open()]
-    table.write_text("\n".join(lines) + "\n")
-    words = ["--test", "linear", *bfiles(parts), "--covar", table, "--categorical", "site=a,b,c", "--chr", 22,
-             "--out", tmp_path / "study"]  # fmt: skip
-    refused = rehearse(*words, check=False)
-    assert refused.returncode != 0 and not (tmp_path / "study.assoc.linear").exists()
-    assert "fewer than 3 cohorts have at least 10 people each with the level a of the covariate site" in (
-        " ".join(refused.stderr.split())
-    )
-    rehearse(*words, "--cohort-sums")
-    assert (tmp_path / "study.assoc.linear").exists()
-
-
-def test_a_level_of_nine_people_is_refused(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
-    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
-    rows = [line.split()[:2] for part in parts for line in part.with_suffix(".fam").read_text().splitlines()]
-    table = tmp_path / "sites"
-    sites = ["north" if k % 50 == 0 and k < 450 else "south" for k in range(len(rows))]
-    lines = [" ".join([*row, site]) + "\n" for row, site in zip(rows, sites, strict=True)]
-    table.write_text("FID IID site\n" + "".join(lines))
-    done = rehearse("--test", "linear", *bfiles(parts), "--covar", table, "--categorical", "site=south,north",
-                    "--out", tmp_path / "refused", check=False)  # fmt: skip
-    assert done.returncode != 0
-    assert "fewer than 10 people in the pool have the level north of the covariate site" in done.stderr
-    assert not list(tmp_path.glob("refused*"))
-
-
 # Pools of generated people
 
 

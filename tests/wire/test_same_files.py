@@ -32,7 +32,7 @@ def calls(folder: Path) -> Words:
     """Everything that is odd in real files, on all chromosomes."""
     made = simulate(folder, cohorts=(70, 90, 110), variants=600, oddities=True, sex_chromosomes=True,
                     nonfounder_rate=0.1, seed=7)  # fmt: skip
-    return [*flags_of(made.cohorts), "--adjust", "--mind", 0.2]
+    return [*flags_of(made.cohorts), "--adjust", "--mind", 0.2, "--ring", 64, "--chunk-size", 77]
 
 
 def seven_cohorts(folder: Path) -> Words:

@@ -56,19 +56,6 @@ def test_progress_of_a_fit_says_which_iteration_it_is(study: MakeStudy) -> None:
     assert "Fit model: iteration 1 of at most 12" in titles, titles
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"chunk_size": 7}, {"ring_bits": 64}, {"ring_bits": 128}, {"masking": "gaussian", "variance": 1e6}],
-    ids=str,
-)
-def test_the_bytes_do_not_depend_on_chunks_and_masks(
-    study: MakeStudy, pooled: dict[str, bytes], changes: dict[str, object]
-) -> None:
-    trial = study(**changes)
-    trial.run_all()
-    assert trial.members[1].results() == pooled
-
-
 def test_under_a_list_no_own_variants_are_sent(study: MakeStudy, files: SimulationReport) -> None:
     wanted = Panel.of(_variants(files.cohorts[0])[:40])
     trial = study(panel_mode="list", panel_list=list_text.write(wanted))
