@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import os
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pytest
 
+from tests.plinks import needed, plink, plink2, write_bed
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
 from unpooled.plan import FILES, Covariate, Plan
@@ -21,20 +18,6 @@ from unpooled.run import reports, run
 
 MOUSE = Path("/usr/share/doc/gemma/example")
 X, Y, MT = 23, 24, 26
-
-
-def needed(found: object, package: str) -> None:
-    """Skip with one clear line where a program or data set is missing; in CI none may be."""
-    if not found:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
-
-
-def call(program: str, *words: object) -> str:
-    """Run plink1.9 or plink2; gives what it printed."""
-    needed(shutil.which(program), program)
-    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +55,7 @@ class Pool:
         prefix.with_suffix(".cov").write_text("\n".join(cov) + "\n")
         bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
         prefix.with_suffix(".bim").write_bytes(b"".join(bim))
-        codes = np.zeros((len(self.copies), -(-len(s) // 4) * 4), np.uint8)
-        codes[:, : len(s)] = np.array([3, 2, 0, 1])[self.copies]
-        quads = codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
-        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+        write_bed(prefix, self.copies)
 
     def dealt(self, of: np.ndarray, count: int) -> list[ArrayCohort]:
         """The cohorts, from 0, that people are in: `of` (n,). All have the alleles in the pool's order."""
@@ -137,7 +117,7 @@ class Pool:
         """Prefix of plink1.9's reports on the pooled data."""
         self.write(folder / "pooled")
         covar = ("--covar", folder / "pooled.cov") if self.covariates else ()
-        call("plink1.9", "--bfile", folder / "pooled", "--allow-no-sex", "--chr-set", self.autosomes,
+        plink("--bfile", folder / "pooled", "--allow-no-sex", "--chr-set", self.autosomes,
              *covar, *flags, "--out", folder / "out")  # fmt: skip
         return folder / "out"
 
@@ -148,10 +128,10 @@ class Pool:
         """
         self.write(folder / "pooled")
         human = ("--chr-set", self.autosomes, "--allow-no-sex")
-        call("plink1.9", "--bfile", folder / "pooled", *human, "--make-bed", "--out", folder / "minor")
+        plink("--bfile", folder / "pooled", *human, "--make-bed", "--out", folder / "minor")
         covar = ("--covar", folder / "pooled.cov") if self.covariates else ()
         covar = (*covar, "--covar-variance-standardize") if covar and own_units else covar
-        call("plink2", "--bfile", folder / "minor", "--chr-set", self.autosomes, "--threads", 1, *covar,
+        plink2("--bfile", folder / "minor", "--chr-set", self.autosomes, "--threads", 1, *covar,
              *flags, "--out", folder / "two")  # fmt: skip
         return [line.split("\t") for line in next(folder.glob("two.*.glm.*")).read_text().splitlines()]
 
@@ -257,7 +237,7 @@ GENERATED: dict[str, Callable[..., Quantities | Statuses]] = {"linear": quantiti
 
 def mice(phenotype: int) -> Quantities:
     """1,940 mice, 12,226 variants (PLINK skips those at negative positions); real phenotypes, no founders."""
-    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
+    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "mouse_hs1940", "gemma-doc")
     fam, bim = (
         [line.split() for line in gzip.decompress((MOUSE / f"mouse_hs1940.{s}.gz").read_bytes()).splitlines()]
         for s in ("fam", "bim")

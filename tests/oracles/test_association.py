@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse, inflation
+from ..plinks import bfiles, plink, split
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
 SHARES = {3: (5, 3, 2), 4: (6, 1, 2, 3), 7: (9, 2, 5, 1, 4, 3, 2)}
@@ -18,13 +18,7 @@ SHARES = {3: (5, 3, 2), 4: (6, 1, 2, 3), 7: (9, 2, 5, 1, 4, 3, 2)}
 
 @pytest.mark.parametrize(("cohorts", "nonfounders"), [(3, False), (4, True), (7, False), (3, True)])
 def test_mice_in_uneven_cohorts_give_the_pooled_files(
-    cohorts: int,
-    nonfounders: bool,
-    mouse: Path,
-    split: Callable[..., list[Path]],
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    cohorts: int, nonfounders: bool, mouse: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     flags = ["--nonfounders"] if nonfounders else []
     parts = split(mouse, SHARES[cohorts], tmp_path, "--chr-set", "19")
@@ -32,9 +26,8 @@ def test_mice_in_uneven_cohorts_give_the_pooled_files(
     plink("--bfile", mouse, "--chr-set", 19, "--allow-no-sex", *flags,
           "--assoc", "--freq", "--missing", "--hardy", "--out", pooled)  # fmt: skip
     ours = tmp_path / "ours"
-    bfiles = [word for part in parts for word in ("--bfile", part)]
     floors = ["--min-samples", 20, "--min-per-class", 1]
-    rehearse(*bfiles, "--chr-set", 19, "--allow-no-sex", *flags, *floors, "--out", ours)
+    rehearse(*bfiles(parts), "--chr-set", 19, "--allow-no-sex", *flags, *floors, "--out", ours)
     for file in FILES:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
     report = json.loads(Path(f"{ours}.report.json").read_text())
@@ -60,24 +53,20 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def bfiles(folder: Path, order: tuple[int, ...] = (1, 2, 3)) -> list[object]:
-    return [word for number in order for word in ("--bfile", folder / f"cohort{number}")]
+def cohorts_in(folder: Path, order: tuple[int, ...] = (1, 2, 3)) -> list[object]:
+    return bfiles(folder / f"cohort{number}" for number in order)
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
 def test_odd_cohorts_give_the_pooled_files(
-    nonfounders: bool,
-    odd: Path,
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    nonfounders: bool, odd: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     flags = ["--nonfounders"] if nonfounders else []
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
     log = plink("--bfile", odd / "pooled", *flags, "--assoc", "--adjust", "--freq", "--missing", "--hardy",
                 "--out", pooled)  # fmt: skip
-    said = rehearse(*bfiles(odd), *flags, "--out", ours).stdout
+    said = rehearse(*cohorts_in(odd), *flags, "--out", ours).stdout
     assert inflation(said) == f"{float(inflation(log)):.3f}"
     for file in FILES:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
@@ -88,12 +77,7 @@ def test_odd_cohorts_give_the_pooled_files(
     assert {row[2] for row in remarks if row[3] == "left out"} == left_out
 
 
-def test_variants_are_chosen_as_by_plink(
-    odd: Path,
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
-) -> None:
+def test_variants_are_chosen_as_by_plink(odd: Path, rehearse: Rehearse, tmp_path: Path) -> None:
     """By chromosome, by name, and by the filters; people by their missing calls in what is left."""
     ids = [line.split()[1] for line in (odd / "pooled.bim").read_text().splitlines()]
     extract, exclude = tmp_path / "extract", tmp_path / "exclude"
@@ -114,7 +98,7 @@ def test_variants_are_chosen_as_by_plink(
         "--out",
         pooled,
     )
-    rehearse(*bfiles(odd), *flags, "--adjust", "--out", ours)
+    rehearse(*cohorts_in(odd), *flags, "--adjust", "--out", ours)
     assert "people removed due to missing genotype data (--mind)" in log
     for file in (*FILES, "assoc.adjusted"):
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
@@ -131,23 +115,16 @@ def test_variants_are_chosen_as_by_plink(
     ids=["small chunks", "ring 64", "ring 128", "gaussian"],
 )
 def test_the_bytes_depend_on_nothing_but_the_data(
-    order: tuple[int, ...],
-    flags: list[str],
-    odd: Path,
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    order: tuple[int, ...], flags: list[str], odd: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
     plink("--bfile", odd / "pooled", "--assoc", "--freq", "--missing", "--hardy", "--out", pooled)
-    rehearse(*bfiles(odd, order), *flags, "--out", ours)
+    rehearse(*cohorts_in(odd, order), *flags, "--out", ours)
     for file in FILES:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
 
 
-def test_a_cohort_in_small_letters_and_one_with_a_contig(
-    plink: Callable[..., str], rehearse: Rehearse, tmp_path: Path
-) -> None:
+def test_a_cohort_in_small_letters_and_one_with_a_contig(rehearse: Rehearse, tmp_path: Path) -> None:
     """As if the letters were capitals, and the contig's variant were not there."""
     simulate(tmp_path, cohorts=[80, 70, 60], variants=2_000, seed=5)
     small, contig = tmp_path / "cohort2.bim", tmp_path / "cohort3.bim"
@@ -160,7 +137,7 @@ def test_a_cohort_in_small_letters_and_one_with_a_contig(
     pooled, ours = tmp_path / "plink", tmp_path / "ours"
     plink("--bfile", tmp_path / "pooled", "--exclude", tmp_path / "lost", "--assoc", "--freq", "--missing",
           "--hardy", "--out", pooled)  # fmt: skip
-    rehearse(*bfiles(tmp_path), "--out", ours)
+    rehearse(*cohorts_in(tmp_path), "--out", ours)
     for file in FILES:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
     remarks = [line.split("\t") for line in Path(f"{ours}.variants.tsv").read_text().splitlines()[1:]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse
+from ..plinks import bfiles, plink, plink2
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
 CALLED = "@:#:$1:$2"
@@ -31,13 +31,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_pool_called_by_place_gives_the_same_bytes(
-    made: Path,
-    plink: Callable[..., str],
-    plink2: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    made: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
-    cohorts = [word for k in (1, 2, 3) for word in ("--bfile", made / f"cohort{k}")]
+    cohorts = bfiles(made / f"cohort{k}" for k in (1, 2, 3))
     rehearse(*cohorts, "--by-place", "--min-samples", 20, "--min-per-class", 1, "--out", tmp_path / "ours")
     # Only files of PLINK 1 keep which allele is called A1.
     plink2(

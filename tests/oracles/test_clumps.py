@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from unpooled.simulate import simulate
 
-from ..conftest import MICE, Rehearse, flags_of
-
-Programs = Callable[..., str]
+from ..conftest import MICE, Rehearse
+from ..plinks import bfiles, plink, split
 
 
 @pytest.mark.parametrize(
@@ -32,12 +30,10 @@ def test_mice_are_clumped_as_by_plink(
     limits: tuple[object, ...],
     founders: Path,
     mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Programs,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    cohorts = flags_of(split(founders, (5, 3, 2), tmp_path, *MICE))
+    cohorts = bfiles(split(founders, (5, 3, 2), tmp_path, *MICE))
     ours = tmp_path / "ours"
     of_numbers = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second") if test == "linear" else ()
     rehearse("--test", test, *cohorts, *MICE, "--maf", 0.02, *of_numbers, "--clump", *limits,
@@ -49,7 +45,7 @@ def test_mice_are_clumped_as_by_plink(
     assert found == expected and len(expected) > 5
 
 
-def test_on_sex_chromosomes_as_by_plink(plink: Programs, rehearse: Rehearse, tmp_path: Path) -> None:
+def test_on_sex_chromosomes_as_by_plink(rehearse: Rehearse, tmp_path: Path) -> None:
     """Nonfounders, whom linkage leaves out; X, Y and MT; ties; a P that is missing."""
     made = simulate(
         tmp_path, cohorts=(180, 150, 90), variants=900, missing_rate=(0.0, 0.0), sex_chromosomes=True,
@@ -58,7 +54,7 @@ def test_on_sex_chromosomes_as_by_plink(plink: Programs, rehearse: Rehearse, tmp
     ours, pooled = tmp_path / "ours", tmp_path / "theirs"
     limits = ("--clump-p1", 0.05, "--clump-p2", 0.5, "--clump-r2", 0.002, "--clump-kb", 10000)
     own = ("--chr-set", 3, "--maf", 0.05)
-    rehearse(*flags_of(made.cohorts), *own, "--clump", *limits, "--out", ours)
+    rehearse(*bfiles(made.cohorts), *own, "--clump", *limits, "--out", ours)
     plink("--bfile", tmp_path / "pooled", *own, "--clump", f"{ours}.assoc", *limits, "--out", pooled)
     found, expected = (Path(f"{stem}.clumped").read_text().splitlines() for stem in (ours, pooled))
     assert found == expected and any("," in line for line in expected)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ..conftest import MICE, Rehearse
-from .reports import GLM, LINEAR, Plink, agreement, bfiles, glm_of, rows, same
+from ..plinks import bfiles, plink, rows, split
+from .reports import GLM, LINEAR, agreement, glm_of, same
 
 EVERY, SHARES = 12, (5, 3, 2)
 """Every so many-th variant of the mice is taken; what the cohorts have of the people."""
@@ -17,7 +17,7 @@ COUNTED = ("frq", "lmiss", "hwe")
 
 
 @pytest.fixture(scope="module")
-def conditions(few: Path, plink: Plink, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def conditions(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A list of two common variants of the autosomes: the first has missing calls, and comes later."""
     prefix = tmp_path_factory.mktemp("conditions") / "found"
     plink("--bfile", few, *MICE, "--nonfounders", "--maf", 0.05, "--freq", "--missing", "--out", prefix)
@@ -29,14 +29,7 @@ def conditions(few: Path, plink: Plink, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_women_only_conditioned_on_two_variants(
-    few: Path,
-    conditions: Path,
-    mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    few: Path, conditions: Path, mouse_tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """Lines of conditions come before those of covariates; people without a call of one are left out."""
     names, ours, pooled = conditions.read_text().split(), tmp_path / "ours", tmp_path / "pooled"
@@ -54,7 +47,7 @@ def test_women_only_conditioned_on_two_variants(
     same(Path(f"{ours}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
     for file in COUNTED:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
-    theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, "--keep-females", *conditioned,
+    theirs = glm_of(few, tmp_path / "plink2", *pheno, "--keep-females", *conditioned,
                     *table, "--glm", "omit-ref", of=["--filter-females"])  # fmt: skip
     found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, LINEAR, digits=6)
     assert found.numbers > 3_500
@@ -66,14 +59,7 @@ def test_women_only_conditioned_on_two_variants(
 
 
 def test_logistic_conditioned_and_standardised(
-    few: Path,
-    conditions: Path,
-    mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    few: Path, conditions: Path, mouse_tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """The units are those of the people in the regression: plink2's, where these are all that it counts."""
     first, ours = conditions.read_text().split()[0], tmp_path / "ours"
@@ -83,8 +69,8 @@ def test_logistic_conditioned_and_standardised(
              *common, "--covar", mouse_tables["covar"], "--covar-name", "weight,season",
              "--firth", "no-firth", "--files", "assoc,glm", "--out", ours)  # fmt: skip
     table = ("--covar", mouse_tables["covar"], "--covar-name", "weight", "season")
-    called = ("--require-pheno", "--require-covar", "--keep", _called(few, first, plink, tmp_path))
-    theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *common, *table, *called,
+    called = ("--require-pheno", "--require-covar", "--keep", _called(few, first, tmp_path))
+    theirs = glm_of(few, tmp_path / "plink2", *common, *table, *called,
                     "--glm", "no-firth", "omit-ref")  # fmt: skip
     bounds = {"OR": (1e-4, 1e-5), "LOG(OR)_SE": (1e-3, 0.0), "P": (5e-3, 0.0)}
     found = agreement(Path(f"{ours}.phenotype.glm.logistic"), theirs, GLM, bounds, digits=6)
@@ -93,14 +79,7 @@ def test_logistic_conditioned_and_standardised(
 
 
 def test_a_model_an_interaction_and_a_condition_together(
-    few: Path,
-    conditions: Path,
-    mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    few: Path, conditions: Path, mouse_tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """PLINK multiplies the genotype with conditions, too: it is told to leave that column out."""
     name, ours = conditions.read_text().split()[1], tmp_path / "ours"
@@ -111,7 +90,7 @@ def test_a_model_an_interaction_and_a_condition_together(
              "--genotype-model", "dominant", "--interaction", "weight", "--covar", mouse_tables["covar"],
              "--covar-name", "weight", "--files", "glm", "--out", ours)  # fmt: skip
     called = ("--require-pheno", "second", "--require-covar", "weight")
-    theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, *common, *called,
+    theirs = glm_of(few, tmp_path / "plink2", *pheno, *common, *called,
                     "--covar", mouse_tables["covar"], "--covar-name", "weight",
                     "--glm", "dominant", "interaction", "omit-ref", "--parameters", "1-3,5")  # fmt: skip
     found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, LINEAR, digits=6)
@@ -120,7 +99,7 @@ def test_a_model_an_interaction_and_a_condition_together(
     assert not found.far and not found.ours_alone and not found.theirs_alone
 
 
-def _called(few: Path, name: str, plink: Plink, folder: Path) -> Path:
+def _called(few: Path, name: str, folder: Path) -> Path:
     """Who has a call of a variant."""
     plink("--bfile", few, *MICE, "--snp", name, "--recode", "A", "--out", folder / "one")
     people = [line.split() for line in (folder / "one.raw").read_text().splitlines()[1:]]

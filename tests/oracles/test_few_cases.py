@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import Pool, Statuses, X, call
+from pooled import Pool, Statuses, X
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples
 from unpooled.genotype_model import Terms
 from unpooled.kernels import least_squares as codes
 
+from ..plinks import plink2
 from .regression import Rows
 
 CASES = (0.002, 0.004, 0.01, 0.02, 0.1, 0.3, 0.5)
@@ -114,7 +115,7 @@ def plinks(pooled: Statuses, folder: Path) -> list[dict[str, list[str]]]:
     files = ["--bfile", folder / "pooled", "--out", folder / "out"]
     files += ["--covar", folder / "pooled.cov"] if pooled.covariates else []
     alone = () if pooled.covariates else ("allow-no-covars",)
-    call("plink2", "--glm", "no-firth", "hide-covar", *alone, *files)
+    plink2("--glm", "no-firth", "hide-covar", *alone, *files)
     reports = []
     for file, named in ((f"{one}.assoc.logistic", 1), (f"{one}.PHENO1.glm.logistic", 2)):
         lines = [line.split() for line in Path(file).read_text().splitlines()[1:]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,9 @@ from unpooled.plan import Covariate, Plan
 from unpooled.run import run
 
 from ..conftest import Rehearse
+from ..plinks import bfiles, plink, rows, split
 from .regression import Rows
-from .reports import GLM, Plink, agreement, bfiles, glm, pairs, rows
+from .reports import GLM, agreement, glm, pairs
 from .test_few_cases import regression_of
 from .test_separation import odd
 
@@ -31,7 +31,7 @@ MICE_ILL, EVERY = 25, 6
 
 
 @pytest.fixture
-def few_ill(mouse: Path, mouse_tables: dict[str, Path], plink: Plink, tmp_path: Path) -> Path:
+def few_ill(mouse: Path, mouse_tables: dict[str, Path], tmp_path: Path) -> Path:
     """Real genotypes of which the mice with the largest values of a real phenotype are the cases."""
     values = [line.split()[2] for line in mouse_tables["pheno"].read_text().splitlines()[1:]]
     numbers = np.array([np.nan if value == "NA" else float(value) for value in values])
@@ -48,13 +48,7 @@ def few_ill(mouse: Path, mouse_tables: dict[str, Path], plink: Plink, tmp_path: 
 
 
 def test_the_same_mice_fall_back(
-    few_ill: Path,
-    mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    few_ill: Path, mouse_tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """Coefficients and standard errors to 1e-4, P to 1e-3, but where plink2 stops a little early."""
     common = ("--chr-set", 19, "--allow-no-sex", "--hide-covar", "--files", "assoc,glm")
@@ -63,9 +57,7 @@ def test_the_same_mice_fall_back(
     table = ("--covar", mouse_tables["covar"], "--covar-name", "weight,season")
     rehearse("--test", "logistic", *bfiles(parts), *common, *floors, *table, "--out", tmp_path / "ours")
     flags = ("hide-covar", "--covar-name", "weight", "season")
-    theirs = glm(
-        plink, plink2, few_ill, mouse_tables["covar"], tmp_path / "plink2", *flags, chr_set=("--chr-set", 19)
-    )
+    theirs = glm(few_ill, mouse_tables["covar"], tmp_path / "plink2", *flags, chr_set=("--chr-set", 19))
     ours = tmp_path / "ours.phenotype.glm.logistic.hybrid"
     assert theirs.name == "plink2.PHENO1.glm.logistic.hybrid"
     bounds = {"OR": (1e-4, 0.0), "LOG(OR)_SE": (1e-4, 0.0), "P": (1e-3, 0.0)}

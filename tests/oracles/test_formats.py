@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from ..conftest import Rehearse
+from ..plinks import plink, plink2, split
 
 MICE = ("--chr-set", 19, "--allow-no-sex", "--nonfounders", "--min-samples", 20, "--min-per-class", 1)
 FILES = ("assoc", "frq", "lmiss", "hwe")
 
 
 def test_pgen_vcf_and_bgen_among_beds_give_the_same_bytes(
-    few: Path,
-    split: Callable[..., list[Path]],
-    plink: Callable[..., str],
-    plink2: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    few: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     bed, in_pgen, in_vcf, in_bgen = split(few, (4, 3, 3, 3), tmp_path, "--chr-set", "19")
     # Other names, so that nothing can be read from the .bed by mistake.
@@ -39,7 +34,7 @@ def test_pgen_vcf_and_bgen_among_beds_give_the_same_bytes(
 
 
 def test_dosages_of_vcf_and_bgen_give_the_bytes_of_the_pgen_that_plink2_makes(
-    plink2: Callable[..., str], rehearse: Rehearse, tmp_path: Path
+    rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """Imputed genotypes, of which plink2 makes a call within 0.1 of a whole number of copies."""
     pgens: list[object] = []

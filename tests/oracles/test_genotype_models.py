@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import Pool, Quantities, Statuses, X, call, mice, quantities
+from pooled import Pool, Quantities, Statuses, X, mice, quantities
 
 from unpooled.genotype_model import MODELS
 
+from ..plinks import call
 from .regression import Rows
 from .reports import same
 from .test_few_cases import assert_fitted, regression_of

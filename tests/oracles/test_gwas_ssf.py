@@ -15,7 +15,8 @@ import yaml
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse, inflation
-from .reports import Plink, glm, rows
+from ..plinks import plink, rows
+from .reports import glm
 
 
 @pytest.mark.parametrize(
@@ -31,8 +32,6 @@ def test_the_catalogs_validator_takes_the_file(
     effect: str,
     build: tuple[str, ...],
     gwas_ssf: Callable[[Path], str],
-    plink: Plink,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -84,7 +83,7 @@ def test_the_catalogs_validator_takes_the_file(
     )
 
     if test == "linear":
-        two = glm(plink, plink2, made.pooled, Path(f"{made.pooled}.cov"), tmp_path / "two")
+        two = glm(made.pooled, Path(f"{made.pooled}.cov"), tmp_path / "two")
         _tiny_p_is_printed_as_by_plink(made.planted[0], out, theirs, two)
         _, *lines = (line.split("\t") for line in gzip.decompress(data.read_bytes()).decode().splitlines())
         p = np.array([line[7] for line in lines], float)

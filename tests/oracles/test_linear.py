@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,8 @@ from unpooled.simulate import simulate
 from unpooled.statistics import genomic_inflation
 
 from ..conftest import Rehearse, inflation
-from .reports import GLM, Plink, agreement, bfiles, glm, same
+from ..plinks import bfiles, plink, split
+from .reports import GLM, agreement, glm, same
 from .test_few_cases import assert_fitted, regression_of
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
@@ -31,13 +31,7 @@ FILTERS = ("--covar-name", "AGE,PC1-PC2", "--nonfounders",
 
 @pytest.mark.parametrize("cohorts", SHARES)
 def test_mice_in_uneven_cohorts_give_the_pooled_file(
-    cohorts: int,
-    mouse: Path,
-    mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    cohorts: int, mouse: Path, mouse_tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     parts = split(mouse, SHARES[cohorts], tmp_path, "--chr-set", "19")
     common = ["--chr-set", 19, "--allow-no-sex", "--pheno", mouse_tables["pheno"], "--pheno-name", "second"]
@@ -90,13 +84,7 @@ LIMITS = ("--ci", "0.95", "--chunk-size", "777", "--files", "assoc,glm")
     ids=["limits", "filters"],
 )
 def test_generated_cohorts_give_the_pooled_file(
-    ours: tuple[str, ...],
-    plinks: tuple[str, ...],
-    people: Path,
-    plink: Plink,
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    ours: tuple[str, ...], plinks: tuple[str, ...], people: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     parts = [people / f"cohort{number}" for number in (1, 2, 3)]
     covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
@@ -108,7 +96,7 @@ def test_generated_cohorts_give_the_pooled_file(
         assert Path(f"{out}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
     if ours == LIMITS:
         table, flags = people / "pooled.cov", ("--ci", 0.95)
-        report = glm(plink, plink2, people / "pooled", table, tmp_path / "plink2", *flags)
+        report = glm(people / "pooled", table, tmp_path / "plink2", *flags)
         bounds = {"SE": (1e-3, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
         found = agreement(
             Path(f"{out}.phenotype.glm.linear"), report, GLM, bounds, digits=6, tests=("ADD", "SEX")

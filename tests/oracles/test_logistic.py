@@ -6,7 +6,6 @@ explains, statsmodels says who is right.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,8 @@ from unpooled.kernels import least_squares as fits
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse
-from .reports import GLM, Agreement, Plink, Row, agreement, bfiles, by_statsmodels, glm, rows, unit
+from ..plinks import bfiles, plink, rows, split
+from .reports import GLM, Agreement, Row, agreement, by_statsmodels, glm, unit
 from .test_few_cases import check_one, regression_of
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
@@ -91,9 +91,6 @@ def test_mice_in_uneven_cohorts_agree_with_the_pooled_file(
     plinks: tuple[object, ...],
     mouse: Path,
     mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -108,13 +105,13 @@ def test_mice_in_uneven_cohorts_agree_with_the_pooled_file(
     table, columns = mouse_tables["dummies"], ("weight", "season", "diet=fat", "diet=sugar")
     if "--ci" in flags:
         asked = ("no-firth", "--ci", 0.95)
-        plinks2 = glm(plink, plink2, mouse, table, tmp_path / "plink2", *asked, chr_set=common[:2])
+        plinks2 = glm(mouse, table, tmp_path / "plink2", *asked, chr_set=common[:2])
         reports.append(compare_with_plink2(Path(f"{ours}.phenotype.glm.logistic"), plinks2))
     for found in reports:
         assert not found.ours_alone and not found.theirs_alone
         assert found.numbers > 9_000 and len(found.far) < 1e-3 * found.numbers  # where P is 1e-16 or so
         names = [row.get("SNP") or row["ID"] for row, _ in found.far]
-        truth = by_statsmodels(plink, mouse, table, columns, names, tmp_path, *common)
+        truth = by_statsmodels(mouse, table, columns, names, tmp_path, *common)
         assert_ours_are_right(found.far, truth)
 
 
@@ -152,9 +149,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rehearsed(
-    people: Path, covariates: str, plink: Plink, rehearse: Rehearse, folder: Path
-) -> tuple[Path, Path]:
+def rehearsed(people: Path, covariates: str, rehearse: Rehearse, folder: Path) -> tuple[Path, Path]:
     """Prefixes of our reports of the generated cohorts, and of PLINK's."""
     parts = [people / f"cohort{number}" for number in (1, 2, 3)]
     covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
@@ -168,9 +163,9 @@ def rehearsed(
 
 
 def test_generated_cohorts_agree_with_the_pooled_files(
-    people: Path, plink: Plink, plink2: Plink, rehearse: Rehearse, tmp_path: Path
+    people: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
-    ours, pooled = rehearsed(people, "AGE,LARGE,NEAR", plink, rehearse, tmp_path)
+    ours, pooled = rehearsed(people, "AGE,LARGE,NEAR", rehearse, tmp_path)
     found = compare(Path(f"{ours}.assoc.logistic"), Path(f"{pooled}.assoc.logistic"))
     reasons = codes(Path(f"{ours}.phenotype.glm.logistic"))
     assert not found.ours_alone
@@ -180,25 +175,21 @@ def test_generated_cohorts_agree_with_the_pooled_files(
     assert {ours["TEST"] for ours, _ in found.far} <= {"AGE", "NEAR"}
     columns, names = ("AGE", "LARGE", "NEAR"), [ours["SNP"] for ours, _ in found.far]
     table = people / "pooled.cov"
-    assert_ours_are_right(
-        found.far, by_statsmodels(plink, people / "pooled", table, columns, names, tmp_path)
-    )
+    assert_ours_are_right(found.far, by_statsmodels(people / "pooled", table, columns, names, tmp_path))
     assert "SEPARATION,ALT1" in reasons.values()
     flags = ("no-firth", "--covar-name", *columns, "--vif", 1e5, "--ci", 0.95)
-    plinks = glm(plink, plink2, people / "pooled", table, tmp_path / "plink2", *flags)
+    plinks = glm(people / "pooled", table, tmp_path / "plink2", *flags)
     glms = Path(f"{ours}.phenotype.glm.logistic")
     found = compare_with_plink2(glms, plinks)
     complete = variants_without_missing_calls(glms)
     assert not found.ours_alone and not found.theirs_alone
     assert not [ours for ours, _ in found.far if ours["ID"] in complete]
     names = [ours["ID"] for ours, _ in found.far]
-    truth = by_statsmodels(plink, people / "pooled", table, columns, names, tmp_path, by_plink2=True)
+    truth = by_statsmodels(people / "pooled", table, columns, names, tmp_path, by_plink2=True)
     assert_ours_are_right(found.far, truth)
 
 
-def test_people_without_covariates_in_filters(
-    people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path
-) -> None:
+def test_people_without_covariates_in_filters(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
     """With a value missing they have no phenotype for PLINK's --hardy and --hwe; without a line they have."""
     header, *lines = (people / "pooled.cov").read_text().splitlines()
     random = np.random.default_rng(6)

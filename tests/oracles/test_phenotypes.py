@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ..conftest import MICE, Rehearse
-from .reports import GLM, LINEAR, Plink, agreement, bfiles, glm_of, same
+from ..plinks import bfiles, plink, split
+from .reports import GLM, LINEAR, agreement, glm_of, same
 from .test_logistic import compare
 
 SHARES = 5, 3, 2
@@ -36,7 +36,7 @@ def tables(mouse_tables: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture
-def parts(few: Path, split: Callable[..., list[Path]], tmp_path: Path) -> list[object]:
+def parts(few: Path, tmp_path: Path) -> list[object]:
     """What a rehearsal is told of the mice in every study here."""
     return [*bfiles(split(few, SHARES, tmp_path, "--chr-set", "19")), *MICE, "--min-samples", 20,
             "--nonfounders"]  # fmt: skip
@@ -47,8 +47,6 @@ def test_linear(
     parts: list[object],
     tables: dict[str, Path],
     mouse_tables: dict[str, Path],
-    plink: Plink,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -58,7 +56,7 @@ def test_linear(
              mouse_tables["covar"], "--covar-name", "weight,season",
              "--files", ",".join(("assoc", "glm", *COUNTED)), "--out", tmp_path / "ours")  # fmt: skip
     covar = ("--covar", mouse_tables["covar"])
-    glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, "--pheno-name", *NAMES, *covar, "--covar-name",
+    glm_of(few, tmp_path / "plink2", *pheno, "--pheno-name", *NAMES, *covar, "--covar-name",
            "weight", "season", "--glm", "omit-ref")  # fmt: skip
     for name in NAMES:
         pooled = tmp_path / f"pooled-{name}"
@@ -79,8 +77,6 @@ def test_logistic_and_firth(
     parts: list[object],
     tables: dict[str, Path],
     mouse_tables: dict[str, Path],
-    plink: Plink,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -89,7 +85,7 @@ def test_logistic_and_firth(
              "--covar", mouse_tables["covar"], "--covar-name", "weight", "--files", "assoc,glm",
              "--out", tmp_path / "ours")  # fmt: skip
     covar = ("--covar", mouse_tables["covar"], "--covar-name", "weight")
-    glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, "--pheno-name", *NAMES, *covar,
+    glm_of(few, tmp_path / "plink2", *pheno, "--pheno-name", *NAMES, *covar,
            "--glm", "omit-ref", "firth-fallback")  # fmt: skip
     bounds = {"OR": (1e-3, 0.0), "Z_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
     for name in NAMES:
@@ -107,12 +103,7 @@ def test_logistic_and_firth(
 
 
 def test_chi_square(
-    few: Path,
-    parts: list[object],
-    tables: dict[str, Path],
-    plink: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    few: Path, parts: list[object], tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     pheno = ("--pheno", tables["case/control"])
     rehearse("--test", "chi-square", *parts, *pheno, "--pheno-name", ",".join(NAMES), "--min-per-class", 1,
@@ -133,8 +124,6 @@ def test_only_people_with_all_phenotypes(
     tables: dict[str, Path],
     mouse_tables: dict[str, Path],
     covariates: tuple[str, ...],
-    plink: Plink,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -145,7 +134,7 @@ def test_only_people_with_all_phenotypes(
              *covar, *[",".join(covariates)] * bool(covar), "--out", tmp_path / "ours")  # fmt: skip
     whole = [line.split() for line in tables["quantitative"].read_text().splitlines()[1:]]
     (listed := tmp_path / "whole").write_text("".join(f"{w[0]} {w[1]}\n" for w in whole if "NA" not in w))
-    glm_of(plink, plink2, few, tmp_path / "plink2", *common, "--pheno-name", *NAMES, *covar, *covariates,
+    glm_of(few, tmp_path / "plink2", *common, "--pheno-name", *NAMES, *covar, *covariates,
            "--glm", "omit-ref", "allow-no-covars", of=("--keep", listed))  # fmt: skip
     plink("--bfile", few, *MICE, "--keep", listed, "--nonfounders", "--freq", "--out", tmp_path / "pooled")
     for name in NAMES:
