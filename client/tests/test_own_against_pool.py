@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.plinks import plink, rows
 from unpooled.agreement import reconcile
 from unpooled.algorithms import algorithm
 from unpooled.plan import Covariate, Plan
@@ -79,21 +77,14 @@ class Federation:
 
     def plink(self, number: int, *arguments: str) -> dict[str, dict[str, str]]:
         """By variant what plink1.9 says of one cohort alone; what is said of it in several files together."""
-        program = shutil.which("plink1.9")
-        if program is None:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
-        out = self.folder / "plink"
-        command = [program, "--bfile", str(self.folder / f"cohort{number}"), "--out", str(out), *arguments]
-        subprocess.run(command, capture_output=True, check=True)
-        rows: dict[str, dict[str, str]] = {}
+        plink("--bfile", self.folder / f"cohort{number}", "--out", self.folder / "plink", *arguments)
+        found: dict[str, dict[str, str]] = {}
         for path in (*self.folder.glob("plink.assoc*"), self.folder / "plink.frq"):
-            head, *lines = (line.split() for line in path.read_text().splitlines())
-            for line in lines:
-                row = dict(zip(head, line, strict=True))
+            for row in rows(path):
                 if row.get("TEST", "ADD") == "ADD":
-                    rows.setdefault(row["SNP"], {}).update(row)
+                    found.setdefault(row["SNP"], {}).update(row)
             path.unlink()
-        return rows
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -162,12 +153,12 @@ def test_own_numbers_are_those_of_plink_on_this_cohort(
     pool = strongest(made.study(plan), plan, COUNT)
     compared = compare(pool, made.cohort(plan, 1), plan)
     covar = ["--covar", str(made.folder / "cohort1.covar")] if plan.covariates else []
-    rows = made.plink(1, *covar, *flags, "--ci", "0.95", "--freq")
+    plinks = made.plink(1, *covar, *flags, "--ci", "0.95", "--freq")
     assert len(compared) == COUNT
     known = [one for one in compared if one.own is not None and one.own.is_known]
     assert len(known) >= COUNT - 2
     for one in known:
-        assert own_is_plinks(one, rows[one.variant.name], odds=pool.odds), (one, rows[one.variant.name])
+        assert own_is_plinks(one, plinks[one.variant.name], odds=pool.odds), (one, plinks[one.variant.name])
 
 
 def test_what_the_study_conditions_on_is_a_covariate_here_too(
@@ -179,11 +170,11 @@ def test_what_the_study_conditions_on_is_a_covariate_here_too(
     pool, data = strongest(made.study(plan), plan, COUNT), conditioned(made.cohort(plan, 1), plan)
     assert telling(data.samples) == [0, 1] and left_out(data.samples, plan) == ["site=2", "site=3"]
     covar = ["--covar", str(made.folder / "cohort1.covar"), "--covar-name", "age", "--condition", name]
-    rows = made.plink(1, *covar, "--linear", "--ci", "0.95", "--freq")
+    plinks = made.plink(1, *covar, "--linear", "--ci", "0.95", "--freq")
     known = [one for one in compare(pool, data, plan) if one.own is not None and one.own.is_known]
     assert len(known) >= COUNT - 2
     for one in known:
-        assert own_is_plinks(one, rows[one.variant.name], odds=False), (one, rows[one.variant.name])
+        assert own_is_plinks(one, plinks[one.variant.name], odds=False), (one, plinks[one.variant.name])
 
 
 def _common(data: PlinkData) -> str:
@@ -201,11 +192,9 @@ def test_the_strongest_are_those_of_the_file_and_far_from_one_another(
     made = federation("case/control")
     (path, *_) = made.study(CASE_CONTROL)
     pool = strongest([path], CASE_CONTROL, COUNT)
-    head, *lines = (line.split() for line in path.read_text().splitlines())
-    rows = [dict(zip(head, line, strict=True)) for line in lines if line[head.index("P")] != "NA"]
-    rows.sort(key=lambda row: float(row["P"]))
+    known = sorted((row for row in rows(path) if row["P"] != "NA"), key=lambda row: float(row["P"]))
     wanted: list[dict[str, str]] = []
-    for row in rows:
+    for row in known:
         if all(row["CHR"] != w["CHR"] or abs(int(row["BP"]) - int(w["BP"])) > 500_000 for w in wanted):
             wanted.append(row)
     assert {variant.name for variant, _ in pool.leads} == {row["SNP"] for row in wanted[:COUNT]}

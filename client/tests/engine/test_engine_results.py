@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 from client_trials import Member, Trial
 from client_typed import typed
 
+from tests.plinks import plink, rows
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Compared, Finished
 from unpooled_client.study.engine import Until
@@ -24,11 +23,6 @@ def results(member: Member, *more: object) -> subprocess.CompletedProcess[str]:
     return typed("results", "--state", member.state.path, *more)
 
 
-def rows(path: Path, separator: str | None = None) -> list[dict[str, str]]:
-    head, *lines = (line.split(separator) for line in path.read_text(encoding="utf-8").splitlines())
-    return [dict(zip(head, line, strict=True)) for line in lines]
-
-
 def test_a_run_ends_with_this_cohort_against_the_pool(done: Trial) -> None:
     member = done.members[0]
     (compared,) = member.told(Compared)
@@ -36,12 +30,13 @@ def test_a_run_ends_with_this_cohort_against_the_pool(done: Trial) -> None:
         "study.own-against-pool.tsv",
         "study.own-against-pool.html",
     ]
-    found = rows(member.out / "study.own-against-pool.tsv", "\t")
+    found = list(rows(member.out / "study.own-against-pool.tsv", "\t"))
     assert len(found) == compared.count == 20
     assert min(float(row["P"]) for row in rows(member.out / "study.assoc") if row["P"] != "NA") == float(
         found[0]["POOL_P"]
     )
-    plinks = {row["SNP"]: row for row in plink(member.bfile)}
+    plink("--bfile", member.bfile, "--assoc", "--out", member.bfile)
+    plinks = {row["SNP"]: row for row in rows(member.bfile.with_suffix(".assoc"))}
     known = [row for row in found if row["OWN_P"] != "NA"]
     assert len(known) > 15
     for row in known:
@@ -64,15 +59,6 @@ def test_every_cohort_gets_the_report_and_it_is_of_this_study(done: Trial) -> No
     assert all(name in page and file["sha256"] in page for name, file in files.items())
 
 
-def plink(bfile: Path) -> list[dict[str, str]]:
-    """What plink1.9 finds in one cohort."""
-    program = shutil.which("plink1.9")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
-    subprocess.run([program, "--bfile", bfile, "--assoc", "--out", bfile], capture_output=True, check=True)
-    return rows(bfile.with_suffix(".assoc"))
-
-
 def test_results_are_fetched_again_and_nothing_is_sent(done: Trial, tmp_path: Path) -> None:
     member = done.members[0]
     before = len(list(ledger.read(member.state.ledger)))
@@ -80,7 +66,7 @@ def test_results_are_fetched_again_and_nothing_is_sent(done: Trial, tmp_path: Pa
     assert fetched.returncode == 0, fetched.stderr
     told = [json.loads(line) for line in fetched.stdout.splitlines()]
     assert [event["event"] for event in told] == ["started", "results", "compared", "finished"]
-    assert len(rows(tmp_path / "again" / "study.own-against-pool.tsv", "\t")) == 3
+    assert len(list(rows(tmp_path / "again" / "study.own-against-pool.tsv", "\t"))) == 3
     for name, content in member.results().items():
         assert (tmp_path / "again" / name).read_bytes() == content
     assert len(list(ledger.read(member.state.ledger))) == before
