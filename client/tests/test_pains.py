@@ -26,9 +26,7 @@ PAINS: dict[str, tuple[str, ...]] = {
         "core/tests/test_panel.py::test_what_cannot_be_reconciled_is_left_out_with_its_reason",
     ),
     "P = 0": ("tests/oracles/test_counts.py::test_p_values_down_to_0",),
-    "holes where the model did not converge": (
-        "tests/oracles/test_separation.py::test_separation_is_plink2s",
-    ),
+    "holes where the model did not converge": ("tests/oracles/test_firth.py::test_separation_is_plink2s",),
     "hangs with no reason": (
         f"{ENGINE}/test_engine_faults.py::test_a_server_that_does_not_answer_is_waited_for",
         "tests/browser/test_coordinator.py::test_a_cohort_that_stays_away_and_one_that_lost_its_key",

@@ -113,6 +113,12 @@ def same(ours: Path | bytes, plinks: Path | bytes, least: float = 0.999, *, in_o
     assert len(different) <= (1 - least) * len(pairs), different[:5]
 
 
+def same_bytes(ours: Path, plinks: Path, files: Iterable[str]) -> None:
+    """These files of two prefixes."""
+    for file in files:
+        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{plinks}.{file}").read_bytes(), file
+
+
 def off_by_one(a: bytes, b: bytes) -> bool:
     """Whether two lines differ by no more than one in the last digit of their numbers."""
     words = zip(a.split(), b.split(), strict=True)

@@ -8,7 +8,7 @@ import pytest
 
 from ..conftest import MICE, Rehearse
 from ..plinks import bfiles, plink, rows, split
-from .reports import GLM, LINEAR, agreement, glm_of, same
+from .reports import GLM, LINEAR, agreement, glm_of, same, same_bytes
 
 EVERY, SHARES = 12, (5, 3, 2)
 """Every so many-th variant of the mice is taken; what the cohorts have of the people."""
@@ -45,8 +45,7 @@ def test_women_only_conditioned_on_two_variants(
           "--covar", mouse_tables["dummies"], "--covar-name", "weight-season", "--linear", "--freq",
           "--missing", "--hardy", "--out", pooled)  # fmt: skip
     same(Path(f"{ours}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
-    for file in COUNTED:
-        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    same_bytes(ours, pooled, COUNTED)
     theirs = glm_of(few, tmp_path / "plink2", *pheno, "--keep-females", *conditioned,
                     *table, "--glm", "omit-ref", of=["--filter-females"])  # fmt: skip
     found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, LINEAR, digits=6)

@@ -32,7 +32,7 @@ from .dosages import (
     write_covariate,
     write_pgen,
 )
-from .reports import GLM, agreement
+from .reports import GLM, agreement, same_bytes
 
 FLOORS = ("--min-samples", 20, "--allow-no-sex")
 COLUMNS = "+a1freq,+machr2,+ax,+a1count,+totallele"
@@ -174,9 +174,7 @@ def test_other_formats_give_the_same_bytes(
     formats = zip((in_vcf, in_bcf, last), pooled.parts, strict=True)
     others = [word for written, part in formats for word in written(part)]
     rehearse(*study, *others, "--copies", tmp_path / "copies", "--out", tmp_path / "other")
-    for file in ("phenotype.glm.linear", "tsv.gz"):
-        ours, wanted = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("other", "pgen"))
-        assert ours == wanted, file
+    same_bytes(tmp_path / "other", tmp_path / "pgen", ("phenotype.glm.linear", "tsv.gz"))
 
 
 def test_several_alternate_alleles_are_left_out(phased: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
@@ -190,16 +188,8 @@ def test_several_alternate_alleles_are_left_out(phased: Pooled, rehearse: Rehear
         given += ["--vcf", vcf, "--vcf-dosage", "DS", "--psam", f"{part}.psam"]
     rehearse("--test", "linear", "--dosages", *given, *FLOORS, "--files", "glm", "--glm-cols", COLUMNS,
              "--copies", tmp_path / "copies", "--out", tmp_path / "ours")  # fmt: skip
-    plink2(
-        "--vcf",
-        tmp_path / "0.vcf",
-        "dosage=DS",
-        "--max-alleles",
-        2,
-        "--make-just-pvar",
-        "--out",
-        tmp_path / "left",
-    )
+    plink2("--vcf", tmp_path / "0.vcf", "dosage=DS", "--max-alleles", 2, "--make-just-pvar", "--out",
+           tmp_path / "left")  # fmt: skip
     left = [line.split()[2] for line in (tmp_path / "left.pvar").read_text().splitlines() if line[0] != "#"]
     assert 150 < len(left) < 230
     (listed := tmp_path / "left").write_text("\n".join(left) + "\n")
@@ -224,9 +214,7 @@ def test_chi_square_is_of_the_calls(everywhere: Pooled, rehearse: Rehearse, tmp_
     counted = ("--assoc", "--freq", "--missing", "--hardy", "--allow-no-sex")
     plink("--bfile", tmp_path / "calls", *counted, "--out", tmp_path / "pooled")
     rehearse(*pfiles(everywhere.parts), *named, *FLOORS, "--out", tmp_path / "ours")
-    for file in ("assoc", "frq", "lmiss", "hwe"):
-        ours, wanted = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))
-        assert ours == wanted, file
+    same_bytes(tmp_path / "ours", tmp_path / "pooled", ("assoc", "frq", "lmiss", "hwe"))
 
 
 def test_cohorts_with_calls_count_whole_copies(

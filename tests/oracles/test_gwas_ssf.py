@@ -63,17 +63,8 @@ def test_the_catalogs_validator_takes_the_file(
     assert about["genome_assembly"] == (build[-1] if build else "NR")
     assert about["data_file_name"] == data.name
     assert about["data_file_md5sum"] == hashlib.md5(data.read_bytes(), usedforsecurity=False).hexdigest()
-    log = plink(
-        "--bfile",
-        made.pooled,
-        "--covar",
-        f"{made.pooled}.cov",
-        f"--{test}",
-        "--adjust",
-        "--allow-no-sex",
-        "--out",
-        theirs,
-    )
+    log = plink("--bfile", made.pooled, "--covar", f"{made.pooled}.cov", f"--{test}", "--adjust",
+                "--allow-no-sex", "--out", theirs)  # fmt: skip
     summary = json.loads(Path(f"{out}.report.json").read_text())["summary"]
     assert inflation(said) == f"{float(inflation(log)):.3f}"
     people = about["samples"][0]

@@ -9,7 +9,7 @@ import pytest
 
 from ..conftest import MICE, Rehearse
 from ..plinks import bfiles, plink, split
-from .reports import GLM, LINEAR, agreement, glm_of, same
+from .reports import GLM, LINEAR, agreement, glm_of, same, same_bytes
 from .test_logistic import compare
 
 SHARES = 5, 3, 2
@@ -63,9 +63,7 @@ def test_linear(
         plink("--bfile", few, *MICE, *pheno, "--pheno-name", name, "--nonfounders", *covar, "--covar-name",
               "weight,season", "--linear", "--freq", "--missing", "--hardy", "--out", pooled)  # fmt: skip
         same(tmp_path / f"ours.{name}.assoc.linear", Path(f"{pooled}.assoc.linear"))
-        for file in COUNTED:
-            ours = tmp_path / f"ours.{name}.{file}"
-            assert ours.read_bytes() == Path(f"{pooled}.{file}").read_bytes(), ours.name
+        same_bytes(tmp_path / f"ours.{name}", pooled, COUNTED)
         ours, theirs = (tmp_path / f"{whose}.{name}.glm.linear" for whose in ("ours", "plink2"))
         found = agreement(ours, theirs, GLM, LINEAR, digits=6)
         assert found.numbers > 2_000, name
@@ -112,9 +110,7 @@ def test_chi_square(
         pooled = tmp_path / f"pooled-{name}"
         plink("--bfile", few, *MICE, *pheno, "--pheno-name", name, "--nonfounders", "--geno", 0.1, "--assoc",
               "--adjust", "--freq", "--missing", "--hardy", "--out", pooled)  # fmt: skip
-        for file in ("assoc", "assoc.adjusted", *COUNTED):
-            ours = tmp_path / f"ours.{name}.{file}"
-            assert ours.read_bytes() == Path(f"{pooled}.{file}").read_bytes(), ours.name
+        same_bytes(tmp_path / f"ours.{name}", pooled, ("assoc", "assoc.adjusted", *COUNTED))
 
 
 @pytest.mark.parametrize("covariates", [(), ("weight", "season")], ids=["none", "two"])

@@ -124,7 +124,9 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
         thread.start()
     for name in ("worker", "web", "compensator"):
         os.kill(killed := running.addresses()["processes"][name], signal.SIGKILL)
-        insist(lambda name=name, pid=killed: str(running.addresses()["processes"].get(name, pid) != pid), "True")
+        insist(
+            lambda name=name, pid=killed: str(running.addresses()["processes"].get(name, pid) != pid), "True"
+        )
     for thread in threads:
         thread.join()
     seen: dict[str, Any] = {}
