@@ -1,4 +1,4 @@
-"""Firth's penalised fit against logistf's numbers, its definition and plink2; and what plink2 says separates."""
+"""Firth's penalised fit against logistf's numbers, its definition and plink2; and what separates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear regressions against plink1.9 --linear on the pooled data, line by line, also of one person far away."""
+"""Linear regressions against plink1.9 --linear on the pooled data, also of one person far away."""
 
 from __future__ import annotations
 

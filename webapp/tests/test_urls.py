@@ -1,4 +1,4 @@
-"""What addresses meant for anybody tell, and how the browser application is served; who gets in: test_authorisation.py."""
+"""What addresses that are meant for anybody tell; who gets in where is in test_authorisation.py."""
 
 from __future__ import annotations
 
