@@ -200,21 +200,7 @@ def test_as_an_independent_reader_reads_it(files: Any) -> None:
 
 GOOD = ["0", "1", "9", "01", "22", "23", "24", "25", "26", "X", "Y", "XY", "MT", "M", "x", "mt", "xY"]
 GOOD += ["0X", "0Y", "0M", "chr1", "Chr1", "CHR22", "chrX", "chrMT", "chrM", "chr23", "chr0"]
-BAD = [
-    "27",
-    "chr27",
-    "UN",
-    "Z",
-    "1_random",
-    "1x",
-    "100",
-    "-1",
-    "+1",
-    "001",
-    "chr",
-    "chrUn",
-    "chrchr1",
-]
+BAD = ["27", "chr27", "UN", "Z", "1_random", "1x", "100", "-1", "+1", "001", "chr", "chrUn", "chrchr1"]
 
 
 def slow_rows(text: bytes, autosomes: int = 22) -> list[tuple[Any, ...]]:

@@ -188,8 +188,7 @@ def test_what_is_no_list_of_frequencies(opened: PlinkData, tmp_path: Path, heade
 
 
 @pytest.mark.parametrize(
-    ("lines", "read"),
-    [(["1 1:1000:A:G A G 0.5 99"], "1:1000:A:G"), (["1 rs0 A G,T 0.2,0.1 99"], None)],
+    ("lines", "read"), [(["1 1:1000:A:G A G 0.5 99"], "1:1000:A:G"), (["1 rs0 A G,T 0.2,0.1 99"], None)]
 )
 def test_a_reference_with_other_ids_is_told(
     opened: PlinkData, tmp_path: Path, lines: list[str], read: str | None

@@ -21,14 +21,7 @@ from unpooled.simulate import simulate
 from unpooled_client.compare.estimates import Contrast
 from unpooled_client.compare.pool import strongest
 from unpooled_client.compare.report import Place, Study, write_variants
-from unpooled_client.compare.this_cohort import (
-    ABSENT,
-    ALL_CASES,
-    compare,
-    conditioned,
-    left_out,
-    telling,
-)
+from unpooled_client.compare.this_cohort import ABSENT, ALL_CASES, compare, conditioned, left_out, telling
 from unpooled_client.compare.without_us import read_across
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions

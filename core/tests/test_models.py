@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from normalizing import evenly
 from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes
@@ -37,10 +38,6 @@ from unpooled.schema import Column
 
 NEAR = 1e-9
 """Relative to the largest coefficient."""
-
-
-def evenly(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    return [np.arange(k, len(y), cohorts) for k in range(cohorts)]
 
 
 def federated(x: np.ndarray, y: np.ndarray, parts: list[np.ndarray], plan: Any) -> dict[str, Any]:
@@ -136,7 +133,7 @@ def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
     """With the same folds, over the usual penalties: the error of each, and the choice."""
     x, y = load_diabetes(return_X_y=True)
     plan = models.plan_of("lasso", models.schema_of(x.shape[1]), 3)
-    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
+    cells = [models.cells_of(x[part], y[part]) for part in evenly(np.arange(len(y)), 3)]
     found = models.tables_of(plan, cells)["path"]
     z, target, fold = standardised([models.table_of(each, plan) for each in cells])
     tried = np.sort(found["penalty"])[::-1]
@@ -235,7 +232,7 @@ def test_a_file_that_is_no_model_says_what_is_wrong(
     x, y = load_diabetes(return_X_y=True)
     plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3)
     path = tmp_path / "x.model.json"
-    path.write_text(json.dumps(federated(x, y, evenly(y, 3), plan) | change))
+    path.write_text(json.dumps(federated(x, y, evenly(np.arange(len(y)), 3), plan) | change))
     with pytest.raises(DataProblem, match=complaint) as told:
         Model.from_file(path)
     assert str(path) in str(told.value) and "model.json that a study of models delivered" in str(told.value)
@@ -243,7 +240,11 @@ def test_a_file_that_is_no_model_says_what_is_wrong(
 
 def test_a_table_of_other_columns_is_refused() -> None:
     x, y = load_diabetes(return_X_y=True)
-    found = Model(federated(x, y, evenly(y, 3), models.plan_of("ridge", models.schema_of(x.shape[1]), 3)))
+    found = Model(
+        federated(
+            x, y, evenly(np.arange(len(y)), 3), models.plan_of("ridge", models.schema_of(x.shape[1]), 3)
+        )
+    )
     with pytest.raises(ValueError, match="X has 3 features, but Model is expecting 10"):
         found.predict(x[:, :3])
     assert clone(found).predict(x) == pytest.approx(found.predict(x))
@@ -282,7 +283,7 @@ def test_sums_of_other_columns_are_not_added() -> None:
     contents = []
     for columns in (3, 4):
         plan = models.plan_of("ridge", models.schema_of(columns), 4, files=("sums",))
-        cells = [models.cells_of(x[part][:, :columns], y[part]) for part in evenly(y, 4)]
+        cells = [models.cells_of(x[part][:, :columns], y[part]) for part in evenly(np.arange(len(y)), 4)]
         contents.append(models.content(plan, cells, "sums"))
     with pytest.raises(ValueError, match="other columns"):
         refitted(contents, plan)

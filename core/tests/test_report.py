@@ -15,19 +15,7 @@ from unpooled import run
 from unpooled.algorithms import check, usual
 from unpooled.algorithms.methods import Run
 from unpooled.cohort import ArrayTable
-from unpooled.page import (
-    Html,
-    columns,
-    document,
-    encoded,
-    facts,
-    joined,
-    mark,
-    section,
-    share,
-    table,
-    tag,
-)
+from unpooled.page import Html, columns, document, encoded, facts, joined, mark, section, share, table, tag
 from unpooled.panel import Panel
 from unpooled.pictures import drawing, loci, manhattan, manhattan_svg, quantiles_svg
 from unpooled.pictures.associations import Associations

@@ -262,9 +262,7 @@ def pooled_with(outlier: float, column: str, mean: float, called: bool) -> Quant
     copies[:, FAR_AWAY] = 2 * (copies[:, FAR_AWAY] > 0) if called else -1  # a man's one copy on X
     sex = np.where(np.arange(len(samples)) == FAR_AWAY, 1, samples.sex)
     return replace(
-        pooled,
-        copies=copies,
-        samples=replace(samples, phenotype=phenotype, covariates=covariates, sex=sex),
+        pooled, copies=copies, samples=replace(samples, phenotype=phenotype, covariates=covariates, sex=sex)
     )
 
 
@@ -272,13 +270,7 @@ def pooled_with(outlier: float, column: str, mean: float, called: bool) -> Quant
 @pytest.mark.parametrize("mean", [0.0, 1e3])
 @pytest.mark.parametrize("column", ["phenotype", "covariate"])
 @pytest.mark.parametrize("outlier", [1e3, -1e5, 1e6, 1e7, -999999999.0])
-def test_an_outlier(
-    outlier: float,
-    column: str,
-    mean: float,
-    called: bool,
-    tmp_path: Path,
-) -> None:
+def test_an_outlier(outlier: float, column: str, mean: float, called: bool, tmp_path: Path) -> None:
     pooled = pooled_with(outlier, column, mean, called)
     if not mean and abs(outlier) > 1e8:
         name = "trait" if column == "phenotype" else "C1"

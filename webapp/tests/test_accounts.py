@@ -43,11 +43,7 @@ def test_signing_in_and_out(http: Http, people: dict[str, User], role: str) -> N
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        {"username": "coordinator", "password": "wrong"},
-        {"username": "nobody", "password": PASSWORD},
-    ],
+    "body", [{"username": "coordinator", "password": "wrong"}, {"username": "nobody", "password": PASSWORD}]
 )
 def test_a_wrong_password_and_an_unknown_name_look_the_same(
     http: Http, people: dict[str, User], body: dict[str, str]

@@ -123,11 +123,7 @@ WAITS = Where(Stage.JOIN, Tone.WAITING, "Waiting for Munich since 09:00")
         (RUNS, Where(Stage.RESULTS, Tone.GOOD, "The results are here"), "The results are here."),
         (RUNS, Where(Stage.RUN, Tone.PROBLEM, "The study has ended"), "The study has ended."),
         (WAITS, Where(Stage.JOIN, Tone.NOW, "Accept the plan", True), "You are waited for: accept the plan."),
-        (
-            RUNS,
-            Where(Stage.JOIN, Tone.NOW, "It changed", True),
-            "You are waited for: it changed.",
-        ),
+        (RUNS, Where(Stage.JOIN, Tone.NOW, "It changed", True), "You are waited for: it changed."),
     ],
     ids=str,
 )

@@ -69,10 +69,7 @@ def test_every_field_of_the_form_has_its_name() -> None:
         ("`unpooled-client doctor` says more.", "“Test the connection” says more."),
         ("Start with: unpooled-client join --wait --state DIR", "Start with: the step Join"),
         ("Write it with `plink2 --make-bed`.", "Write it with `plink2 --make-bed`."),
-        (
-            "Choose another with --out.",
-            "Choose another with the folder for the results.",
-        ),
+        ("Choose another with --out.", "Choose another with the folder for the results."),
     ],
 )
 def test_sentences_stay_sentences(said: str, shown: str) -> None:
@@ -107,10 +104,7 @@ def test_without_qt(tmp_path: Path) -> None:
 @LINUX
 @pytest.mark.parametrize(
     "library, given",
-    [
-        ("libxcb-cursor.so.0", {"DISPLAY": ":77"}),
-        ("libEGL.so.1", {"QT_QPA_PLATFORM": "offscreen"}),
-    ],
+    [("libxcb-cursor.so.0", {"DISPLAY": ":77"}), ("libEGL.so.1", {"QT_QPA_PLATFORM": "offscreen"})],
 )
 def test_a_missing_library_is_named_with_its_package(
     library: str, given: dict[str, str], tmp_path: Path
