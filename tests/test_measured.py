@@ -1,4 +1,4 @@
-"""The measurements of docs/ on little data: what is dealt, counted, written, and how other tables are seen."""
+"""The measurements of docs/ on little data: what is dealt, counted and written; and other tables are seen."""
 
 from __future__ import annotations
 
