@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -24,8 +24,9 @@ from unpooled_webapp.rehearsal import Rehearsal, Settings
 from unpooled_webapp.rehearsal.federation import platform, run_study
 from unpooled_webapp.rehearsal.screen import Screen
 
-from . import in_process
+from . import in_process, plinks
 from .federation import SMALL_CHUNK, Federation, Trial, federation
+from .plinks import needed as needed
 from .services import fresh_stores
 
 Rehearse = Callable[..., subprocess.CompletedProcess[str]]
@@ -37,46 +38,9 @@ EVERY = 12
 """Every so many-th of their variants is taken where a study is to be short."""
 
 
-def needed(found: object, what: str, package: str, install: str = "apt-get install") -> None:
-    """Skip with one clear line where a program is missing; in CI nothing may be."""
-    if not found:
-        text = f"{what} is not installed: {install} {package}"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(text)
-
-
-def flags_of(cohorts: Sequence[Path]) -> list[object]:
-    """These files as flags of a rehearsal."""
-    return [word for prefix in cohorts for word in ("--bfile", prefix)]
-
-
 def inflation(said: str) -> str:
     """What a program printed of the genomic inflation."""
     return re.findall(r"Genomic inflation est\. lambda \(based on median chisq\) = (.*)\.\n", said)[0]
-
-
-@pytest.fixture(scope="session")
-def plink() -> Callable[..., str]:
-    """plink1.9, called with its own flags; gives what it printed."""
-    return _program("plink1.9")
-
-
-@pytest.fixture(scope="session")
-def plink2() -> Callable[..., str]:
-    """plink2, likewise."""
-    return _program("plink2")
-
-
-def _program(name: str) -> Callable[..., str]:
-    program = shutil.which(name)
-    needed(program, name, name)
-
-    def call(*arguments: object) -> str:
-        command = [str(program), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return call
 
 
 @pytest.fixture(scope="session")
@@ -107,20 +71,20 @@ def mouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def founders(mouse: Path, plink: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def founders(mouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The mice, all of them founders, and no variant on an unplaced piece: real linkage, no missing call."""
     prefix = tmp_path_factory.mktemp("founders") / "mouse"
-    plink("--bfile", mouse, *MICE, "--make-founders", "--make-bed", "--out", prefix)
+    plinks.plink("--bfile", mouse, *MICE, "--make-founders", "--make-bed", "--out", prefix)
     return prefix
 
 
 @pytest.fixture(scope="session")
-def few(mouse: Path, plink: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def few(mouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Some of the real variants of all mice, so that the study is short."""
     folder = tmp_path_factory.mktemp("few")
     names = [line.split()[1] for line in mouse.with_suffix(".bim").read_text().splitlines()]
     (listed := folder / "some.txt").write_text("\n".join(names[::EVERY]) + "\n")
-    plink("--bfile", mouse, *MICE, "--extract", listed, "--make-bed", "--out", folder / "few")
+    plinks.plink("--bfile", mouse, *MICE, "--extract", listed, "--make-bed", "--out", folder / "few")
     _forget(folder / "few", 240)
     return folder / "few"
 
@@ -162,33 +126,6 @@ def mouse_tables(mouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
         paths[name] = folder / f"mouse.{name}"
         paths[name].write_text("".join(lines))
     return paths
-
-
-@pytest.fixture(scope="session")
-def split(plink: Callable[..., str]) -> Callable[..., list[Path]]:
-    """Cuts PLINK files into cohorts of uneven size and case fraction; if asked, the last has cases only."""
-
-    def cut(
-        prefix: Path, shares: Sequence[float], folder: Path, *flags: str, cases_only: bool = False
-    ) -> list[Path]:
-        rows = [line.split() for line in prefix.with_suffix(".fam").read_text().splitlines()]
-        # Cases first, so that a cut leaves the first cohorts with more of them; then mixed a little.
-        chance = np.random.default_rng(5).normal(size=len(rows)) + [0.7 * (row[5] == "1") for row in rows]
-        order = np.argsort(chance)
-        bounds = np.round(np.cumsum(shares) / np.sum(shares) * len(rows)).astype(int)
-        parts = np.split(order, bounds[:-1])
-        if cases_only:
-            controls = np.array([rows[k][5] == "1" for k in parts[-1]])
-            parts = [np.concatenate([parts[0], parts[-1][controls]]), *parts[1:-1], parts[-1][~controls]]
-        prefixes = []
-        for number, members in enumerate(parts, start=1):
-            keep = folder / f"keep{number}"
-            keep.write_text("".join(f"{rows[k][0]} {rows[k][1]}\n" for k in sorted(members)))
-            prefixes.append(folder / f"part{number}")
-            plink("--bfile", prefix, "--keep", keep, "--make-bed", "--out", prefixes[-1], *flags)
-        return prefixes
-
-    return cut
 
 
 @pytest.fixture(scope="session")

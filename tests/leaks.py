@@ -80,10 +80,7 @@ def reads_all(original: Any, answer: Any, most: int) -> bytes:
 
 
 # By the place whose function each stands in for, in groups. As text, like the places in launch.py.
-MASKS = {
-    "unpooled.protocol.masking:mask": no_mask,
-    "unpooled.protocol.masking:mask_blocks": no_mask_blocks,
-}
+MASKS = {"unpooled.protocol.masking:mask": no_mask, "unpooled.protocol.masking:mask_blocks": no_mask_blocks}
 NONCE = {"unpooled_client.study.rounds:Answerer.share": telling_nonce}
 CHECK = {"unpooled.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}

@@ -13,11 +13,7 @@ import click
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [
-    *ROOT.glob("*.md"),
-    *(ROOT / "docs").glob("*.md"),
-    ROOT / "compensator/README.md",
-]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "compensator/README.md"]
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 PROGRAMS = ("unpooled", "unpooled-client", "unpooled-compensator")
 
@@ -149,9 +145,7 @@ def test_what_clients_speak_is_described() -> None:
     assert routes <= described
 
 
-def test_tables_of_seconds_are_made_of_what_was_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tables_of_seconds_are_made_of_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "bench")
     figures = importlib.import_module("figures")
     for page in figures.PAGES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -62,10 +61,12 @@ class PlinkFiles:
 
     def plink(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the reference on the same files; its output begins with `out`."""
-        program = _program("plink1.9")
+        from tests.plinks import needed
+
+        needed(shutil.which("plink1.9"), "plink1.9")
         for old in self.folder.glob("out.*"):
             old.unlink()
-        command = [program, "--bfile", "t", "--out", "out", *arguments]
+        command = ["plink1.9", "--bfile", "t", "--out", "out", *arguments]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
 
     def output(self, kind: str) -> list[list[str]]:
@@ -78,23 +79,12 @@ def _rows(text: str | bytes) -> int:
     return sum(bool(line.strip()) and not line.lstrip().startswith(b"#") for line in data.split(b"\n"))
 
 
-def _program(package: str) -> str:
-    """Its path. Skip with one clear line where it is missing; in CI it may not be."""
-    found = shutil.which(package)
-    if found is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
-    return found
-
-
 @pytest.fixture(scope="session")
-def plink2() -> Callable[..., None]:
+def plink2() -> Callable[..., str]:
     """Runs it with these flags."""
-    program = _program("plink2")
+    from tests.plinks import plink2
 
-    def call(*arguments: object) -> None:
-        subprocess.run([program, *map(str, arguments)], check=True, capture_output=True)
-
-    return call
+    return plink2
 
 
 @pytest.fixture

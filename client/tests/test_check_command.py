@@ -1,11 +1,13 @@
-"""`unpooled-client check` as a person or a script meets it."""
+"""`unpooled-client check` and `columns` as a person or a script meets them, and what a shell completes."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -14,17 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from unpooled.errors import DataProblem
 from unpooled_client.commands.check import check
+from unpooled_client.commands.columns import columns
 from unpooled_client.commands.data_flags import data_options, plan_options
 from unpooled_client.data.check import BINS
 from unpooled_client.data.check_page import as_page
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import Covariate, DataOptions, options_from
 from unpooled_client.data.report import Report
+from unpooled_client.data.seen import columns_of
 from unpooled_client.data.show import as_text, show
 
 
@@ -282,3 +289,152 @@ def test_a_table_is_checked_as_its_schema_says(tmp_path: Path) -> None:
     found = CliRunner().invoke(check, ["--table", str(table)])
     assert found.exit_code == 1
     assert f"{table}:2:2: the column site contains text (50 times) [value-text]" in found.output
+
+
+N = 60
+
+
+def listed(path: Path) -> list[dict[str, Any]]:
+    result = CliRunner().invoke(columns, [str(path), "--json"], catch_exceptions=False)
+    assert result.exit_code == 0
+    return json.loads(result.output)["columns"]  # type: ignore[no-any-return]
+
+
+def plink(*values: str) -> str:
+    """A table with the values, in turn, as its one column."""
+    return "FID IID x\n" + "".join(f"F{k} I{k} {values[k % len(values)]}\n" for k in range(N))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "missing", "seen", "hint"),
+    [
+        (("1", "2", "-9"), "case/control", 20, ["1 (20)", "2 (20)"], "1 control, 2 case, 0 missing"),
+        (("0", "1"), "case/control", 0, ["0 (30)", "1 (30)"], "0 control, 1 case (--1)"),
+        (("a", "b", "NA"), "category", 20, ["a (20)", "b (20)"], "--categorical x=a,b"),
+        (("3", "4", "5"), "number", 0, ["3 (20)", "4 (20)", "5 (20)"],
+         "if a category: --categorical x=3,4,5"),
+        (("1.5", "2.5", "3.5", "-99"), "number", 0, ["1.5 (15)", "2.5 (15)", "3.5 (15)", "-99 (15)"],
+         "-99 looks like a missing value: --missing-phenotype -99"),
+        (("1.5", "2.5", "unknown"), "number", 0, ["1.5 (20)", "2.5 (20)", "unknown (20)"],
+         "not a number: unknown"),
+        (("7",), "constant", 0, ["7 (60)"], ""),
+        (("NA", "."), "empty", 60, [], ""),
+        (tuple(f"p{k}" for k in range(N)), "text", 0, ["p0", "p1", "p2", "p3", "p4"], ""),
+    ],
+)  # fmt: skip
+def test_what_a_column_seems_to_be(
+    tmp_path: Path, values: tuple[str, ...], kind: str, missing: int, seen: list[str], hint: str
+) -> None:
+    (tmp_path / "p").write_text(plink(*values))
+    expected = {"number": 1, "name": "x", "type": kind, "missing": missing, "values": seen, "hint": hint}
+    assert listed(tmp_path / "p") == [expected]
+
+
+def test_columns_are_numbered_as_mpheno_counts_them(files: Any) -> None:
+    (files.folder / "p").write_text("".join(f"F{k} I{k} 7 {k}.5 {1 + k % 2}\n" for k in range(N)))
+    found = listed(files.folder / "p")
+    assert [(column["number"], column["name"]) for column in found] == [(1, ""), (2, ""), (3, "")]
+    for column in found[1:]:
+        about = files.check(pheno="p", mpheno=column["number"]).summary["phenotypes"][0]
+        assert (about["trait"] == "case/control") == (column["type"] == "case/control")
+
+
+CELLS = {"age": [61, 7, None], "site": ["Graz", "a,b", None], "none": [None, None, None]}
+
+
+@pytest.mark.parametrize("kind", ["CSV", "Parquet"])
+def test_columns_of_a_table(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "table"
+    if kind == "CSV":
+        path.write_text('age,site,none\n61,Graz,\n7,"a,b",NA\n,,null\n')
+    else:
+        pq.write_table(pa.table(CELLS | {"none": pa.array([float("nan"), None, None])}), path)
+    found = columns_of(path, Report())
+    assert found is not None and (found.kind, found.rows) == (kind, 3)
+    assert [(c.name, c.type, c.missing, c.values) for c in found.columns] == [
+        ("age", "number", 1, ("61", "7")),
+        ("site", "category", 1, ("Graz", "a,b")),
+        ("none", "empty", 3, ()),
+    ]
+
+
+def test_lines_between_tabs(tmp_path: Path) -> None:
+    (tmp_path / "p").write_text("#IID age\nI1 5\nI2 NA\nI3\n")
+    result = CliRunner().invoke(columns, [str(tmp_path / "p")])
+    assert result.output == "number\tname\ttype\tmissing\tvalues\thint\n1\tage\tconstant\t2\t5\t\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "empty"),
+        (b"\n \n", "no rows"),
+        (b"PK\3\4", "spreadsheet"),
+        (b"a,b\n1\n", "CSV"),
+        (b"PAR1", "Parquet"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes, says: str) -> None:
+    (tmp_path / "p").write_bytes(content)
+    with pytest.raises(DataProblem, match=says):
+        CliRunner().invoke(columns, [str(tmp_path / "p")], catch_exceptions=False)
+
+
+# compopt, which says "file names, please", only works while bash itself completes.
+ASK = r"""
+source /dev/stdin <<< "$(unpooled-client completion bash)"
+compopt() { echo "$2"; }
+ask() {
+    COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); COMPREPLY=()
+    echo "> $*"
+    _unpooled_client_completion unpooled-client
+    printf '%s\n' "${COMPREPLY[@]}"
+}
+"""
+WANTED = {
+    "unpooled-client do": {"doctor"},
+    "unpooled-client check --phen": {"--pheno", "--pheno-name"},
+    "unpooled-client run inv": {"default"},
+    "unpooled-client join --state x": {"dirnames"},
+}
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """With a path on which the program lies."""
+    program = tmp_path / "unpooled-client"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m unpooled_client "$@"\n')
+    program.chmod(0o755)
+    return os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None or os.name == "nt", reason="needs bash")
+def test_bash_completes_commands_options_and_names_of_files(environment: dict[str, str]) -> None:
+    script = ASK + "\n".join(f"ask {words}" for words in WANTED)
+    command = ["bash", "--norc", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    answers = [answer.split("\n") for answer in done.stdout.removeprefix("> ").split("\n> ")]
+    found = {words: {line for line in lines if line} for words, *lines in answers}
+    found = {words: lines - {"x", "inv"} for words, lines in found.items()}  # what was typed
+    assert found == WANTED, done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_first_line_says_how_to_install_it(shell: str) -> None:
+    command = [sys.executable, "-m", "unpooled_client", "completion", shell]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, *script = done.stdout.splitlines()
+    assert first.startswith("# ") and f"unpooled-client completion {shell}" in first
+    assert any("_UNPOOLED_CLIENT_COMPLETE" in line for line in script)
+
+
+def test_names_of_commands_are_completed_without_loading_them() -> None:
+    asked = {"_UNPOOLED_CLIENT_COMPLETE": "zsh_complete", "COMP_WORDS": "unpooled-client ", "COMP_CWORD": "1"}
+    code = (
+        "import sys\nfrom unpooled_client.commands.cli import main\n"
+        "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | asked)
+    assert "Check data files offline" in done.stdout
+    assert not set(done.stderr.split()) & {"numpy", "httpx", "rich", "cryptography"}

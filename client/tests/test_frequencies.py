@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import chi2_contingency
 
+from tests.plinks import call, plink2, write_bed
 from unpooled.panel import Panel
 from unpooled_client.commands.check import check
 from unpooled_client.data.cohort import PlinkData, open_cohort
@@ -43,9 +41,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(5)
     copies = rng.binomial(2, FREQUENCY[:, None], (len(PAIRS), PEOPLE))
     copies[rng.random(copies.shape) < 0.05] = 3
-    quads = np.array([3, 2, 0, 1], np.uint8)[copies].reshape(len(PAIRS), -1, 4)
-    bed = np.bitwise_or.reduce(quads << np.array([0, 2, 4, 6], np.uint8), axis=2)
-    prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + bed.tobytes())
+    write_bed(prefix, copies)
     lines = (f"{1 + k // 6} rs{k} 0 {1000 + k} {pair}\n" for k, pair in enumerate(PAIRS))
     prefix.with_suffix(".bim").write_text("".join(lines))
     people = (f"F{k} I{k} 0 0 {1 + k % 2} {1 + k % 3 // 2}\n" for k in range(PEOPLE))
@@ -75,15 +71,6 @@ def found(report: Report, code: Code) -> list[Finding]:
     return [finding for finding in report.findings if finding.code == code]
 
 
-def needs(program: str) -> None:
-    if shutil.which(program) is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {program}")
-
-
-def run(*command: object) -> None:
-    subprocess.run([str(word) for word in command], check=True, capture_output=True)
-
-
 def truly(k: int, other: bool = False) -> float:
     return float(1 - FREQUENCY[k] if other else FREQUENCY[k])
 
@@ -92,8 +79,7 @@ def truly(k: int, other: bool = False) -> float:
 def test_frequencies_are_those_of_plink(
     prefix: Path, opened: PlinkData, program: str, tmp_path: Path
 ) -> None:
-    needs(program)
-    run(program, "--bfile", prefix, "--freq", "--out", tmp_path / "t")
+    call(program, "--bfile", prefix, "--freq", "--out", tmp_path / "t")
     path = tmp_path / f"t.{WRITERS[program]}"
     read = _read(path, Report())
     assert read is not None
@@ -107,10 +93,9 @@ def test_frequencies_are_those_of_plink(
 
 
 def test_frequencies_of_dosages_are_those_of_plink2(tmp_path: Path) -> None:
-    needs("plink2")
     made = tmp_path / "t"
-    run("plink2", "--dummy", 120, 200, 0.05, 0.02, "dosage-freq=0.5", "--seed", 3, "--out", made)
-    run("plink2", "--pfile", made, "--freq", "--out", made)
+    plink2("--dummy", 120, 200, 0.05, 0.02, "dosage-freq=0.5", "--seed", 3, "--out", made)
+    plink2("--pfile", made, "--freq", "--out", made)
     data, report = open_cohort(DataOptions(pfile=made, min_samples=1, min_per_class=0))
     assert data is not None, report.findings
     path = made.with_suffix(".afreq")
@@ -203,8 +188,7 @@ def test_what_is_no_list_of_frequencies(opened: PlinkData, tmp_path: Path, heade
 
 
 @pytest.mark.parametrize(
-    ("lines", "read"),
-    [(["1 1:1000:A:G A G 0.5 99"], "1:1000:A:G"), (["1 rs0 A G,T 0.2,0.1 99"], None)],
+    ("lines", "read"), [(["1 1:1000:A:G A G 0.5 99"], "1:1000:A:G"), (["1 rs0 A G,T 0.2,0.1 99"], None)]
 )
 def test_a_reference_with_other_ids_is_told(
     opened: PlinkData, tmp_path: Path, lines: list[str], read: str | None

@@ -1,19 +1,18 @@
-"""A cohort against the pool: its own numbers are plink1.9's on that cohort alone."""
+"""A cohort against the pool: its own numbers are plink1.9's on it alone, and statsmodels' without it."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from statsmodels.stats.meta_analysis import combine_effects
 
+from tests.plinks import plink, rows
 from unpooled.agreement import reconcile
 from unpooled.algorithms import algorithm
 from unpooled.plan import Covariate, Plan
@@ -21,16 +20,13 @@ from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.compare.estimates import Contrast
 from unpooled_client.compare.pool import strongest
-from unpooled_client.compare.this_cohort import (
-    ABSENT,
-    ALL_CASES,
-    compare,
-    conditioned,
-    left_out,
-    telling,
-)
+from unpooled_client.compare.report import Place, Study, write_variants
+from unpooled_client.compare.this_cohort import ABSENT, ALL_CASES, compare, conditioned, left_out, telling
+from unpooled_client.compare.without_us import read_across
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
+from unpooled_client.state.folder import StateFolder
+from unpooled_client.state.written import Written
 
 COUNT = 12
 CASE_CONTROL = Plan(
@@ -79,21 +75,14 @@ class Federation:
 
     def plink(self, number: int, *arguments: str) -> dict[str, dict[str, str]]:
         """By variant what plink1.9 says of one cohort alone; what is said of it in several files together."""
-        program = shutil.which("plink1.9")
-        if program is None:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
-        out = self.folder / "plink"
-        command = [program, "--bfile", str(self.folder / f"cohort{number}"), "--out", str(out), *arguments]
-        subprocess.run(command, capture_output=True, check=True)
-        rows: dict[str, dict[str, str]] = {}
+        plink("--bfile", self.folder / f"cohort{number}", "--out", self.folder / "plink", *arguments)
+        found: dict[str, dict[str, str]] = {}
         for path in (*self.folder.glob("plink.assoc*"), self.folder / "plink.frq"):
-            head, *lines = (line.split() for line in path.read_text().splitlines())
-            for line in lines:
-                row = dict(zip(head, line, strict=True))
+            for row in rows(path):
                 if row.get("TEST", "ADD") == "ADD":
-                    rows.setdefault(row["SNP"], {}).update(row)
+                    found.setdefault(row["SNP"], {}).update(row)
             path.unlink()
-        return rows
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -162,12 +151,12 @@ def test_own_numbers_are_those_of_plink_on_this_cohort(
     pool = strongest(made.study(plan), plan, COUNT)
     compared = compare(pool, made.cohort(plan, 1), plan)
     covar = ["--covar", str(made.folder / "cohort1.covar")] if plan.covariates else []
-    rows = made.plink(1, *covar, *flags, "--ci", "0.95", "--freq")
+    plinks = made.plink(1, *covar, *flags, "--ci", "0.95", "--freq")
     assert len(compared) == COUNT
     known = [one for one in compared if one.own is not None and one.own.is_known]
     assert len(known) >= COUNT - 2
     for one in known:
-        assert own_is_plinks(one, rows[one.variant.name], odds=pool.odds), (one, rows[one.variant.name])
+        assert own_is_plinks(one, plinks[one.variant.name], odds=pool.odds), (one, plinks[one.variant.name])
 
 
 def test_what_the_study_conditions_on_is_a_covariate_here_too(
@@ -179,11 +168,11 @@ def test_what_the_study_conditions_on_is_a_covariate_here_too(
     pool, data = strongest(made.study(plan), plan, COUNT), conditioned(made.cohort(plan, 1), plan)
     assert telling(data.samples) == [0, 1] and left_out(data.samples, plan) == ["site=2", "site=3"]
     covar = ["--covar", str(made.folder / "cohort1.covar"), "--covar-name", "age", "--condition", name]
-    rows = made.plink(1, *covar, "--linear", "--ci", "0.95", "--freq")
+    plinks = made.plink(1, *covar, "--linear", "--ci", "0.95", "--freq")
     known = [one for one in compare(pool, data, plan) if one.own is not None and one.own.is_known]
     assert len(known) >= COUNT - 2
     for one in known:
-        assert own_is_plinks(one, rows[one.variant.name], odds=False), (one, rows[one.variant.name])
+        assert own_is_plinks(one, plinks[one.variant.name], odds=False), (one, plinks[one.variant.name])
 
 
 def _common(data: PlinkData) -> str:
@@ -201,11 +190,9 @@ def test_the_strongest_are_those_of_the_file_and_far_from_one_another(
     made = federation("case/control")
     (path, *_) = made.study(CASE_CONTROL)
     pool = strongest([path], CASE_CONTROL, COUNT)
-    head, *lines = (line.split() for line in path.read_text().splitlines())
-    rows = [dict(zip(head, line, strict=True)) for line in lines if line[head.index("P")] != "NA"]
-    rows.sort(key=lambda row: float(row["P"]))
+    known = sorted((row for row in rows(path) if row["P"] != "NA"), key=lambda row: float(row["P"]))
     wanted: list[dict[str, str]] = []
-    for row in rows:
+    for row in known:
         if all(row["CHR"] != w["CHR"] or abs(int(row["BP"]) - int(w["BP"])) > 500_000 for w in wanted):
             wanted.append(row)
     assert {variant.name for variant, _ in pool.leads} == {row["SNP"] for row in wanted[:COUNT]}
@@ -235,3 +222,62 @@ def test_a_covariate_that_is_the_same_for_all_here_is_left_out(
     assert telling(samples) == [0]
     twice = np.column_stack([samples.covariates[:, 0], 3 - 2 * samples.covariates[:, 0]])
     assert telling(dataclasses.replace(samples, covariates=twice)) == [0]
+
+
+META = {"files": ("assoc", "meta"), "few_studies": True, "covariates": (Covariate("age"),), "ci": 0.95}
+PLANS = {"logistic": dataclasses.replace(LOGISTIC, options=(), **META),
+         "betas": dataclasses.replace(LOGISTIC, options=(), beta=True, **META),
+         "linear": dataclasses.replace(LINEAR, options=(), **META)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_without_us_is_what_the_others_find(
+    name: str, federation: Callable[[str], Federation], tmp_path: Path
+) -> None:
+    plan = PLANS[name]
+    odds = name == "logistic"
+    made = federation(plan.trait)
+    files = made.study(plan)
+    pool = strongest(files, plan, 12)
+    across = read_across(files, [variant for variant, _ in pool.leads], plan)
+    each = [compare(pool, made.cohort(plan, number), plan, None, across) for number in (1, 2, 3)]
+    checked = 0
+    for ours in zip(*each, strict=True):
+        own = [one.own for one in ours if one.own and one.own.is_known]
+        if len(own) < 3:
+            continue
+        b = np.log([of.effect for of in own]) if odds else np.array([of.effect for of in own])
+        se = np.array([of.se for of in own])
+        for k, one in enumerate(ours):
+            assert one.across is not None and one.across.studies == 3
+            others = np.arange(3) != k
+            said = combine_effects(b[others], se[others] ** 2, method_re="dl")
+            found = math.log(one.across.without.effect) if odds else one.across.without.effect
+            close = 1e-4 * one.across.without.se + 2e-5 * abs(found)
+            assert abs(found - said.mean_effect_fe) <= close
+            assert one.across.without.se == pytest.approx(math.sqrt(said.var_eff_w_fe), rel=1e-4)
+            checked += 1
+    assert checked > 15
+    place = Place(tmp_path, Written(StateFolder(tmp_path)), plan)
+    lines, page = write_variants(place, Study("s", "c", plan), each[0], odds=odds, left_out=())
+    head, *rows = (line.split("\t") for line in lines.read_text().splitlines())
+    assert {len(row) for row in rows} == {len(head)} and "WITHOUT_US_SE" in head
+    assert "Without us is" in page.read_text() and 'aria-label="fixed effect' in page.read_text()
+
+
+def test_a_study_without_the_file_has_no_such_columns(
+    federation: Callable[[str], Federation], tmp_path: Path
+) -> None:
+    plan = plan_without(PLANS["linear"])
+    made = federation(plan.trait)
+    files = made.study(plan)
+    pool = strongest(files, plan, 3)
+    assert read_across(files, [variant for variant, _ in pool.leads], plan) == {}
+    found = compare(pool, made.cohort(plan, 1), plan)
+    place = Place(tmp_path, Written(StateFolder(tmp_path)), plan)
+    lines, page = write_variants(place, Study("s", "c", plan), found, odds=False, left_out=())
+    assert "WITHOUT_US" not in lines.read_text() and "without us" not in page.read_text()
+
+
+def plan_without(plan: Plan) -> Plan:
+    return dataclasses.replace(plan, files=("assoc",))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from tests.plinks import plink
 from unpooled.agreement import reconcile
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.shared.frequencies import scores
@@ -31,15 +30,10 @@ FLIPPED = 40
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three cohorts, and plink1.9's .frq of all their people; cohort 4 is cohort 1 with other calls."""
-    program = shutil.which("plink1.9")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
     folder = tmp_path_factory.mktemp("cohorts")
     simulate(folder, cohorts=(180, 100, 120), variants=2000, seed=7, pooled=True)
     prefix = next(path for path in folder.glob("*.bed") if "pool" in path.name).with_suffix("")
-    subprocess.run(
-        [program, "--bfile", prefix, "--freq", "--out", folder / "all"], check=True, capture_output=True
-    )
+    plink("--bfile", prefix, "--freq", "--out", folder / "all")
     for kind in ("bed", "bim", "fam"):
         shutil.copy(folder / f"cohort1.{kind}", folder / f"cohort4.{kind}")
     lines = (folder / "cohort4.bim").read_text().splitlines()

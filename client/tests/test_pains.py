@@ -14,7 +14,7 @@ PAINS: dict[str, tuple[str, ...]] = {
     "missing codes, categorical covariates, 1/2 against 0/1": (
         CHECK,
         "client/tests/test_check_command.py::test_missing_values_are_told_as_they_are_written",
-        "client/tests/test_columns_command.py::test_what_a_column_seems_to_be",
+        "client/tests/test_check_command.py::test_what_a_column_seems_to_be",
     ),
     "which allele is the effect allele; strand flips cost days": (
         "core/tests/test_panel.py::test_a_cohort_finds_which_of_its_alleles_is_the_panels_first",
@@ -26,9 +26,7 @@ PAINS: dict[str, tuple[str, ...]] = {
         "core/tests/test_panel.py::test_what_cannot_be_reconciled_is_left_out_with_its_reason",
     ),
     "P = 0": ("tests/oracles/test_counts.py::test_p_values_down_to_0",),
-    "holes where the model did not converge": (
-        "tests/oracles/test_separation.py::test_separation_is_plink2s",
-    ),
+    "holes where the model did not converge": ("tests/oracles/test_firth.py::test_separation_is_plink2s",),
     "hangs with no reason": (
         f"{ENGINE}/test_engine_faults.py::test_a_server_that_does_not_answer_is_waited_for",
         "tests/browser/test_coordinator.py::test_a_cohort_that_stays_away_and_one_that_lost_its_key",
@@ -49,8 +47,8 @@ PAINS: dict[str, tuple[str, ...]] = {
         f"{ENGINE}/test_engine_network.py::test_a_study_behind_a_proxy_with_a_password_and_a_private_authority",
     ),
     "secure aggregation that is silently wrong": (
-        "core/tests/test_protocol_fixed_point.py::test_sums_of_signed_integers_are_right",
-        "core/tests/test_protocol_fixed_point.py::test_a_sum_of_integers_beyond_64_bits_is_noticed",
+        "core/tests/test_protocol_ring.py::test_sums_of_signed_integers_are_right",
+        "core/tests/test_protocol_ring.py::test_a_sum_of_integers_beyond_64_bits_is_noticed",
     ),
     "output is refused downstream": (
         "tests/oracles/test_counts.py::test_files_are_plinks",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tests.plinks import plink2, rows, write_bed
 from unpooled.kernels.kinship import SCREEN, related
 from unpooled_client.commands.check import check
 from unpooled_client.data import people
@@ -43,16 +43,11 @@ def _copies(rng: np.random.Generator) -> np.ndarray:
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prefix = tmp_path_factory.mktemp("people") / "t"
-    codes = np.array([3, 2, 0, 1], np.uint8)[_copies(np.random.default_rng(4)).T]
-    padded = np.zeros((VARIANTS, -(-PEOPLE // 4) * 4), np.uint8)
-    padded[:, :PEOPLE] = codes
-    quads = padded.reshape(VARIANTS, -1, 4) << np.array([0, 2, 4, 6], np.uint8)
-    prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + np.bitwise_or.reduce(quads, axis=2).tobytes())
+    write_bed(prefix, _copies(np.random.default_rng(4)).T)
     variants = (f"{1 + k * 22 // VARIANTS} rs{k} 0 {1000 + k} A G\n" for k in range(VARIANTS))
     prefix.with_suffix(".bim").write_text("".join(variants))
-    prefix.with_suffix(".fam").write_text(
-        "".join(f"F{k} I{k} 0 0 {1 + k % 2} {1 + k % 3 // 2}\n" for k in range(PEOPLE))
-    )
+    people = (f"F{k} I{k} 0 0 {1 + k % 2} {1 + k % 3 // 2}\n" for k in range(PEOPLE))
+    prefix.with_suffix(".fam").write_text("".join(people))
     return prefix
 
 
@@ -67,7 +62,7 @@ def found(report: Report, code: Code) -> list[Finding]:
     return [finding for finding in report.findings if finding.code == code]
 
 
-def test_kinship_is_plink2s(prefix: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
+def test_kinship_is_plink2s(prefix: Path, tmp_path: Path) -> None:
     data, _ = looked_at(prefix)
     seen = people._look(data, np.arange(PEOPLE))
     ours = {}
@@ -76,20 +71,18 @@ def test_kinship_is_plink2s(prefix: Path, plink2: Callable[..., None], tmp_path:
         assert count == later
         ours |= {(i, j): value for (i, j), value in zip(pairs.tolist(), kinship.tolist(), strict=True)}
     plink2("--bfile", prefix, "--maf", people.COMMON, "--make-king-table", "--out", tmp_path / "king")
-    rows = [line.split() for line in (tmp_path / "king.kin0").read_text().splitlines()]
-    column = rows[0].index("KINSHIP")
-    theirs = {(int(row[1][1:]), int(row[3][1:])): float(row[column]) for row in rows[1:]}
+    table = rows(tmp_path / "king.kin0")
+    theirs = {(int(row["IID1"][1:]), int(row["IID2"][1:])): float(row["KINSHIP"]) for row in table}
     assert len(theirs) == len(ours) == len(list(combinations(range(PEOPLE), 2)))
     for (a, b), value in theirs.items():
         assert ours[max(a, b), min(a, b)] == pytest.approx(value, rel=1e-5, abs=1e-6)
 
 
-def test_heterozygosity_is_plink2s(prefix: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
+def test_heterozygosity_is_plink2s(prefix: Path, tmp_path: Path) -> None:
     data, _ = looked_at(prefix)
     ours = people._look(data, np.arange(PEOPLE)).inbreeding
     plink2("--bfile", prefix, "--maf", people.COMMON, "--het", "--out", tmp_path / "het")
-    rows = [line.split() for line in (tmp_path / "het.het").read_text().splitlines()]
-    theirs = [float(row[rows[0].index("F")]) for row in rows[1:]]
+    theirs = [float(row["F"]) for row in rows(tmp_path / "het.het")]
     assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-5)
 
 

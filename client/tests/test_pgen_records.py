@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from pgenlib import PgenReader, PgenWriter
 
+from tests.plinks import plink2
 from unpooled.cohort import NO_DOSAGE
 from unpooled.errors import DataProblem
 from unpooled.kernels.dosages import from_copies
@@ -82,8 +81,6 @@ def test_usual_records_need_no_pgenlib(tmp_path: Path) -> None:
 
 def test_further_tracks_are_left_to_pgenlib(tmp_path: Path) -> None:
     """Phases, and dosages of which some are phased, as plink2 writes them."""
-    if (program := shutil.which("plink2")) is None:
-        pytest.skip("missing: apt-get install plink2")
     people = [f"p{k}" for k in range(40)]
     random = np.random.default_rng(3)
     lines = ["##fileformat=VCFv4.2", '##FORMAT=<ID=HDS,Number=2,Type=Float,Description="d">',
@@ -94,8 +91,7 @@ def test_further_tracks_are_left_to_pgenlib(tmp_path: Path) -> None:
         cells = [f"{round(a)}|{round(b)}:{a},{b}" for a, b in halves]
         lines.append("\t".join([f"1\t{k + 1}\tv{k}\tA\tC\t.\t.\t.\tGT:HDS", *cells]))
     (tmp_path / "t.vcf").write_text("\n".join(lines) + "\n")
-    subprocess.run([program, "--vcf", "t.vcf", "dosage=HDS", "--make-pgen", "--out", "t"], cwd=tmp_path,
-                   check=True, capture_output=True)  # fmt: skip
+    plink2("--vcf", tmp_path / "t.vcf", "dosage=HDS", "--make-pgen", "--out", tmp_path / "t")
     rows = np.arange(200)
     assert (kinds_of(tmp_path / "t.pgen", 200) & 0x90 > 0).any()
     done, found = taken(tmp_path / "t.pgen", 200, 40, rows)

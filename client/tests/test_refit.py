@@ -24,13 +24,14 @@ from unpooled.plan import Plan
 from unpooled.run import run
 from unpooled.schema import Column
 from unpooled_client.commands.refit import refit as command
+from unpooled_client.compare.tables import compare_tables
 
 COHORTS, ROWS = 4, 60
 COLUMNS = {"age": {"unit": "years"}, "glucose": {"unit": "mmol/L"}, "risk": {"role": "outcome"}}
 
 
 def study(folder: Path, name: str, seed: int, columns: dict[str, Any] = COLUMNS, **more: Any) -> Path:
-    """The manifest of a study of four cohorts, with its sums beside it; its rows in `name.npy`."""
+    """The manifest of a study of four cohorts, with its other files beside it; its rows in `name.npy`."""
     schema = tuple(Column(title, **given) for title, given in columns.items())
     named: dict[str, Any] = {"cohorts": COHORTS, "compensator_key": bytes(32), **usual("ridge")}
     plan = Plan("ridge", **named | {"files": ("model", "sums"), "penalties": (0.1,)} | more, schema=schema)
@@ -39,13 +40,14 @@ def study(folder: Path, name: str, seed: int, columns: dict[str, Any] = COLUMNS,
     np.save(folder / f"{name}.npy", values.reshape(-1, 3))
     method = algorithm(plan.test)
     tables = run(plan, Panel.of([]), [method.prepared(ArrayTable(part), plan) for part in values])
-    method.files["sums"](out := io.BytesIO(), Panel.of([]), method.columns_for("sums", tables), plan)
-    folder.joinpath(f"{name}.sums.json").write_bytes(out.getvalue())
-    digest = hashlib.sha256(out.getvalue()).hexdigest()
+    for file in plan.files:
+        method.files[file](out := io.BytesIO(), Panel.of([]), method.columns_for(file, tables), plan)
+        folder.joinpath(report_name(file, plan).replace("study", name)).write_bytes(out.getvalue())
+    digest = hashlib.sha256(out.getvalue()).hexdigest()  # of the sums
     manifest = {
         "study": {"id": name},
         "plan": plan.to_json(),
-        "roster": [{"name": f"{name} {k}"} for k in range(COHORTS)],
+        "roster": [{"name": f"{name} {k}"} for k in range(1, COHORTS)] + [{"name": "in all"}],
         "files": [{"name": report_name("sums", plan), "sha256": digest}],
     }
     path = folder / f"{name}.manifest.json"
@@ -67,13 +69,14 @@ def refused(*manifests: Path) -> str:
 
 def test_three_studies_add_up(tmp_path: Path) -> None:
     done = refit(*(study(tmp_path, name, seed) for seed, name in enumerate("abc")))
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 0 and "In several of these studies: in all. Their" in done.output, done.output
     *x, y = np.vstack([np.load(tmp_path / f"{name}.npy") for name in "abc"]).T
     z = StandardScaler().fit_transform(np.array(x).T)
     wanted = Ridge(0.1 * len(y)).fit(z, y).predict(z)
     found = Model.from_file(tmp_path / "both.model.json")
     np.testing.assert_allclose(found.predict(np.array(x).T), wanted, rtol=1e-9)
-    assert (found.parameters["rows"], found.parameters["cohorts"]) == (3 * COHORTS * ROWS, 3 * COHORTS)
+    assert (found.parameters["rows"], found.parameters["cohorts"]) == (3 * COHORTS * ROWS, 3 * COHORTS - 2)
+    assert len((tmp_path / "both.coefficients.tsv").read_text("utf-8").splitlines()) == 2 + len(z.T)
 
 
 def test_a_study_is_added_once(tmp_path: Path) -> None:
@@ -81,6 +84,25 @@ def test_a_study_is_added_once(tmp_path: Path) -> None:
     assert f"{one}: this is the study of {one}, and its rows would count twice" in refused(one, other, one)
     copied = study(tmp_path, "copied", 1)  # under another name, of the same rows
     assert f"{copied}: this is the study of {one}" in refused(one, copied)
+
+
+def test_sums_that_have_changed_since_are_refused(tmp_path: Path) -> None:
+    one, other = study(tmp_path, "a", 1), study(tmp_path, "b", 2)
+    sums = tmp_path / "b.sums.json"
+    sums.write_bytes(sums.read_bytes() + b" ")
+    said = refused(one, other)
+    assert said.startswith(f"{sums}: ") and "its SHA-256 is another" in said
+
+
+def test_a_cohort_hears_how_the_model_of_the_others_does_on_its_rows(tmp_path: Path) -> None:
+    plan = Plan.from_json(json.loads(study(tmp_path, "study", 1).read_text())["plan"])
+    for rows in np.load(tmp_path / "study.npy").reshape(COHORTS, ROWS, 3):
+        table = algorithm(plan.test).prepared(ArrayTable(rows), plan)
+        beside = {
+            (one.feature, one.what): one.pool for one in compare_tables(tmp_path.glob("*.json"), table, plan)
+        }
+        error = beside["(model)", "mean squared error here of the model without this cohort"]
+        assert 2 < error < 8  # the noise of the outcome has variance 4
 
 
 @pytest.mark.parametrize(

@@ -217,11 +217,7 @@ class Service:
         files = ["--state", str(self.directory), "--caller-secret-file", str(self.secret_file)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*command, *files, *options],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                pass_fds=pass_fds,
+                [*command, *files, *options], stdout=subprocess.PIPE, stderr=log, text=True, pass_fds=pass_fds
             )
         assert self.process.stdout is not None
         self.banner = [self.process.stdout.readline() for _ in range(3)]

@@ -93,11 +93,7 @@ def test_of_two_guards_before_a_release_one_is_enough(
 
 @pytest.mark.parametrize(("attack", "weakness"), [(search, forgetful), (release, unguarded)])
 def test_without_the_guards_it_reads_the_sums(
-    caller: Caller,
-    enrolled: Federation,
-    monkeypatch: pytest.MonkeyPatch,
-    attack: Attack,
-    weakness: Weakness,
+    caller: Caller, enrolled: Federation, monkeypatch: pytest.MonkeyPatch, attack: Attack, weakness: Weakness
 ) -> None:
     weakness(monkeypatch)
     np.testing.assert_array_equal(attack(caller, Side.of(enrolled, sums=SUMS)), SUMS)

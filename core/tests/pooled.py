@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import os
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import pytest
 
+from tests.plinks import needed, plink, plink2, write_bed
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
 from unpooled.plan import FILES, Covariate, Plan
@@ -21,20 +18,6 @@ from unpooled.run import reports, run
 
 MOUSE = Path("/usr/share/doc/gemma/example")
 X, Y, MT = 23, 24, 26
-
-
-def needed(found: object, package: str) -> None:
-    """Skip with one clear line where a program or data set is missing; in CI none may be."""
-    if not found:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
-
-
-def call(program: str, *words: object) -> str:
-    """Run plink1.9 or plink2; gives what it printed."""
-    needed(shutil.which(program), program)
-    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +57,7 @@ class Pool:
         prefix.with_suffix(".cov").write_text("\n".join(cov) + "\n")
         bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
         prefix.with_suffix(".bim").write_bytes(b"".join(bim))
-        codes = np.zeros((len(self.copies), -(-len(s) // 4) * 4), np.uint8)
-        codes[:, : len(s)] = np.array([3, 2, 0, 1])[self.copies]
-        quads = codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
-        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+        write_bed(prefix, self.copies)
 
     def dealt(self, of: np.ndarray, count: int) -> list[ArrayCohort]:
         """The cohorts, from 0, that people are in: `of` (n,). All have the alleles in the pool's order."""
@@ -109,11 +89,37 @@ class Pool:
         tables = run(plan, panel, self.cohorts(shares, seed))
         return reports(plan, panel, tables), tables.get("variants", {})
 
+    def beside(self, *columns: np.ndarray) -> Self:
+        """The same people with these covariates, and no others."""
+        return replace(self, samples=replace(self.samples, covariates=np.column_stack(columns)))
+
+    def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""
+        s = self.samples
+        chromosome, _, _, a1, a2 = self.variants[variant]
+        copies = self.copies[variant]
+        g = np.where(copies < 0, np.nan, copies if (first_is_a1 == (a1 < a2)) else 2 - copies)
+        men = s.sex == 1
+        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
+        g = np.where(single, np.where(g == 1, np.nan, g / 2), g)
+        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+        if chromosome == Y:
+            inside &= men
+        columns = [np.ones(len(g)), g, *s.covariates.T] + ([men.astype(float)] if chromosome == X else [])
+        design = np.column_stack(columns)
+        if mean:
+            for group in (men, ~men) if chromosome == X else (np.ones(len(men), bool),):
+                who = inside & group & np.isnan(g)
+                known = inside & group & ~np.isnan(g)
+                design[who, 1] = np.mean(g[known])
+        kept = inside & ~np.isnan(design).any(axis=1)
+        return s.phenotype[kept], design[kept]
+
     def plink1(self, folder: Path, *flags: object) -> Path:
         """Prefix of plink1.9's reports on the pooled data."""
         self.write(folder / "pooled")
         covar = ("--covar", folder / "pooled.cov") if self.covariates else ()
-        call("plink1.9", "--bfile", folder / "pooled", "--allow-no-sex", "--chr-set", self.autosomes,
+        plink("--bfile", folder / "pooled", "--allow-no-sex", "--chr-set", self.autosomes,
              *covar, *flags, "--out", folder / "out")  # fmt: skip
         return folder / "out"
 
@@ -124,10 +130,10 @@ class Pool:
         """
         self.write(folder / "pooled")
         human = ("--chr-set", self.autosomes, "--allow-no-sex")
-        call("plink1.9", "--bfile", folder / "pooled", *human, "--make-bed", "--out", folder / "minor")
+        plink("--bfile", folder / "pooled", *human, "--make-bed", "--out", folder / "minor")
         covar = ("--covar", folder / "pooled.cov") if self.covariates else ()
         covar = (*covar, "--covar-variance-standardize") if covar and own_units else covar
-        call("plink2", "--bfile", folder / "minor", "--chr-set", self.autosomes, "--threads", 1, *covar,
+        plink2("--bfile", folder / "minor", "--chr-set", self.autosomes, "--threads", 1, *covar,
              *flags, "--out", folder / "two")  # fmt: skip
         return [line.split("\t") for line in next(folder.glob("two.*.glm.*")).read_text().splitlines()]
 
@@ -165,28 +171,6 @@ class Statuses(Pool):
         if cases_only:
             of = np.where((of == 0) & ~(s.phenotype == 1), len(shares) - 1, of)
         return self.dealt(of, len(shares))
-
-    def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""
-        s = self.samples
-        chromosome, _, _, a1, a2 = self.variants[variant]
-        copies = self.copies[variant]
-        g = np.where(copies < 0, np.nan, copies if (first_is_a1 == (a1 < a2)) else 2 - copies)
-        men = s.sex == 1
-        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
-        g = np.where(single, np.where(g == 1, np.nan, g / 2), g)
-        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
-        if chromosome == Y:
-            inside &= men
-        columns = [np.ones(len(g)), g, *s.covariates.T] + ([men.astype(float)] if chromosome == X else [])
-        design = np.column_stack(columns)
-        if mean:
-            for group in (men, ~men) if chromosome == X else (np.ones(len(men), bool),):
-                who = inside & group & np.isnan(g)
-                known = inside & group & ~np.isnan(g)
-                design[who, 1] = np.mean(g[known])
-        kept = inside & ~np.isnan(design).any(axis=1)
-        return s.phenotype[kept], design[kept]
 
 
 ALLELES = [(b"A", b"G"), (b"T", b"C"), (b"G", b"A")]
@@ -255,7 +239,7 @@ GENERATED: dict[str, Callable[..., Quantities | Statuses]] = {"linear": quantiti
 
 def mice(phenotype: int) -> Quantities:
     """1,940 mice, 12,226 variants (PLINK skips those at negative positions); real phenotypes, no founders."""
-    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
+    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "mouse_hs1940", "gemma-doc")
     fam, bim = (
         [line.split() for line in gzip.decompress((MOUSE / f"mouse_hs1940.{s}.gz").read_bytes()).splitlines()]
         for s in ("fam", "bim")

@@ -12,12 +12,7 @@ import pytest
 from asking import followed, study_of
 
 from unpooled import question as questions
-from unpooled.algorithms.chi_square import (
-    CHI_SQUARE,
-    AlleleOrder,
-    Census,
-    CountGenotypes,
-)
+from unpooled.algorithms.chi_square import CHI_SQUARE, AlleleOrder, Census, CountGenotypes
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
 from unpooled.algorithms.shared.groups import FINEST, members
 from unpooled.cohort import ArrayCohort, Samples

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from normalizing import evenly
 from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes
@@ -41,10 +42,6 @@ NEAR = 1e-9
 """Relative to the largest coefficient."""
 
 
-def evenly(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    return [np.arange(k, len(y), cohorts) for k in range(cohorts)]
-
-
 def federated(x: np.ndarray, y: np.ndarray, parts: list[np.ndarray], plan: Any) -> dict[str, Any]:
     return models.fit(plan, [models.cells_of(x[part], y[part]) for part in parts])
 
@@ -53,22 +50,6 @@ def standardised(tables: list[Examples]) -> tuple[np.ndarray, np.ndarray, np.nda
     """The features of the pool, the outcome, and the folds of the rows."""
     x, y = np.split(np.vstack([table.values for table in tables]), [-1], axis=1)
     return StandardScaler().fit_transform(x), y[:, 0], np.concatenate([table.folds for table in tables])
-
-
-def test_the_error_of_each_penalty_is_that_of_the_folds_left_out() -> None:
-    x, y = load_diabetes(return_X_y=True)
-    tried = (10.0, 0.1, 1e-4)
-    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=tried, validation_folds=4)
-    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
-    found = models.tables_of(plan, cells)["path"]
-    z, target, fold = standardised([models.table_of(each, plan) for each in cells])
-    for penalty, error in zip(found["penalty"], found["error"], strict=True):
-        squares = []
-        for k in range(4):
-            train = fold != k
-            model = Ridge(penalty * train.sum(), solver="svd").fit(z[train], target[train])
-            squares.append(np.mean((model.predict(z[~train]) - target[~train]) ** 2))
-        assert abs(error - np.mean(squares)) < 1e-9 * np.mean(squares)
 
 
 def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
@@ -154,7 +135,7 @@ def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
     """With the same folds, over the usual penalties: the error of each, and the choice."""
     x, y = load_diabetes(return_X_y=True)
     plan = models.plan_of("lasso", models.schema_of(x.shape[1]), 3)
-    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
+    cells = [models.cells_of(x[part], y[part]) for part in evenly(np.arange(len(y)), 3)]
     found = models.tables_of(plan, cells)["path"]
     z, target, fold = standardised([models.table_of(each, plan) for each in cells])
     tried = np.sort(found["penalty"])[::-1]
@@ -253,7 +234,7 @@ def test_a_file_that_is_no_model_says_what_is_wrong(
     x, y = load_diabetes(return_X_y=True)
     plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3)
     path = tmp_path / "x.model.json"
-    path.write_text(json.dumps(federated(x, y, evenly(y, 3), plan) | change))
+    path.write_text(json.dumps(federated(x, y, evenly(np.arange(len(y)), 3), plan) | change))
     with pytest.raises(DataProblem, match=complaint) as told:
         Model.from_file(path)
     assert str(path) in str(told.value) and "model.json that a study of models delivered" in str(told.value)
@@ -261,7 +242,11 @@ def test_a_file_that_is_no_model_says_what_is_wrong(
 
 def test_a_table_of_other_columns_is_refused() -> None:
     x, y = load_diabetes(return_X_y=True)
-    found = Model(federated(x, y, evenly(y, 3), models.plan_of("ridge", models.schema_of(x.shape[1]), 3)))
+    found = Model(
+        federated(
+            x, y, evenly(np.arange(len(y)), 3), models.plan_of("ridge", models.schema_of(x.shape[1]), 3)
+        )
+    )
     with pytest.raises(ValueError, match="X has 3 features, but Model is expecting 10"):
         found.predict(x[:, :3])
     assert clone(found).predict(x) == pytest.approx(found.predict(x))
@@ -300,7 +285,7 @@ def test_sums_of_other_columns_are_not_added() -> None:
     contents = []
     for columns in (3, 4):
         plan = models.plan_of("ridge", models.schema_of(columns), 4, files=("sums",))
-        cells = [models.cells_of(x[part][:, :columns], y[part]) for part in evenly(y, 4)]
+        cells = [models.cells_of(x[part][:, :columns], y[part]) for part in evenly(np.arange(len(y)), 4)]
         contents.append(models.content(plan, cells, "sums"))
     with pytest.raises(ValueError, match="other columns"):
         refitted(contents, plan)

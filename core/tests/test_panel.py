@@ -1,20 +1,28 @@
-"""The panel: how cohorts' lists are reconciled, and how a cohort finds itself in it."""
+"""Lists of variants: agreed, in binary form and as text, compared with each other, and in parts."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import itertools
+import mmap
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled import agreement, list_form
+from unpooled import agreement, list_form, list_text, partition
 from unpooled.agreement import TABLE_HEADER, align, reconcile, reconciled
 from unpooled.alleles import agree, capital, complement, strand
-from unpooled.panel import Panel
+from unpooled.builds import ENDS
+from unpooled.errors import ProtocolError
+from unpooled.overlap import Cause, Overlap, beside, compare
+from unpooled.overlap import named as listed
+from unpooled.panel import Panel, canonical_order, order_in_parts
+from unpooled.spool import Spool, forget
 
 PAIRS = [(b"A", b"C"), (b"A", b"G"), (b"A", b"T"), (b"C", b"G"), (b"C", b"T"), (b"G", b"T")]
 SINGLES = [(b"0", allele) for allele in (b"A", b"C", b"G", b"T")]
@@ -287,3 +295,303 @@ def test_names_by_place_are_made_where_they_are_read() -> None:
     assert np.asarray(panel.take(slice(1, 3)).name).tolist() == names[1:3]
     assert (panel.name == names[1]).tolist() == [False, True, False, False]
     assert np.isin(panel.name, names[:2]).tolist() == [True, True, False, False]
+
+
+NAMED = Panel.of(
+    [
+        (1, 10, b"rs1", b"C", b"A"),
+        (1, 10, b"rs2", b"C", b"T"),
+        (23, 0, b"x", b"0", b"ACGT"),
+        (23, 7, b".", b"A", b"A"),
+    ]
+)
+PLACED = dataclasses.replace(NAMED, ids=None, autosomes=22)
+
+
+@pytest.mark.parametrize("panel", [NAMED, PLACED, Panel.of([])])
+def test_a_list_comes_back(panel: Panel) -> None:
+    again = Panel.from_canonical(panel.canonical)
+    assert again.canonical == panel.canonical and again.digest == panel.digest
+    assert again.canonical_bytes == len(panel.canonical) == panel.canonical_bytes
+    assert [again.pair(k) for k in range(len(panel))] == [panel.pair(k) for k in range(len(panel))]
+    assert np.asarray(again.name).tolist() == np.asarray(panel.name).tolist()
+
+
+def test_the_form_does_not_depend_on_how_a_list_came_about() -> None:
+    wider = Panel.of([(1, 10, b"rs1", b"C", b"A"), (2, 3, b"rs0" * 9, b"G", b"GTT")])
+    assert wider.take(np.array([0])).digest == Panel.of([(1, 10, b"rs1", b"A", b"C")]).digest
+
+
+def test_a_long_list_is_mapped_and_written_in_parts(tmp_path: Path) -> None:
+    rows = 3 * list_form.BLOCK_ROWS + 7
+    alleles = tuple(sorted(b"A" * k + b"C" for k in range(300)))
+    position = 3 * np.arange(rows, dtype=np.int32)
+    first, second = np.zeros(rows, np.uint16), (np.arange(rows) % 299 + 1).astype(np.uint16)
+    panel = Panel(np.full(rows, 7, np.uint8), position, None, alleles, first, second, 22)
+    (tmp_path / "list").write_bytes(panel.canonical)
+    again = Panel.of_file(tmp_path / "list")
+    assert again.digest == panel.digest and again.second.tolist() == second.tolist()
+    parts = [again.take(slice(0, 50_000)), again.take(slice(50_000, rows))]
+    assert b"".join(list_form.pieces(parts)) == panel.canonical
+    sent = list(list_form.in_parts(panel.pieces(), 100_000))
+    assert b"".join(sent) == panel.canonical and {len(part) for part in sent[:-1]} == {100_000}
+
+
+@pytest.mark.parametrize("panel", [NAMED, PLACED])
+def test_a_list_that_is_cut_or_longer_is_refused(panel: Panel) -> None:
+    data = panel.canonical
+    for size in range(len(data)):
+        with pytest.raises(ProtocolError):
+            Panel.from_canonical(data[:size])
+    with pytest.raises(ProtocolError):
+        Panel.from_canonical(data + b"\0")
+
+
+@settings(max_examples=500)
+@given(st.sampled_from([NAMED, PLACED]), st.data())
+def test_damaged_bytes_are_another_list_or_refused(panel: Panel, data: st.DataObject) -> None:
+    damaged = bytearray(panel.canonical)
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        again = Panel.from_canonical(bytes(damaged))
+    except ProtocolError:
+        return
+    assert again.canonical == damaged
+
+
+@given(st.binary(max_size=60))
+def test_hostile_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        Panel.from_canonical(data)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"position": np.array([10, 9, 0, 7], np.int32)},
+        {"position": np.array([-1, 10, 0, 7], np.int32)},
+        {"first": NAMED.second, "second": NAMED.first},
+        {"ids": NAMED.name[[1, 0, 2, 3]]},
+    ],
+)
+def test_a_list_that_is_not_sorted_is_refused(columns: dict[str, np.ndarray]) -> None:
+    with pytest.raises(ProtocolError):
+        Panel.from_canonical(dataclasses.replace(NAMED, **columns).canonical)
+
+
+def test_an_id_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="an ID has more than 65,535 letters"):
+        _ = Panel.of([(1, 1, b"x" * 65_536, b"A", b"C")]).digest
+
+
+def test_a_list_with_one_id_far_longer_than_the_others_is_refused() -> None:
+    """Each ID takes the room of the longest: of less than a megabyte that could be four gigabytes."""
+    rows = list_form.BLOCK_ROWS
+    many = Panel.of([(1, 1, b"x", b"A", b"C")]).take(np.zeros(rows, np.int64))
+    for length in (1_000, 2_000):
+        ids = np.full(rows, b"x", f"S{length}")
+        ids[-1] = b"x" * length
+        data = dataclasses.replace(many, ids=ids).canonical
+        if length == 1_000:
+            assert Panel.from_canonical(data).name[-1] == ids[-1]
+        else:
+            with pytest.raises(ProtocolError, match="one ID is far longer than the others"):
+                Panel.from_canonical(data)
+
+
+def test_a_panel_is_written_as_text() -> None:
+    panel = Panel.of([(1, 10, b"rs1", b"C", b"A"), (23, 0, b"x", b"0", b"ACGT")])
+    assert list_text.write(panel) == b"1\t10\trs1\tA\tC\n23\t0\tx\t0\tACGT\n"
+
+
+Row = tuple[int, int, bytes, bytes, bytes]
+
+SIZE = 3000
+_random = np.random.default_rng(14)
+ROWS: list[Row] = [
+    (1 + i % 22, int(_random.integers(1, 40_000_000)), b"rs%d" % (1000 + i), b"A", b"G") for i in range(SIZE)
+]
+
+
+def made(change: Callable[[Row], Row] = lambda row: row, rows: list[Row] = ROWS) -> Panel:
+    return Panel.of([change(row) for row in rows])
+
+
+def moved(row: Row) -> Row:
+    return row[0], row[1] + 12_345, *row[2:]
+
+
+WRONG: dict[Cause, Callable[[Row], Row]] = {
+    Cause.BUILD: moved,
+    Cause.COLUMNS: lambda row: (row[0], 0, *row[2:]),
+    Cause.CHROMOSOMES: lambda row: (0, *row[1:]),
+    Cause.LETTERS: lambda row: (*row[:2], row[2].upper(), *row[3:]),
+    Cause.STYLE: lambda row: (*row[:2], b"chr%d:%d" % row[:2], *row[3:]),
+    Cause.ALLELES: lambda row: (*row[:3], b"1", b"2"),
+    Cause.OTHER: lambda row: (row[0], row[1] + 999, b"exm" + row[2][2:], *row[3:]),
+}
+
+
+@pytest.mark.parametrize("cause", WRONG)
+def test_the_likely_cause(cause: Cause) -> None:
+    assert beside(made(WRONG[cause]), made(), 22) == Overlap(SIZE, SIZE, 0, cause)
+
+
+@pytest.mark.parametrize("cause", [cause for cause in WRONG if cause is not Cause.COLUMNS])
+def test_the_cause_is_found_in_a_part_of_the_list(cause: Cause) -> None:
+    """One list is of a chip, the other one imputed; each may be the wrong one."""
+    part = ROWS[:: SIZE // 300]
+    assert beside(made(WRONG[cause], part), made(), 22).cause is cause
+    assert beside(made(WRONG[cause]), made(rows=part), 22).cause is cause
+
+
+def test_chromosomes_under_other_ids() -> None:
+    def other(row: Row) -> Row:
+        return 0, row[1], b"v" + row[2], *row[3:]
+
+    assert beside(made(other), made(), 22).cause is Cause.CHROMOSOMES
+
+
+def test_the_build_is_named_where_the_ends_of_chromosomes_tell_it() -> None:
+    longer = {"GRCh37": 9, "GRCh38": 17}  # chromosomes that are longer there than in the other
+    ends = {build: (code, ENDS[build][code - 1], b"end", b"A", b"G") for build, code in longer.items()}
+    for mine, theirs in (("GRCh37", "GRCh38"), ("GRCh38", "GRCh37")):
+        own, rest = Panel.of([*map(moved, ROWS), ends[mine]]), Panel.of([*ROWS, ends[theirs]])
+        found = beside(own, rest, 22)
+        assert (found.cause, found.build, found.others_build) == (Cause.BUILD, mine, theirs)
+        assert found.why.endswith(f"The positions look like {mine}, the others' like {theirs}.")
+        assert beside(own, rest, 19).build == ""
+
+
+def found_among(**lists: Panel) -> tuple[set[str], tuple[str, ...]]:
+    agreed = len(reconcile(lists).panel)
+    comparison = compare(lists, agreed, len(lists), 22)
+    return {name for name, of in comparison.of_cohorts.items() if of.is_apart}, comparison.said
+
+
+def test_lists_that_fit_are_not_spoken_of() -> None:
+    few = made(rows=ROWS[:2000])
+    assert found_among(Graz=made(), Munich=made(), Tartu=few) == (set(), ())
+    flipped = made(lambda row: (*row[:3], b"T", b"C"))
+    assert found_among(Graz=flipped, Munich=made(), Tartu=made()) == (set(), ())
+
+
+def test_a_chip_among_imputed_lists_fits() -> None:
+    chip = made(rows=ROWS[:100])
+    assert found_among(Graz=chip, Munich=made(), Tartu=made()) == (set(), ())
+
+
+def test_two_wrong_lists_of_five_in_two_ways() -> None:
+    wrong = {"Graz": made(WRONG[Cause.BUILD]), "Riga": made(WRONG[Cause.STYLE])}
+    apart, said = found_among(**wrong, Munich=made(), Tartu=made(), Vaasa=made(rows=ROWS[5:]))
+    assert apart == {"Graz", "Riga"}
+    first = (
+        "Graz: It has 0 of the 2,995 variants that Munich, Tartu and Vaasa share, among 3,000 of its own. "
+    )
+    assert said[0] == first + Cause.BUILD.message
+    assert len(said) == 2
+
+
+def test_two_against_two() -> None:
+    apart, said = found_among(Graz=made(moved), Munich=made(), Riga=made(moved), Tartu=made())
+    assert apart == set()
+    assert "Graz and Riga share 3,000 variants, of 3,000 and 3,000." in said
+    assert "Graz and Munich share 0 variants, of 3,000 and 3,000." in said
+
+
+def test_all_lists_name_variants_in_their_own_way() -> None:
+    """As cohorts do whose genotypes were imputed: the coordinator is told of the plan that fits."""
+
+    def named_by(letter: bytes) -> Panel:
+        return made(lambda row: (*row[:2], letter + row[2], *row[3:]))
+
+    lists = {name: named_by(name.encode()) for name in "abc"}
+    *pairs, proposed = compare(lists, 0, 3, 22).said
+    assert len(pairs) == 3 and "share 0 variants" in pairs[0]
+    places = len({row[:2] for row in ROWS})
+    assert f"all share {places:,}" in proposed and "Match variants by place" in proposed
+    assert len(compare(lists, 0, 3, 22, by_place=True).said) == 3
+    lists["c"] = made(WRONG[Cause.OTHER])
+    assert len(compare(lists, 0, 3, 22).said) == 3
+    lists = {"a": made(), "b": made(), "c": named_by(b"v")}
+    apart, proposed = compare(lists, 0, 3, 22).said
+    assert "named in another way" in apart and "Match variants by place" in proposed
+
+
+def test_other_alleles_under_names_by_place() -> None:
+    def placed(row: Row) -> Row:
+        return (*row[:2], b"%d:%d:%b:%b" % (*row[:2], *row[3:]), *row[3:])
+
+    wrong = made(lambda row: placed(WRONG[Cause.ALLELES](row)))
+    found = compare({"a": made(placed), "b": made(placed), "c": wrong}, 0, 3, 22, by_place=True)
+    assert found.of_cohorts["c"].cause is Cause.ALLELES and len(found.said) == 1
+
+
+def test_what_travels_comes_back() -> None:
+    overlap = Overlap(60_000, 59_812, 0, Cause.BUILD, "GRCh37", "GRCh38")
+    assert Overlap.from_json(overlap.to_json()) == overlap
+    assert Overlap.from_json(Overlap(3, 3, 3).to_json()) == Overlap(3, 3, 3)
+    for wrong in ({"build": "\x1b[31m"}, {"cause": "moon"}, {"own": -1}):
+        with pytest.raises((ValueError, LookupError)):
+            Overlap.from_json(overlap.to_json() | wrong)
+
+
+def test_names() -> None:
+    assert listed(["Tartu"]) == "Tartu"
+    assert listed(["Tartu", "Munich", "Oslo"]) == "Munich, Oslo and Tartu"
+
+
+@pytest.mark.parametrize("room", [0, 7, 1 << 20])
+def test_a_spool_gives_back_what_was_put_in(room: int) -> None:
+    random, parts = np.random.default_rng(room), []
+    spool = Spool("S5", room)
+    for _ in range(20):
+        parts.append(random.integers(100, 10**5, random.integers(4)).astype("S5"))
+        spool.append(parts[-1])
+    column = spool.column()
+    assert column.tolist() == np.concatenate(parts).tolist()
+    assert (_mapped(column) is not None) == (room < 100)
+    forget(column, None)  # and read again
+    assert column.tolist() == np.concatenate(parts).tolist()
+
+
+def _mapped(column: np.ndarray) -> object:
+    base = column.base
+    return base.obj if isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap) else None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_equal_names_are_in_one_part_and_every_row_is_in_one(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    narrow = random.integers(1000, size=500).astype("S4")
+    wide = narrow.astype(f"S{random.integers(4, 40)}")
+    parts, at_once = int(random.integers(1, 20)), int(random.integers(1, 100))
+    one, other = (
+        list(partition.members(partition.by_name(name, parts, at_once), parts, at_once))
+        for name in (narrow, wide)
+    )
+    assert sorted(np.concatenate(one).tolist()) == list(range(500))
+    for here, there in zip(one, other, strict=True):
+        assert here.tolist() == there.tolist() == sorted(here.tolist())
+    sets = [set(narrow[rows].tolist()) for rows in one]
+    assert sum(map(len, sets)) == len(set(narrow.tolist()))
+
+
+def test_parts_by_name_are_of_about_one_size() -> None:
+    names = np.array([b"rs%d" % k for k in range(20_000)])
+    sizes = [len(rows) for rows in partition.members(partition.by_name(names, 16), 16)]
+    assert max(sizes) < 1.2 * 20_000 / 16
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_in_parts_is_that_of_the_whole(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    m = int(random.integers(0, 300))
+    chromosome = random.integers(0, random.integers(1, 6), m).astype(np.uint8)
+    position = random.integers(0, random.integers(1, 100), m).astype(np.int32)
+    name = random.integers(1, 50, m).astype("S3")
+    alleles = np.zeros(m, np.uint8)
+    panel = Panel(chromosome, position, name, (b"A",), alleles, alleles)
+    parts = list(order_in_parts(panel, int(random.integers(1, 100))))
+    assert np.concatenate(parts).tolist() == canonical_order(chromosome, position, name).tolist()

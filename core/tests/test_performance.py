@@ -52,10 +52,7 @@ def _predicted(x: np.ndarray, y: np.ndarray, new: np.ndarray, penalty: float) ->
     return np.asarray(np.column_stack([np.ones(len(new)), new]) @ w)
 
 
-REAL = [
-    (load_breast_cancer, "0|1", 5, 0.012),
-    (load_wine, "0|1|2", 3, 0.14),
-]
+REAL = [(load_breast_cancer, "0|1", 5, 0.012), (load_wine, "0|1|2", 3, 0.14)]
 
 
 @pytest.mark.parametrize(("load", "names", "cohorts", "widest"), REAL)

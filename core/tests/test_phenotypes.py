@@ -297,13 +297,7 @@ def study(trait: str, lacking: Sequence[Sequence[int]], **more: Any) -> dict[str
 @pytest.mark.parametrize("trait", ["quantitative", "case/control"])
 @pytest.mark.parametrize(
     "lacking",
-    [
-        ([], [3]),
-        ([3], []),
-        ([], range(9)),
-        (range(12), range(9, 30)),
-        (range(10), range(10), range(11)),
-    ],
+    [([], [3]), ([3], []), ([], range(9)), (range(12), range(9, 30)), (range(10), range(10), range(11))],
     ids=["one", "the other way round", "nine", "nine, and many the other way round", "two of three"],
 )
 def test_one_to_nine_people_apart_are_refused(trait: str, lacking: Sequence[Sequence[int]]) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.plinks import plink, rows
 from unpooled.errors import UnpooledError
 from unpooled.simulate import genotypes, simulate
 from unpooled.simulate.genotypes import Thresholds, WordStream
@@ -215,22 +213,13 @@ def test_a_request_that_cannot_be_met_leaves_nothing(
     assert not list(tmp_path.glob("out/*"))
 
 
-@pytest.mark.skipif(
-    shutil.which("plink1.9") is None and "CI" not in os.environ, reason="missing: apt-get install plink1.9"
-)
 class TestWithPlink:
-    def plink(self, prefix: Path, *arguments: str) -> list[dict[str, str]]:
-        command = ["plink1.9", "--bfile", str(prefix), "--out", str(prefix), "--silent", *arguments]
-        subprocess.run(command, check=True, capture_output=True)  # a fixed program on our files
-        suffix = {"--assoc": ".assoc", "--linear": ".assoc.linear"}[arguments[0]]
-        lines = prefix.with_suffix(suffix).read_text().splitlines()
-        return [dict(zip(lines[0].split(), line.split(), strict=True)) for line in lines[1:]]
-
     def test_planted_odds_ratios_are_found(self, tmp_path: Path) -> None:
         effects = (2.5, 0.4, 2.0)
         report = simulate(tmp_path, cohorts=3, samples=600, effects=effects, seed=5)
-        rows = self.plink(tmp_path / "pooled", "--assoc")
-        best = sorted((row for row in rows if row["P"] != "NA"), key=lambda row: float(row["P"]))[:3]
+        plink("--bfile", tmp_path / "pooled", "--assoc", "--out", tmp_path / "pooled")
+        tested = [row for row in rows(tmp_path / "pooled.assoc") if row["P"] != "NA"]
+        best = sorted(tested, key=lambda row: float(row["P"]))[:3]
         assert {row["SNP"] for row in best} == set(report.planted)
         alleles = {
             e["id"]: (e["effect_allele"], e["odds_ratio"])
@@ -254,7 +243,9 @@ class TestWithPlink:
             variants=1000,
         )
         tables = ["--pheno", str(tmp_path / "pooled.pheno"), "--covar", str(tmp_path / "pooled.cov")]
-        rows = self.plink(tmp_path / "pooled", "--linear", "hide-covar", *tables)
-        best = sorted((row for row in rows if row["P"] != "NA"), key=lambda row: float(row["P"]))[:2]
+        words = ("--linear", "hide-covar", *tables, "--out", tmp_path / "pooled")
+        plink("--bfile", tmp_path / "pooled", *words)
+        tested = [row for row in rows(tmp_path / "pooled.assoc.linear") if row["P"] != "NA"]
+        best = sorted(tested, key=lambda row: float(row["P"]))[:2]
         assert {row["SNP"] for row in best} == set(report.planted)
         assert {row["NMISS"] for row in best} == {"1140"}

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from unpooled.text import blocks, classes, distinct, integers, strings, tokenize
 
 # The first call of a kernel compiles it, which takes longer than hypothesis lets an example take.
-settings.register_profile(
-    "kernels",
-)
+settings.register_profile("kernels")
 settings.load_profile("kernels")
 
 words = st.binary(min_size=1, max_size=9).map(lambda w: bytes(b for b in w if b > 32) or b"x")

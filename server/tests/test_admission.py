@@ -37,8 +37,7 @@ def test_without_a_known_token_nothing_is_told(federation: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoken", "code"),
-    [*product(["0", "x", "1"], ["client-too-old"]), (str(VERSION + 1), "server-too-old")],
+    ("spoken", "code"), [*product(["0", "x", "1"], ["client-too-old"]), (str(VERSION + 1), "server-too-old")]
 )
 def test_a_client_of_another_protocol_is_told_so_before_anything_else(
     federation: Make, spoken: str, code: str

@@ -41,11 +41,7 @@ def announce(trial: Federation, number: int, digest: str = "") -> bool:
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [
-        (b"1\t10\trs1\tA\tG\n", "wrong-digest"),
-        (b"", "wrong-digest"),
-        (b"\x00" * 1000, "wrong-digest"),
-    ],
+    [(b"1\t10\trs1\tA\tG\n", "wrong-digest"), (b"", "wrong-digest"), (b"\x00" * 1000, "wrong-digest")],
 )
 def test_a_list_that_is_not_the_announced_one_is_refused(federation: Make, text: bytes, code: str) -> None:
     trial = accepted(federation)

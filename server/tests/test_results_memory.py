@@ -1,9 +1,13 @@
-"""How much memory the end of a study takes, by what is allocated: counted, not timed."""
+"""How much memory the end of a study and its archive take, by what is allocated: counted, not timed."""
 
 from __future__ import annotations
 
+import io
+import os
 import tracemalloc
+import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ from unpooled.algorithms.shared.summary import POOL, VARIANTS
 from unpooled.formats import table
 from unpooled.panel import Panel
 from unpooled_server import store
+from unpooled_server.archives import BLOCK, zipped
 from unpooled_server.models import RowFile, Study
 from unpooled_server.services import results
 
@@ -96,3 +101,29 @@ def test_results_are_never_in_memory_as_a_whole(
     results.finish(few)  # loads what is compiled
     grown = peak(results.finish, many) - peak(results.finish, few)
     assert grown < 100 * (MANY - FEW)
+
+
+FILE_BYTES = 40 * BLOCK
+
+
+def test_an_archive_has_every_byte_and_memory_a_few_blocks(tmp_path: Path) -> None:
+    large, small = tmp_path / "a.assoc", tmp_path / "a.frq"
+    large.write_bytes(os.urandom(BLOCK) * (FILE_BYTES // BLOCK))  # compresses not at all
+    small.write_bytes(b"")
+    kept, sizes = tmp_path / "kept.zip", []
+    tracemalloc.start()
+    with kept.open("wb") as out:
+        for piece in zipped("a-results", [large, small]):
+            sizes.append(len(piece))
+            out.write(piece)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * BLOCK < FILE_BYTES and max(sizes) < 3 * BLOCK
+    assert len(sizes) > FILE_BYTES // BLOCK
+    archive = zipfile.ZipFile(kept)
+    assert archive.testzip() is None
+    assert archive.read("a-results/a.assoc") == large.read_bytes() and archive.read("a-results/a.frq") == b""
+
+
+def test_an_archive_of_no_files_is_one(tmp_path: Path) -> None:
+    assert zipfile.ZipFile(io.BytesIO(b"".join(zipped("x", [])))).namelist() == []

@@ -1,16 +1,22 @@
-"""Rounds: what happens when something dies or stays away between the shares and their sum."""
+"""Rounds: something dies, stays away, is lost or damaged; several work at once, or in another order."""
 
 from __future__ import annotations
 
+import os
+import threading
+from functools import partial
 from typing import Any
 
 import pytest
-from federation_fixtures import Federation, work
-from round_fixtures import Killed, Make, first_round, raising, to_the_end
+from federation_fixtures import Federation, variants, work
+from round_fixtures import Killed, Make, beside, first_round, raising, to_the_end
 from test_whole_study import assert_files_as_in_process
 
+from tests.patience import PATIENCE
+from unpooled.algorithms.presence import Presence
+from unpooled.errors import BoundError
 from unpooled_server import store
-from unpooled_server.models import Round
+from unpooled_server.models import Round, RowFile, Share
 from unpooled_server.names import RoundState
 from unpooled_server.services import branches, guarding, results, rounds, studies
 
@@ -180,3 +186,144 @@ def test_nothing_is_released_while_the_coordinator_has_paused(trial: Federation)
     assert first_round(trial).state == "complete"
     studies.resume_by_request(trial.study, "coordinator")
     to_the_end(trial)
+
+
+@pytest.mark.services
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    meet, real = threading.Barrier(2, timeout=PATIENCE), rounds._conclude
+
+    def together(*arguments: Any) -> None:
+        meet.wait()
+        real(*arguments)
+
+    monkeypatch.setattr(rounds, "_conclude", together)
+    number = first_round(trial).pk
+    beside(*[lambda: rounds.advance(number)] * 2)
+    following = Round.objects.filter(study=trial.study_id).exclude(pk=number)
+    assert len(following) == len(set(following.values_list("asked__message", flat=True))) == 3
+    monkeypatch.undo()
+    trial.answer()
+    to_the_end(trial)
+
+
+@pytest.mark.services
+@pytest.mark.django_db(transaction=True)
+def test_shares_that_arrive_together_complete_the_round(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    question = trial.clients[0].questions().items[0]
+    cohorts = [trial.cohort(client, client.questions().panel_digest) for client in trial.clients]
+    bodies = [client.share(question, cohort) for client, cohort in zip(trial.clients, cohorts, strict=True)]
+    statuses: list[int] = []
+
+    def send(number: int) -> None:
+        answer = trial.clients[number].put_share(question.round, *bodies[number])
+        statuses.append(answer.status_code)
+
+    beside(*[partial(send, number) for number in (0, 1, 2)] * 2)
+    assert sorted(statuses) == [200, 200, 200, 201, 201, 201]
+    assert Round.objects.get(pk=question.round).state == "complete"
+    assert Share.objects.count() == 3
+
+
+@pytest.mark.services
+@pytest.mark.django_db(transaction=True)
+def test_the_last_two_rounds_may_end_together(federation: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = federation(chunk_size=6, lists=[variants(12)] * 3, names=("Graz", "Oslo", "Tartu"))
+    trial.running()
+    trial.answer()
+    work()
+    trial.answer()
+    numbers = list(Round.objects.filter(state="complete").values_list("pk", flat=True))
+    assert len(numbers) >= 2
+    meet, real = threading.Barrier(len(numbers), timeout=PATIENCE), rounds._conclude
+
+    def together(*arguments: Any) -> None:
+        meet.wait()
+        real(*arguments)
+
+    monkeypatch.setattr(rounds, "_conclude", together)
+    beside(*[partial(rounds.advance, number) for number in numbers])
+    monkeypatch.undo()
+    assert trial.study.last_sum_at is not None or Round.objects.exclude(state="aggregated").exists()
+    trial.run_on()
+    assert trial.study.last_sum_at is not None
+
+
+@pytest.mark.services
+def test_sums_do_not_depend_on_who_answered_first(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    trial.clients.reverse()
+    trial.run_on()
+    trial.clients.reverse()
+    assert_files_as_in_process(trial)
+
+
+def test_a_share_lost_on_disk_before_the_release_is_asked_for_again(trial: Federation) -> None:
+    lost = Share.objects.get(cohort__name="Oslo")
+    store.share_path(trial.study_id, lost.round_id, lost.cohort_id, lost.nonce).unlink()
+    work()
+    assert first_round(trial).state == "open"
+    assert [len(client.questions().items) for client in trial.clients] == [0, 1, 0]
+    assert "asks Oslo again" in trial.study.log.last().what
+    trial.answer()
+    to_the_end(trial)
+
+
+@pytest.mark.parametrize("damage", ["gone", "shorter"])
+def test_a_share_lost_after_the_release_fails_the_study(
+    trial: Federation, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setattr(rounds, "_release", raising(Killed()))
+    with pytest.raises(Killed):
+        work()
+    monkeypatch.undo()
+    assert first_round(trial).state == "released"
+    lost = Share.objects.get(cohort__name="Oslo")
+    path = store.share_path(trial.study_id, lost.round_id, lost.cohort_id, lost.nonce)
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-1])
+    work()
+    assert trial.study.state == "failed"
+    assert "lost after their release" in trial.study.reason
+
+
+def test_a_damaged_share_never_becomes_a_number(trial: Federation) -> None:
+    share = Share.objects.get(cohort__name="Oslo")
+    path = store.share_path(trial.study_id, share.round_id, share.cohort_id, share.nonce)
+    path.write_bytes(os.urandom(share.size))
+    work()
+    assert trial.study.state == "failed"
+    assert "masks of this round do not cancel" in trial.study.reason
+    assert not RowFile.objects.exists()
+    assert trial.clients[0].study()["results"] == []
+
+
+def test_a_release_with_another_nonce_is_refused_and_fails_the_study(
+    trial: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "_total", raising(Killed()))
+    with pytest.raises(Killed):
+        work()
+    monkeypatch.undo()
+    share = Share.objects.get(cohort__name="Oslo")
+    path = store.share_path(trial.study_id, share.round_id, share.cohort_id, share.nonce)
+    Share.objects.filter(pk=share.pk).update(nonce="b" * 32)
+    path.rename(path.with_name(path.name.replace(share.nonce, "b" * 32)))
+    work()
+    assert trial.study.state == "failed"
+    assert "compensator refuses" in trial.study.reason
+
+
+def test_a_question_whose_sum_could_overflow_is_never_asked(trial: Federation) -> None:
+    class TooLarge(Presence):
+        sends = (type(Presence.sends[0])("present", ("count",), 2**31, "too large", "nothing"),)
+
+    asked = Round.objects.count()
+    with pytest.raises(BoundError):
+        branches._open_rounds(trial.study, [(first_round(trial).branch, TooLarge(0, 5))])
+    assert Round.objects.count() == asked

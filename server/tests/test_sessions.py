@@ -131,10 +131,7 @@ def test_a_dealing_has_exactly_its_length(
     refused = client.put_dealing(question.round, change(dealing))
     assert (refused.status_code, refused.json()["error"]["code"]) == (status, "wrong-length")
     compressed = client.call(
-        "PUT",
-        f"dealings/{question.round}",
-        content=dealing,
-        headers={**RAW, "Content-Encoding": "gzip"},
+        "PUT", f"dealings/{question.round}", content=dealing, headers={**RAW, "Content-Encoding": "gzip"}
     )
     assert compressed.status_code == 415
     compared.answer()
@@ -240,10 +237,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 @pytest.mark.parametrize("turn", [1, 2, 3])
 def test_a_compensator_that_dies_after_a_turn_gives_the_same_answers_again(
-    compared: Federation,
-    compensator_process: CompensatorProcess,
-    monkeypatch: pytest.MonkeyPatch,
-    turn: int,
+    compared: Federation, compensator_process: CompensatorProcess, monkeypatch: pytest.MonkeyPatch, turn: int
 ) -> None:
     """The worker lives: it begins again by itself, or waits until the compensator is back."""
     compared.answer()

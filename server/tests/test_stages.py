@@ -55,10 +55,7 @@ def test_from_the_invitation_to_the_start(federation: Make) -> None:
     assert stages(trial)["Graz"] == "sending"
     graz.announce()
     assert stages(trial)["Graz"] == "ready"
-    assert waits(trial) == [
-        "Oslo to check data",
-        "Tartu to accept the plan and the cohorts",
-    ]
+    assert waits(trial) == ["Oslo to check data", "Tartu to accept the plan and the cohorts"]
 
 
 def test_who_computes_sends_and_waits(federation: Make) -> None:

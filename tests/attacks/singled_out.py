@@ -9,6 +9,8 @@ import numpy as np
 
 from unpooled.panel import Panel
 
+from ..plinks import write_bed
+
 COHORTS, PEOPLE = 3, 60
 AUTOSOMAL, ON_X = 60, 10
 MAN, NONFOUNDER, INCOMPLETE, WOMAN = 0, 1, 2, 3
@@ -18,8 +20,6 @@ LACKED = slice(20, 45)
 LACKED_ONCE = 50
 LACKED_ON_X = AUTOSOMAL + 5
 """Variants of which WOMAN alone has no call."""
-
-_CODES = np.array([3, 2, 0, 1], np.uint8)  # a .bed file's, of no, one and two copies of its A1; last: no call
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def list_of(start: int, stop: int) -> Panel:
 
 
 def _write_one(prefix: Path, copies: np.ndarray, phenotype: np.ndarray, first: int) -> None:
-    variants, people = copies.shape
+    variants = len(copies)
     chromosome = np.where(np.arange(variants) < AUTOSOMAL, 1, 23)
     prefix.with_suffix(".bim").write_text(
         "".join(f"{chromosome[k]}\trs{k}\t0\t{100 + k}\tA\tC\n" for k in range(variants))
@@ -67,7 +67,4 @@ def _write_one(prefix: Path, copies: np.ndarray, phenotype: np.ndarray, first: i
         for k, value in enumerate(phenotype, start=first):
             parents, sex = "D M" if k == NONFOUNDER else "0 0", 1 if k == MAN else 2
             fam.write(f"F{k} I{k} {parents} {sex} {value:.12g}\n")
-    codes = np.zeros((variants, -(-people // 4) * 4), np.uint8)
-    codes[:, :people] = _CODES[copies]
-    quads = codes.reshape(variants, -1, 4) << np.array([0, 2, 4, 6], np.uint8)
-    prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + np.bitwise_or.reduce(quads, axis=2).tobytes())
+    write_bed(prefix, copies)

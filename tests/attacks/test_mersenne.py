@@ -86,8 +86,7 @@ def words_32(generator: np.random.RandomState, number: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "layout", "draw"),
-    [("z64", WORDS_OF_64_BITS, words_64), ("z32", WORDS_OF_32_BITS, words_32)],
+    ("scheme", "layout", "draw"), [("z64", WORDS_OF_64_BITS, words_64), ("z32", WORDS_OF_32_BITS, words_32)]
 )
 def test_our_masks_are_no_mersenne_twister(
     scheme: str, layout: Layout, draw: Callable[[np.random.RandomState, int], np.ndarray]

@@ -25,10 +25,7 @@ def answer_yes(cohorts: Sequence[Cohort]) -> list[str]:
     command = [sys.executable, "-m", "unpooled_client", "join", "--wait", "--json", "--state"]
     asked = [
         subprocess.Popen(
-            [*command, str(cohort.folder / "state")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            [*command, str(cohort.folder / "state")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         for cohort in cohorts
     ]

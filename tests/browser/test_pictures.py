@@ -1,4 +1,4 @@
-"""The pictures of a study in a browser: plot, region and search, beside the file that PLINK would write."""
+"""Pictures of studies in a browser, also of two phenotypes, beside the file that PLINK would write."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
@@ -16,7 +17,7 @@ from unpooled.simulate import simulate
 from ..federation import Trial
 from .conftest import AXE, Site
 from .pages import Pages
-from .studies import with_pictures
+from .studies import begin_study_of_variants, with_pictures
 
 VARIANTS = 2500  # more than are all drawn as points
 
@@ -208,3 +209,75 @@ def test_the_report_and_everything_at_once(
         seconds = reader.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
         assert 0 < seconds < 1
         assert reader.complaints == []
+
+
+NAMES = ("ldl", "hdl")
+
+
+@pytest.fixture
+def of_two(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
+    """A study that is done; thirty people of each cohort lack the second phenotype."""
+    made = simulate(
+        tmp_path,
+        cohorts=(150, 160, 170),
+        variants=800,
+        effects=(3.0,),
+        seed=3,
+        trait="quantitative",
+        pooled=False,
+    )
+    site.coordinator.sign_in(*site.administrator)
+    plan = {"test": "linear", "trait": "quantitative", "phenotype": "ldl", "phenotypes": ["hdl"]}
+    trial = site.study(made.cohorts, **plan, files=["assoc"])
+    for number, cohort in enumerate(trial.cohorts):
+        random, lines = np.random.default_rng(number), [f"FID IID {' '.join(NAMES)}"]
+        for k, line in enumerate(cohort.prefix.with_suffix(".fam").read_text().splitlines()):
+            fid, iid, *_, value = line.split()
+            lines.append(f"{fid} {iid} {value} {'NA' if k < 30 else f'{random.normal():.4f}'}")
+        (table := tmp_path / f"{cohort.name}.pheno").write_text("\n".join(lines) + "\n")
+        cohort.more = ["--pheno", str(table)]
+    with with_pictures(trial):
+        yield trial
+
+
+def test_results_of_each(administrator: Pages, of_two: Trial) -> None:
+    pages, page = administrator, administrator.page
+    assert of_two.state == "done", of_two.story()
+    pages.open(f"/studies/{of_two.id}/results")
+    numbers = page.get_by_label("In numbers")
+    choice = page.get_by_label("Phenotype", exact=True)
+    expect(choice).to_have_value("ldl")
+    expect(numbers).to_contain_text("480")
+    report = page.get_by_role("link", name="Report", exact=True)
+    expect(report).to_have_attribute("href", re.compile(r"study\.ldl\.report"))
+    pages.sees("1 locus")
+    choice.select_option("hdl")
+    expect(page).to_have_url(re.compile("phenotype=hdl"))
+    expect(numbers).to_contain_text("390")
+    expect(report).to_have_attribute("href", re.compile(r"study\.hdl\.report"))
+    pages.sees("No locus")
+    pages.look("phenotypes")
+    page.reload()
+    expect(choice).to_have_value("hdl")
+    page.go_back()
+    expect(choice).to_have_value("ldl")
+
+    page.get_by_role("link", name="Compare with another study").click()
+    pages.sees("Compare two phenotypes")
+    page.get_by_label("Compare with").select_option(f"{of_two.id}:hdl")
+    expect(page.get_by_role("img", name=re.compile("ldl.*hdl"))).to_be_visible()
+    pages.sees("Loci side by side")
+
+
+def test_the_form_has_them_and_says_what_is_wrong(administrator: Pages) -> None:
+    pages = administrator
+    begin_study_of_variants(pages, "Lipids")
+    pages.fill("Trait", "ldl")
+    pages.fill("Further phenotypes", "hdl, LDL")
+    pages.press("Create study")
+    pages.sees("a phenotype is named twice")
+    pages.fill("Further phenotypes", "hdl, tg")
+    pages.press("Create study")
+    pages.heading("Lipids")
+    pages.follow("Plan")
+    pages.sees("hdl, tg: each is analysed as if the study had only that one")

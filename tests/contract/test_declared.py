@@ -1,12 +1,13 @@
-"""What every registered algorithm keeps to, shown on a small study of each: what is declared is what happens.
-
-Consent screen, ledger, progress, the client's book and the documentation rest on these declarations.
-"""
+"""What every registered algorithm keeps to: what is declared, agreed to and written is what happens."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,23 @@ import numpy as np
 import pytest
 
 from unpooled import question as questions
-from unpooled.algorithms import ALGORITHMS, FITS, TESTS, questions_of
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS, check, questions_of
+from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.components.questions import ASKS_FIRST, KeepScores
+from unpooled.algorithms.phenotypes import tables_of
+from unpooled.algorithms.result_files import result_files
 from unpooled.alone import after
-from unpooled.leaving import most_bytes_of
+from unpooled.facts import plan_facts
+from unpooled.file_names import LONGEST_STEM, is_plain
+from unpooled.leaving import LIST, PLAN_DIGEST, SINGLE_VALUES, Form, most_bytes_of, what_leaves
+from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.question import Question, Real
+from unpooled.templates import Template
 
+from ..one_more.one_more_test import ONE_MORE
+from .options import OPTIONS
 from .runs import run, sizes_of, small
-from .studies import EVERY, STUDIES
+from .studies import EVERY, STUDIES, nothing_said
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {
@@ -166,3 +176,110 @@ def test_the_documentation_has_it(name: str) -> None:
     assert f":::{{leaves-the-cohort}} {LEAVES.get(name, name)}\n" in leaves
     page = (DOCS / PAGES.get(name, "normalization.md")).read_text(encoding="utf-8")
     assert f"--test {name}" in page or f"--method {name}" in page or f"`{name}`" in page
+
+
+ONE_PERSON = re.compile(r"that person's|single people|single values")
+_WITH_A_TABLE = {PARAMETERS_FILE, ENCODING_FILE}
+
+
+@pytest.mark.parametrize("name", [*EVERY, *OPTIONS])
+def test_the_consent_table_has_every_declared_array(name: str) -> None:
+    plan = small(name).plan
+    table = what_leaves(plan)
+    sent = [(kind, array) for kind in questions_of(plan) for array in kind.sends_under(plan)]
+    asked = Counter((f"{kind.title}: {array.name}", array.meaning, Form.MASKED) for kind, array in sent)
+    assert asked <= Counter((line.what, line.detail, line.form) for line in table)
+    in_clear = {line.what: line.detail for line in table if line.form == Form.CLEAR}
+    assert (LIST in in_clear) == (plan.panel_mode == "names")
+    if plan.of_tables:
+        assert ("no other is written" in in_clear[PLAN_DIGEST]) == (not _WITH_A_TABLE & set(plan.files))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_consent_and_privacy_page_say_which_single_values_become_known(method: str) -> None:
+    """Sums over all tell none; whatever rests on thresholds tells some."""
+    plan = small(method).plan
+    tells = dict(plan_facts(plan).all).get(SINGLE_VALUES, "")
+    lines = [line for line in what_leaves(plan) if line.what == SINGLE_VALUES]
+    assert bool(tells) == bool(lines) == (method not in ("z-score", "encode", *FITS))
+    assert all(tells in line.detail and "the server" in line.readable_by for line in lines)
+    extremes = "the smallest and the largest" in tells
+    assert extremes == (method in ("min-max", "yeo-johnson", "summary"))
+
+
+@pytest.mark.parametrize("kind", sorted({kind for test in TESTS.values() for kind in test.asks}, key=str))
+def test_what_may_be_of_one_person_is_declared_as_it_is_said(kind: type[Question]) -> None:
+    for array in kind.sends:
+        assert array.of_one == bool(ONE_PERSON.search(array.learns)), array.name
+
+
+STEMS = ["a", "Asthma_2.in-adults", "x" * LONGEST_STEM]
+HOSTILE = ["../../x", "a\\b", "CON", "nul.txt", ".", "a:b", "größe", "身長" * 100, "a" * 200, "x ", "a*?<>|"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_file_has_a_writer_that_writes(name: str) -> None:
+    one, found = small(name), run(name)
+    assert set(one.plan.files) <= set(one.test.files) and set(one.test.usual_files) <= set(one.test.files)
+    assert len(found.files) == sum(len(plan.files) for plan in one.plan.each)
+    assert all(found.files.values())
+    assert found.files.keys() < set(result_files(one.plan))
+    for plan in one.plan.each:
+        summary = one.test.summarise(tables_of(one.plan, found.tables, plan.phenotype))
+        assert (summary is not None) == (one.plan.test in TESTS)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_file_is_written_in_some_study(name: str) -> None:
+    studies = [small(study) for study in STUDIES if small(study).plan.test == name]
+    assert {file for one in studies for file in one.plan.files} == set(ALGORITHMS[name].files)
+
+
+@pytest.mark.parametrize("test", ALGORITHMS)
+def test_every_name_is_plain_on_every_system(test: str) -> None:
+    usual = nothing_said(test, files=list(ALGORITHMS[test].files))
+    for stem, phenotype in itertools.product(STEMS, HOSTILE if usual.phenotype else [""]):
+        names = result_files(replace(usual, file_stem=stem, phenotype=phenotype))
+        assert len({name.casefold() for name in names}) == len(names)
+        for name in names:
+            assert name.startswith(f"{stem}.") and is_plain(name)
+            assert not re.search(r'[\\/:*?"<>|\x00-\x1f\x7f\s]', name) and not name.endswith(".")
+            assert len(name.encode()) <= 255 - 18  # so much longer is the name of a file in the making
+
+
+OFFERED = [(template, method) for method in ALGORITHMS.values() for template in method.templates]
+NAMES = [template.name for template, _ in OFFERED]
+
+
+@pytest.mark.parametrize("test", [*ALGORITHMS, ONE_MORE.name])
+def test_every_option_has_words(test: str) -> None:
+    plan = nothing_said(test)
+    for option in ALGORITHMS[test].all_options:
+        assert option.label and option.wanted and option.label[0].isupper()
+        assert option.problem(option.default, plan) == ""
+
+
+@pytest.mark.parametrize(("template", "method"), OFFERED, ids=NAMES)
+def test_a_template_is_a_plan_of_its_algorithm(template: Template, method: Algorithm) -> None:
+    plan = nothing_said(method.name, **template.plan)
+    assert check(plan) is method
+    assert plan.files == (template.files or method.usual_files)
+
+
+@pytest.mark.parametrize(("template", "method"), OFFERED, ids=NAMES)
+def test_it_sets_only_what_is_not_so_anyway(template: Template, method: Algorithm) -> None:
+    assert {option.name for option, value in template.options.items() if value == option.default} == set()
+    assert set(template.options) <= set(method.options)
+    assert template.files != method.usual_files
+
+
+def test_each_has_a_name_of_its_own() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert {"chi-square-qc", "logistic-components", "linear-components", "z-score"} <= set(NAMES)
+
+
+def test_ten_components_are_what_the_cohorts_read_in_the_plan() -> None:
+    ((template, method),) = [each for each in OFFERED if each[0].name == "logistic-components"]
+    said = str(plan_facts(nothing_said(method.name, **template.plan)).model)
+    assert template.covariates == tuple(f"PC{number}" for number in range(1, 11))
+    assert ", ".join(template.covariates) in said

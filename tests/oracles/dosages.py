@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from pgenlib import PgenWriter
 
-from .reports import Plink
+from ..plinks import plink2
 
 Words = list[object]
 """Arguments of a command."""
@@ -32,7 +32,7 @@ def write_pgen(prefix: Path, variants: Sequence[str], dosages: np.ndarray, psam:
     prefix.with_suffix(".psam").write_text("\n".join(psam) + "\n")
 
 
-def rarer_second(plink2: Plink, prefix: Path, *flags: object) -> Path:
+def rarer_second(prefix: Path, *flags: object) -> Path:
     """The same files with the commoner allele for REF, which is how a study reports."""
     out = prefix.with_name(f"{prefix.name}-rarer")
     plink2("--pfile", prefix, *flags, "--maj-ref", "force", "--make-pgen", "--out", out)
@@ -63,7 +63,7 @@ def ids(prefix: Path) -> list[str]:
     return ["\t".join(line.split("\t")[:count]) for line in lines]
 
 
-def parts_of(plink2: Plink, pooled: Path, *flags: object) -> list[Path]:
+def parts_of(pooled: Path, *flags: object) -> list[Path]:
     """Three uneven cohorts of the same people, in their order."""
     people = ids(pooled)
     half, most = len(people) // 2, len(people) * 5 // 6
@@ -79,21 +79,21 @@ def pfiles(parts: Sequence[Path]) -> Words:
     return [word for part in parts for word in ("--pfile", part)]
 
 
-def in_vcf(plink2: Plink, part: Path) -> Words:
+def in_vcf(part: Path) -> Words:
     """The same cohort as a packed VCF."""
-    _export(plink2, part, "vcf", "bgz", "vcf-dosage=DS-force", "id-paste=iid")
+    _export(part, "vcf", "bgz", "vcf-dosage=DS-force", "id-paste=iid")
     return ["--vcf", Path(f"{part}.vcf.gz"), "--vcf-dosage", "DS", "--psam", Path(f"{part}.psam")]
 
 
-def in_bcf(plink2: Plink, part: Path) -> Words:
+def in_bcf(part: Path) -> Words:
     """The same cohort as a BCF."""
-    _export(plink2, part, "bcf", "vcf-dosage=DS-force", "id-paste=iid")
+    _export(part, "bcf", "vcf-dosage=DS-force", "id-paste=iid")
     return ["--vcf", Path(f"{part}.bcf"), "--vcf-dosage", "DS", "--psam", Path(f"{part}.psam")]
 
 
-def in_bgen(plink2: Plink, part: Path) -> Words:
+def in_bgen(part: Path) -> Words:
     """The same cohort as a BGEN of 16 bits."""
-    _export(plink2, part, "bgen-1.2", "bits=16", "ref-first")
+    _export(part, "bgen-1.2", "bits=16", "ref-first")
     return [
         "--bgen",
         Path(f"{part}.bgen"),
@@ -104,7 +104,7 @@ def in_bgen(plink2: Plink, part: Path) -> Words:
     ]
 
 
-def _export(plink2: Plink, part: Path, *kind: str) -> None:
+def _export(part: Path, *kind: str) -> None:
     plink2("--pfile", part, "--export", *kind, "--out", part)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn import datasets
+from normalizing import column as column
+from normalizing import evenly
+from normalizing import loaded as loaded
 
 from unpooled.schema import Column
 
@@ -26,29 +28,12 @@ def agreed(method: str, parts: Sequence[np.ndarray], kinds: Sequence[str] = (), 
     return outcome.found
 
 
-def column(found: Mapping[str, Any], name: str) -> np.ndarray:
-    return np.array([feature[name] for feature in found["features"]], float)
-
-
 def table(columns: Columns) -> np.ndarray:
     return np.column_stack(list(columns.values()))
 
 
-def loaded(name: str, missing: float = 0.0) -> np.ndarray:
-    values: np.ndarray = getattr(datasets, f"load_{name}")().data.astype(float)
-    values = (
-        values[:, ::3] if name == "digits" and missing else values.copy()
-    )  # of all pixels some are enough
-    values[np.random.default_rng(5).random(values.shape) < missing] = np.nan
-    return values
-
-
 TABLES = [("breast_cancer", 0.0), ("wine", 0.1), ("diabetes", 0.0), ("iris", 0.2), ("digits", 0.05)]
 """Real ones, and which share of their cells is made missing."""
-
-
-def evenly(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    return [values[k::cohorts] for k in range(cohorts)]
 
 
 def by_size(values: np.ndarray, cohorts: int) -> list[np.ndarray]:

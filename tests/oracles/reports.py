@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from ..plinks import plink, plink2
+from ..plinks import rows as rows
 from .regression import Rows
 
-Plink = Callable[..., str]
 Row = dict[str, str]
 
 
@@ -18,32 +19,11 @@ LINEAR = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (
 """How far linear regressions may be from plink2's: relative, and absolute."""
 
 
-def bfiles(prefixes: Iterable[Path]) -> list[object]:
-    """Arguments that name the files of several cohorts."""
-    return [word for prefix in prefixes for word in ("--bfile", prefix)]
-
-
-def rows(report: Path) -> Iterator[Row]:
-    """The lines of a report, each by its titles."""
-    with report.open() as lines:
-        titles = next(lines).split()
-        for line in lines:
-            yield dict(zip(titles, line.split(), strict=True))
-
-
 GLM = ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT", "ERRCODE")
 """What plink2's reports and ours must say in the same words."""
 
 
-def glm(
-    plink: Plink,
-    plink2: Plink,
-    pooled: Path,
-    covariates: Path,
-    out: Path,
-    *flags: object,
-    chr_set: Sequence[object] = (),
-) -> Path:
+def glm(pooled: Path, covariates: Path, out: Path, *flags: object, chr_set: Sequence[object] = ()) -> Path:
     """plink2's report on pooled data. Its A1 is the rarer allele, as it is where PLINK 1.9 has merged files.
 
     It takes covariates of similar size only; so the lines about themselves are in other units than ours.
@@ -55,9 +35,7 @@ def glm(
     return next(out.parent.glob(f"{out.name}.*.glm.*"))
 
 
-def glm_of(
-    plink: Plink, plink2: Plink, few: Path, out: Path, *flags: object, of: Sequence[object] = ()
-) -> Path:
+def glm_of(few: Path, out: Path, *flags: object, of: Sequence[object] = ()) -> Path:
     """plink2's report on mice; its A1 is the rarer allele of whom PLINK 1.9 has written the files.
 
     Of several phenotypes there is a report for each, of which this is one.
@@ -135,6 +113,12 @@ def same(ours: Path | bytes, plinks: Path | bytes, least: float = 0.999, *, in_o
     assert len(different) <= (1 - least) * len(pairs), different[:5]
 
 
+def same_bytes(ours: Path, plinks: Path, files: Iterable[str]) -> None:
+    """These files of two prefixes."""
+    for file in files:
+        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{plinks}.{file}").read_bytes(), file
+
+
 def off_by_one(a: bytes, b: bytes) -> bool:
     """Whether two lines differ by no more than one in the last digit of their numbers."""
     words = zip(a.split(), b.split(), strict=True)
@@ -150,7 +134,6 @@ def _neighbours(a: bytes, b: bytes) -> bool:
 
 
 def by_statsmodels(
-    plink: Plink,
     prefix: Path,
     covariates: Path,
     columns: Sequence[str],

@@ -1,9 +1,9 @@
-"""Rehearsed studies against plink1.9 on the pooled data, byte by byte."""
+"""Rehearsed studies against plink1.9 on the pooled data, byte by byte, whatever the cohorts' files are."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,8 @@ import pytest
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse, inflation
+from ..plinks import bfiles, plink, plink2, split
+from .reports import same_bytes
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
 SHARES = {3: (5, 3, 2), 4: (6, 1, 2, 3), 7: (9, 2, 5, 1, 4, 3, 2)}
@@ -18,13 +20,7 @@ SHARES = {3: (5, 3, 2), 4: (6, 1, 2, 3), 7: (9, 2, 5, 1, 4, 3, 2)}
 
 @pytest.mark.parametrize(("cohorts", "nonfounders"), [(3, False), (4, True), (7, False), (3, True)])
 def test_mice_in_uneven_cohorts_give_the_pooled_files(
-    cohorts: int,
-    nonfounders: bool,
-    mouse: Path,
-    split: Callable[..., list[Path]],
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    cohorts: int, nonfounders: bool, mouse: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     flags = ["--nonfounders"] if nonfounders else []
     parts = split(mouse, SHARES[cohorts], tmp_path, "--chr-set", "19")
@@ -32,11 +28,9 @@ def test_mice_in_uneven_cohorts_give_the_pooled_files(
     plink("--bfile", mouse, "--chr-set", 19, "--allow-no-sex", *flags,
           "--assoc", "--freq", "--missing", "--hardy", "--out", pooled)  # fmt: skip
     ours = tmp_path / "ours"
-    bfiles = [word for part in parts for word in ("--bfile", part)]
     floors = ["--min-samples", 20, "--min-per-class", 1]
-    rehearse(*bfiles, "--chr-set", 19, "--allow-no-sex", *flags, *floors, "--out", ours)
-    for file in FILES:
-        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    rehearse(*bfiles(parts), "--chr-set", 19, "--allow-no-sex", *flags, *floors, "--out", ours)
+    same_bytes(ours, pooled, FILES)
     report = json.loads(Path(f"{ours}.report.json").read_text())
     assert report["cohorts"] == cohorts
 
@@ -60,27 +54,22 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def bfiles(folder: Path, order: tuple[int, ...] = (1, 2, 3)) -> list[object]:
-    return [word for number in order for word in ("--bfile", folder / f"cohort{number}")]
+def cohorts_in(folder: Path, order: tuple[int, ...] = (1, 2, 3)) -> list[object]:
+    return bfiles(folder / f"cohort{number}" for number in order)
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
 def test_odd_cohorts_give_the_pooled_files(
-    nonfounders: bool,
-    odd: Path,
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    nonfounders: bool, odd: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     flags = ["--nonfounders"] if nonfounders else []
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
     log = plink("--bfile", odd / "pooled", *flags, "--assoc", "--adjust", "--freq", "--missing", "--hardy",
                 "--out", pooled)  # fmt: skip
-    said = rehearse(*bfiles(odd), *flags, "--out", ours).stdout
+    said = rehearse(*cohorts_in(odd), *flags, "--out", ours).stdout
     assert inflation(said) == f"{float(inflation(log)):.3f}"
-    for file in FILES:
-        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    same_bytes(ours, pooled, FILES)
     truth = json.loads((odd / "truth.json").read_text())
     # What PLINK skips when it reads a file never reaches a study: the cohort's own check lists it.
     left_out = {item["id"] for item in truth["left_out"] if "PLINK skips" not in item["why"]}
@@ -88,12 +77,7 @@ def test_odd_cohorts_give_the_pooled_files(
     assert {row[2] for row in remarks if row[3] == "left out"} == left_out
 
 
-def test_variants_are_chosen_as_by_plink(
-    odd: Path,
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
-) -> None:
+def test_variants_are_chosen_as_by_plink(odd: Path, rehearse: Rehearse, tmp_path: Path) -> None:
     """By chromosome, by name, and by the filters; people by their missing calls in what is left."""
     ids = [line.split()[1] for line in (odd / "pooled.bim").read_text().splitlines()]
     extract, exclude = tmp_path / "extract", tmp_path / "exclude"
@@ -102,22 +86,11 @@ def test_variants_are_chosen_as_by_plink(
     flags = ["--chr", "1-3,21,X,26", "--extract", extract, "--exclude", exclude, "--mind", "0.007",
              "--maf", "0.05", "--geno", "0.03", "--hwe", "0.01"]  # fmt: skip
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
-    log = plink(
-        "--bfile",
-        odd / "pooled",
-        *flags,
-        "--assoc",
-        "--adjust",
-        "--freq",
-        "--missing",
-        "--hardy",
-        "--out",
-        pooled,
-    )
-    rehearse(*bfiles(odd), *flags, "--adjust", "--out", ours)
+    log = plink("--bfile", odd / "pooled", *flags, "--assoc", "--adjust", "--freq", "--missing",
+                "--hardy", "--out", pooled)  # fmt: skip
+    rehearse(*cohorts_in(odd), *flags, "--adjust", "--out", ours)
     assert "people removed due to missing genotype data (--mind)" in log
-    for file in (*FILES, "assoc.adjusted"):
-        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    same_bytes(ours, pooled, (*FILES, "assoc.adjusted"))
 
 
 @pytest.mark.parametrize(
@@ -131,23 +104,15 @@ def test_variants_are_chosen_as_by_plink(
     ids=["small chunks", "ring 64", "ring 128", "gaussian"],
 )
 def test_the_bytes_depend_on_nothing_but_the_data(
-    order: tuple[int, ...],
-    flags: list[str],
-    odd: Path,
-    plink: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    order: tuple[int, ...], flags: list[str], odd: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
     plink("--bfile", odd / "pooled", "--assoc", "--freq", "--missing", "--hardy", "--out", pooled)
-    rehearse(*bfiles(odd, order), *flags, "--out", ours)
-    for file in FILES:
-        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    rehearse(*cohorts_in(odd, order), *flags, "--out", ours)
+    same_bytes(ours, pooled, FILES)
 
 
-def test_a_cohort_in_small_letters_and_one_with_a_contig(
-    plink: Callable[..., str], rehearse: Rehearse, tmp_path: Path
-) -> None:
+def test_a_cohort_in_small_letters_and_one_with_a_contig(rehearse: Rehearse, tmp_path: Path) -> None:
     """As if the letters were capitals, and the contig's variant were not there."""
     simulate(tmp_path, cohorts=[80, 70, 60], variants=2_000, seed=5)
     small, contig = tmp_path / "cohort2.bim", tmp_path / "cohort3.bim"
@@ -160,10 +125,104 @@ def test_a_cohort_in_small_letters_and_one_with_a_contig(
     pooled, ours = tmp_path / "plink", tmp_path / "ours"
     plink("--bfile", tmp_path / "pooled", "--exclude", tmp_path / "lost", "--assoc", "--freq", "--missing",
           "--hardy", "--out", pooled)  # fmt: skip
-    rehearse(*bfiles(tmp_path), "--out", ours)
-    for file in FILES:
-        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    rehearse(*cohorts_in(tmp_path), "--out", ours)
+    same_bytes(ours, pooled, FILES)
     remarks = [line.split("\t") for line in Path(f"{ours}.variants.tsv").read_text().splitlines()[1:]]
     assert [row[2:] for row in remarks if row[3] == "left out"] == [
         [(tmp_path / "lost").read_text(), "left out", "absent at cohort3"]
     ]
+
+
+CALLED = "@:#:$1:$2"
+"""plink2's template for chromosome, position and both alleles in alphabetical order."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three cohorts; the IDs of the second are its own, and the third has none."""
+    folder = tmp_path_factory.mktemp("made")
+    simulate(
+        folder, cohorts=[90, 80, 70], variants=600, seed=8, missing_rate=(0.3, 0.02), sex_chromosomes=True
+    )
+    for name, id_of in (("cohort2", lambda k, _: f"affx-{k}"), ("cohort3", lambda *_: ".")):
+        path = folder / f"{name}.bim"
+        lines = [line.split() for line in path.read_text().splitlines()]
+        path.write_text("".join("\t".join([w[0], id_of(k, w), *w[2:]]) + "\n" for k, w in enumerate(lines)))
+    return folder
+
+
+def test_the_pool_called_by_place_gives_the_same_bytes(
+    made: Path, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    cohorts = bfiles(made / f"cohort{k}" for k in (1, 2, 3))
+    rehearse(*cohorts, "--by-place", "--min-samples", 20, "--min-per-class", 1, "--out", tmp_path / "ours")
+    # Only files of PLINK 1 keep which allele is called A1.
+    plink2("--bfile", made / "pooled", "--set-all-var-ids", CALLED, "--make-just-bim", "--out",
+           tmp_path / "called")  # fmt: skip
+    called = [line.split()[1] for line in (tmp_path / "called.bim").read_text().splitlines()]
+    lines = [line.split() for line in (made / "pooled.bim").read_text().splitlines()]
+    named = tmp_path / "named.bim"
+    named.write_text(
+        "".join("\t".join([w[0], name, *w[2:]]) + "\n" for name, w in zip(called, lines, strict=True))
+    )
+    plink("--bed", made / "pooled.bed", "--fam", made / "pooled.fam", "--bim", named, "--assoc", "--freq",
+          "--missing", "--hardy", "--out", tmp_path / "pooled")  # fmt: skip
+    same_bytes(tmp_path / "ours", tmp_path / "pooled", FILES)
+    assert "matched by chromosome, position and alleles" in (tmp_path / "ours.methods.txt").read_text()
+
+
+FLAGS = ("--chr-set", 19, "--allow-no-sex", "--nonfounders", "--min-samples", 20, "--min-per-class", 1)
+
+
+def test_pgen_vcf_and_bgen_among_beds_give_the_same_bytes(
+    few: Path, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    bed, in_pgen, in_vcf, in_bgen = split(few, (4, 3, 3, 3), tmp_path, "--chr-set", "19")
+    # Other names, so that nothing can be read from the .bed by mistake.
+    pgen, vcf, bgen = tmp_path / "p", tmp_path / "v.vcf.gz", tmp_path / "g.bgen"
+    exported = ("--chr-set", 19, "--export")
+    plink2("--bfile", in_pgen, "--chr-set", 19, "--make-pgen", "--out", pgen)
+    plink2("--bfile", in_vcf, *exported, "vcf", "bgz", "id-paste=iid", "--out", tmp_path / "v")
+    plink2("--bfile", in_bgen, *exported, "bgen-1.2", "bits=8", "ref-first", "--out", tmp_path / "g")
+    plink(
+        "--bfile", few, *FLAGS[:4], "--assoc", "--freq", "--missing", "--hardy", "--out", tmp_path / "pooled"
+    )
+    genotypes = ("--bfile", bed, "--pfile", pgen, "--vcf", vcf, "--bgen", bgen)
+    people = ("--sample", tmp_path / "g.sample", "--psam", f"{in_vcf}.fam", "--psam", f"{in_bgen}.fam")
+    rehearse(*genotypes, *people, *FLAGS, "--copies", tmp_path / "copies", "--out", tmp_path / "ours")
+    same_bytes(tmp_path / "ours", tmp_path / "pooled", FILES)
+
+
+def test_dosages_of_vcf_and_bgen_give_the_bytes_of_the_pgen_that_plink2_makes(
+    rehearse: Rehearse, tmp_path: Path
+) -> None:
+    """Imputed genotypes, of which plink2 makes a call within 0.1 of a whole number of copies."""
+    pgens: list[object] = []
+    files: list[object] = []
+    for seed in (1, 2, 3):
+        made, prefix = tmp_path / f"made{seed}", tmp_path / f"c{seed}"
+        plink2("--dummy", 80, 150, 0.02, "dosage-freq=0.5", "--seed", seed, "--out", made)
+        if seed < 3:
+            plink2("--pfile", made, "--export", "vcf", "bgz", "vcf-dosage=DS", "--out", prefix)
+            plink2("--vcf", f"{prefix}.vcf.gz", "dosage=DS", "--make-pgen", "--out", prefix)
+            files += ["--vcf", f"{prefix}.vcf.gz"]
+        else:
+            plink2("--pfile", made, "--export", "bgen-1.3", "bits=8", "ref-first", "--out", prefix)
+            given = ("--bgen", f"{prefix}.bgen", "ref-first", "--sample", f"{prefix}.sample")
+            plink2(*given, "--make-pgen", "--out", prefix)
+            files += ["--bgen", f"{prefix}.bgen", "--sample", f"{prefix}.sample"]
+        files += ["--psam", shutil.copy(f"{made}.psam", f"{prefix}.psam")]
+        pgens += ["--pfile", prefix]
+    floors = ("--min-samples", 20, "--min-per-class", 1)
+    rehearse(*pgens, *floors, "--out", tmp_path / "pgens")
+    rehearse(*files, *floors, "--copies", tmp_path / "copies", "--out", tmp_path / "files")
+    same_bytes(tmp_path / "files", tmp_path / "pgens", FILES)
+    missing = [int(line.split()[2]) for line in Path(f"{tmp_path}/files.lmiss").read_text().splitlines()[1:]]
+    assert min(missing) > 60  # of 240 people half have a dosage, of which a fifth is near a whole number
+
+
+def test_rehearsal_wants_all_three_files(few: Path, rehearse: Rehearse, tmp_path: Path) -> None:
+    shutil.copy(f"{few}.bed", tmp_path / "x.pgen")
+    done = rehearse("--pfile", tmp_path / "x", "--out", tmp_path / "ours", check=False)
+    assert done.returncode == 2
+    assert "x.pvar" in done.stderr and "x.psam" in done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,8 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from ..conftest import MICE, Rehearse, flags_of
-
-Programs = Callable[..., str]
+from ..conftest import MICE, Rehearse
+from ..plinks import bfiles, plink, split
 
 
 @pytest.mark.parametrize(
@@ -33,12 +31,10 @@ def test_mice_are_clumped_as_by_plink(
     limits: tuple[object, ...],
     founders: Path,
     mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Programs,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    cohorts = flags_of(split(founders, (5, 3, 2), tmp_path, *MICE))
+    cohorts = bfiles(split(founders, (5, 3, 2), tmp_path, *MICE))
     ours = tmp_path / "ours"
     of_numbers = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second") if test == "linear" else ()
     rehearse("--test", test, *cohorts, *MICE, "--maf", 0.02, *of_numbers, "--clump", *limits,
@@ -53,13 +49,11 @@ def test_mice_are_clumped_as_by_plink(
 def test_covariates_lead_no_clump(
     founders: Path,
     mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Programs,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
     """PLINK takes the smallest P beside a variant, be it a covariate's; here it is the variant's own."""
-    cohorts = flags_of(split(founders, (5, 3, 2), tmp_path, *MICE))
+    cohorts = bfiles(split(founders, (5, 3, 2), tmp_path, *MICE))
     table, limits = mouse_tables["pheno"], ("--clump-p1", 1e-3, "--clump-p2", 0.2)
     random, rows = np.random.default_rng(1), [line.split() for line in table.read_text().splitlines()[1:]]
     near = [f"{a} {b} {y if y == 'NA' else float(y) + random.normal()}\n" for a, b, _, y in rows]
@@ -79,7 +73,7 @@ def test_covariates_lead_no_clump(
     assert len(of_all) > 5 * len(own)  # the covariate is associated beside every variant
 
 
-def test_on_sex_chromosomes_as_by_plink(plink: Programs, rehearse: Rehearse, tmp_path: Path) -> None:
+def test_on_sex_chromosomes_as_by_plink(rehearse: Rehearse, tmp_path: Path) -> None:
     """Nonfounders, whom linkage leaves out; X, Y and MT; ties; a P that is missing."""
     made = simulate(
         tmp_path, cohorts=(180, 150, 90), variants=900, missing_rate=(0.0, 0.0), sex_chromosomes=True,
@@ -88,7 +82,7 @@ def test_on_sex_chromosomes_as_by_plink(plink: Programs, rehearse: Rehearse, tmp
     ours, pooled = tmp_path / "ours", tmp_path / "theirs"
     limits = ("--clump-p1", 0.05, "--clump-p2", 0.5, "--clump-r2", 0.002, "--clump-kb", 10000)
     own = ("--chr-set", 3, "--maf", 0.05)
-    rehearse(*flags_of(made.cohorts), *own, "--clump", *limits, "--out", ours)
+    rehearse(*bfiles(made.cohorts), *own, "--clump", *limits, "--out", ours)
     plink("--bfile", tmp_path / "pooled", *own, "--clump", f"{ours}.assoc", *limits, "--out", pooled)
     found, expected = (Path(f"{stem}.clumped").read_text().splitlines() for stem in (ours, pooled))
     assert found == expected and any("," in line for line in expected)

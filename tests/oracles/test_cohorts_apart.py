@@ -21,6 +21,7 @@ from unpooled.plan import Covariate, Plan, PlanError
 from unpooled.run import run
 
 from .reports import same
+from .test_few_cases import assert_fitted, regression_of
 
 SHARES = (9, 2, 5, 1, 4)
 APART: dict[str, Any] = {"cohorts_apart": True, "files": ("assoc", "glm")}
@@ -41,9 +42,7 @@ def shifted(pooled: Quantities, of: np.ndarray, size: float = 3.0) -> Quantities
 
 
 def with_indicators(pooled: Quantities, of: np.ndarray) -> Quantities:
-    indicators = (of[:, None] == np.arange(1, of.max() + 1)).astype(float)
-    covariates = np.column_stack([pooled.samples.covariates, indicators])
-    return replace(pooled, samples=replace(pooled.samples, covariates=covariates))
+    return pooled.beside(pooled.samples.covariates, of[:, None] == np.arange(1, of.max() + 1))
 
 
 @pytest.fixture
@@ -149,27 +148,16 @@ def same_glm(ours: bytes, theirs: list[list[str]]) -> None:
 
 def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
     """Against least squares on the pooled data with an indicator of each cohort."""
-    pooled = quantities(4, n=300, each=8)
+    pooled, fitted = quantities(4, n=300, each=8), set()
     of = pooled.cohort_of(SHARES)
     _, rows = pooled.study(shares=SHARES, cohorts_apart=True, missing="mean")
-    s, fitted = pooled.samples, set()
-    inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
-    for row, variant in enumerate(rows["variant"]):
-        chromosome, _, _, a1, a2 = pooled.variants[variant]
-        g = pooled.copies[variant].astype(float)
-        if chromosome not in (1, 22):
+    for k, variant in enumerate(rows["variant"].tolist()):
+        least_squares = regression_of(with_indicators(pooled, of), rows, k, mean=True)
+        if pooled.variants[variant][0] not in (1, 22) or np.ptp(least_squares.x[:, 1]) == 0:
             continue
-        g = np.where(g < 0, np.nan, g if rows["first_is_a1"][row] == (a1 < a2) else 2 - g)[inside]
-        g[np.isnan(g)] = np.nanmean(g)
-        design = np.column_stack([g, s.covariates[inside], of[inside, None] == np.arange(len(SHARES))])
-        if np.ptp(g) == 0:
-            continue
-        fitted.add(chromosome)
-        beta, rss, *_ = np.linalg.lstsq(design, s.phenotype[inside], rcond=None)
-        variance = rss[0] / (len(g) - design.shape[1]) * np.linalg.inv(design.T @ design)
-        np.testing.assert_allclose(rows["beta"][row, :3], beta[:3], rtol=1e-8)
-        np.testing.assert_allclose(rows["se"][row, :3], np.sqrt(np.diag(variance))[:3], rtol=1e-8)
-        assert rows["freedom"][row] == len(g) - design.shape[1]
+        fitted.add(pooled.variants[variant][0])
+        assert_fitted(rows, k, least_squares, 1e-8, shown=3)
+        assert rows["freedom"][k] == len(least_squares.y) - least_squares.x.shape[1]
     assert fitted == {1, 22}
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import Quantities, call
+from pooled import Quantities
 
 from unpooled.cohort import Samples
 from unpooled.errors import Refuse
 
-from ..conftest import MICE, Rehearse, flags_of
+from ..conftest import MICE, Rehearse
+from ..plinks import bfiles, plink, plink2, split
 from .reports import rows
-
-Programs = Callable[..., str]
 
 STANDS_OUT = 1.2
 MAF = 0.02
@@ -58,7 +57,7 @@ def standing_out(values: np.ndarray, following: float) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def founders(few: Path, plink: Programs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def founders(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The mice, all of them founders, without one in fifty of their calls."""
     prefix = tmp_path_factory.mktemp("founders") / "mouse"
     plink("--bfile", few, *MICE, "--make-founders", "--make-bed", "--out", prefix)
@@ -75,9 +74,7 @@ OWN = ("--chr-set", 19, "--maf", MAF)
 
 
 @pytest.fixture(scope="module")
-def cohorts(
-    founders: Path, split: Callable[..., list[Path]], tmp_path_factory: pytest.TempPathFactory
-) -> list[Path]:
+def cohorts(founders: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Three of very different size."""
     return split(founders, (6, 3, 1), tmp_path_factory.mktemp("cohorts"), *MICE)
 
@@ -86,23 +83,21 @@ def cohorts(
 def ancestry(cohorts: list[Path], rehearse: Rehearse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prefix of the results of a study of five components; scores lie beside each cohort's data."""
     ours = tmp_path_factory.mktemp("ancestry") / "ours"
-    rehearse("--test", "pca", *flags_of(cohorts), *OWN, "--pca", 5, "--out", ours)
+    rehearse("--test", "pca", *bfiles(cohorts), *OWN, "--pca", 5, "--out", ours)
     return ours
 
 
 @pytest.fixture(scope="module")
-def ten(
-    founders: Path, split: Callable[..., list[Path]], tmp_path_factory: pytest.TempPathFactory
-) -> list[Path]:
+def ten(founders: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Ten cohorts, the smallest a thirtieth of the largest."""
     return split(founders, (30, 1, 7, 12, 3, 18, 2, 5, 9, 4), tmp_path_factory.mktemp("ten"), *MICE)
 
 
 def test_of_mice_the_components_of_plink2(
-    founders: Path, cohorts: list[Path], ancestry: Path, plink2: Programs, tmp_path: Path
+    founders: Path, cohorts: list[Path], ancestry: Path, tmp_path: Path
 ) -> None:
     """Real structure, uneven cohorts, missing calls; everybody is scored by the files that come out."""
-    check_components(founders, cohorts, ancestry, plink2, tmp_path / "theirs")
+    check_components(founders, cohorts, ancestry, tmp_path / "theirs")
     cells = len(Path(f"{ancestry}.density").read_text().splitlines()) - 1
     for cohort in cohorts:
         people, page = len(eigenvec_of(Path(f"{cohort}.eigenvec"))), Path(f"{cohort}.eigenvec.html")
@@ -111,9 +106,7 @@ def test_of_mice_the_components_of_plink2(
         assert "The error of PC1 and PC2, as 1 - |cos|, is at most " in page.read_text()
 
 
-def check_components(
-    founders: Path, cohorts: Sequence[Path], ours: Path, plink2: Programs, theirs: Path
-) -> None:
+def check_components(founders: Path, cohorts: Sequence[Path], ours: Path, theirs: Path) -> None:
     plink2("--bfile", founders, *OWN, "--autosome", "--freq", "counts", "--pca", 5,
            "allele-wts", "meanimpute", "--threads", 1, "--out", theirs)  # fmt: skip
     values, expected = (np.loadtxt(f"{stem}.eigenval") for stem in (ours, theirs))
@@ -135,7 +128,7 @@ def check_components(
     assert (off(*of_allele)[stands] <= 1e-6).all()
     lengths = [np.linalg.norm(weights, axis=0) for weights in of_allele]
     np.testing.assert_allclose(*lengths, rtol=1e-5)
-    check_projection(plink2, founders, ours, scores)
+    check_projection(founders, ours, scores)
 
 
 def check_errors(ours: Path, true: np.ndarray) -> None:
@@ -154,16 +147,14 @@ def test_of_few_mice_no_error_is_larger_than_it_is_said(
     people: int,
     pca: int,
     founders: Path,
-    split: Callable[..., list[Path]],
     rehearse: Rehearse,
-    plink2: Programs,
     tmp_path: Path,
 ) -> None:
     some, common = tmp_path / "some", ("--chr-set", 19, "--maf", 0.1)
     plink2("--bfile", founders, *common[:2], "--thin-indiv-count", people, "--seed", 1, "--make-bed",
            "--out", some)  # fmt: skip
     cohorts = split(some, (3, 2, 2), tmp_path, *MICE)
-    rehearse("--test", "pca", *flags_of(cohorts), *common, "--pca", pca, "--out", tmp_path / "ours")
+    rehearse("--test", "pca", *bfiles(cohorts), *common, "--pca", pca, "--out", tmp_path / "ours")
     plink2("--bfile", some, *common, "--autosome", "--pca", pca, "meanimpute", "--threads", 1,
            "--out", tmp_path / "theirs")  # fmt: skip
     found = eigenvec_of(*(cohort.with_suffix(".eigenvec") for cohort in cohorts))
@@ -195,7 +186,7 @@ def test_a_regression_stops_at_components_that_are_not_settled(
         pool.study(components=10)
     _, ours = pool.study(components=3, hide_covar=True)
     pool.write(tmp_path / "pool")
-    call("plink2", "--bfile", tmp_path / "pool", "--pca", 3, "meanimpute", "--out", tmp_path / "pool")
+    plink2("--bfile", tmp_path / "pool", "--pca", 3, "meanimpute", "--out", tmp_path / "pool")
     axes = np.array([*eigenvec_of(tmp_path / "pool.eigenvec").values()])
     beside = replace(pool, samples=pool.samples.with_covariates(axes))
     head, *lines = beside.plink2(tmp_path, "--glm", "omit-ref", "hide-covar")
@@ -203,7 +194,7 @@ def test_a_regression_stops_at_components_that_are_not_settled(
     np.testing.assert_allclose(np.abs(ours["beta"] / ours["se"])[:, 0], np.abs(theirs), rtol=1e-3, atol=1e-3)
 
 
-def check_projection(plink2: Programs, people: Path, ours: Path, scores: np.ndarray) -> None:
+def check_projection(people: Path, ours: Path, scores: np.ndarray) -> None:
     """plink2's --score by our files gives the same components, in other units."""
     plink2("--bfile", people, *OWN, "--read-freq", f"{ours}.acount", "--score", f"{ours}.eigenvec.allele", 2,
            5, "header-read", "no-mean-imputation", "variance-standardize", "cols=scoresums",
@@ -215,7 +206,7 @@ def check_projection(plink2: Programs, people: Path, ours: Path, scores: np.ndar
 COMPONENTS = 3
 
 
-def extracted(prefix: Path, plink2: Programs) -> tuple[object, ...]:
+def extracted(prefix: Path) -> tuple[object, ...]:
     """Arguments for the variants that pass the filters among all people, with a phenotype or without."""
     listed = prefix.with_name("listed")
     plink2("--bfile", prefix, *OWN, "--write-snplist", "--out", listed)
@@ -261,19 +252,18 @@ def test_a_regression_beside_components_is_plink2s(
     covariates: Path,
     mouse_tables: dict[str, Path],
     rehearse: Rehearse,
-    plink2: Programs,
     tmp_path: Path,
 ) -> None:
     """plink2 has them in a file of covariates; a study finds them first, and no file has them."""
     ours = tmp_path / "ours"
     pheno = {"linear": ("--pheno", mouse_tables["pheno"], "--pheno-name", "second"), "logistic": ()}[test]
     more = {"linear": (), "logistic": ("--firth", "no-firth", "--min-per-class", 1)}[test]
-    rehearse("--test", test, *flags_of(cohorts), *OWN, "--allow-no-sex", *pheno, *more, "--components",
+    rehearse("--test", test, *bfiles(cohorts), *OWN, "--allow-no-sex", *pheno, *more, "--components",
              COMPONENTS, "--covar", mouse_tables["covar"], "--covar-name", "weight", "--missing", "exact",
              "--covar-variance-standardize",
              "--files", "glm", "--out", ours)  # fmt: skip
     people = ("--require-covar", "--require-pheno", *(["second"] if test == "linear" else []))
-    plink2("--bfile", founders, *extracted(founders, plink2), *pheno, *people, "--covar", covariates,
+    plink2("--bfile", founders, *extracted(founders), *pheno, *people, "--covar", covariates,
            "--covar-variance-standardize", "--glm", "omit-ref",
            *(["no-firth"] if test == "logistic" else []), "--threads", 1,
            "--out", tmp_path / "theirs")  # fmt: skip
@@ -286,21 +276,20 @@ def test_ten_cohorts_and_the_same_cohorts_apart(
     ten: list[Path],
     mouse_tables: dict[str, Path],
     rehearse: Rehearse,
-    plink2: Programs,
     tmp_path: Path,
 ) -> None:
     """Components of ten uneven cohorts; and beside them a regression with cohorts apart, of which plink2 has
     indicators of the cohorts among its covariates."""
-    rehearse("--test", "pca", *flags_of(ten), *OWN, "--pca", 5, "--min-samples", 5,
+    rehearse("--test", "pca", *bfiles(ten), *OWN, "--pca", 5, "--min-samples", 5,
              "--out", tmp_path / "ancestry")  # fmt: skip
-    check_components(founders, ten, tmp_path / "ancestry", plink2, tmp_path / "pooled")
+    check_components(founders, ten, tmp_path / "ancestry", tmp_path / "pooled")
     write_covariates(tmp_path / "table", mouse_tables["covar"], ten, indicators=True)
     pheno = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second")
-    rehearse("--test", "linear", *flags_of(ten), *OWN, "--allow-no-sex", *pheno, "--components", COMPONENTS,
+    rehearse("--test", "linear", *bfiles(ten), *OWN, "--allow-no-sex", *pheno, "--components", COMPONENTS,
              "--covar", mouse_tables["covar"], "--covar-name", "weight", "--missing", "exact",
              "--cohorts-apart", "--min-samples", 5, "--files", "glm",
              "--out", tmp_path / "ours")  # fmt: skip
-    plink2("--bfile", founders, *extracted(founders, plink2), *pheno, "--require-covar", "--require-pheno",
+    plink2("--bfile", founders, *extracted(founders), *pheno, "--require-covar", "--require-pheno",
            "second", "--covar", tmp_path / "table", "--covar-variance-standardize", "--glm", "omit-ref",
            "--threads", 1, "--out", tmp_path / "theirs")  # fmt: skip
     (theirs,), (found,) = (list(tmp_path.glob(f"{name}.*.glm.*")) for name in ("theirs", "ours"))

@@ -18,6 +18,7 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.data.pgen import PgenFile
 
 from ..conftest import EVERY, MOUSE, Rehearse
+from ..plinks import plink, plink2, rows
 from .dosages import (
     Words,
     differences,
@@ -31,7 +32,7 @@ from .dosages import (
     write_covariate,
     write_pgen,
 )
-from .reports import GLM, Plink, agreement, rows
+from .reports import GLM, agreement, same_bytes
 
 FLOORS = ("--min-samples", 20, "--allow-no-sex")
 COLUMNS = "+a1freq,+machr2,+ax,+a1count,+totallele"
@@ -52,7 +53,7 @@ class Pooled:
 
 
 @pytest.fixture(scope="module")
-def everywhere(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Pooled:
+def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     """240 people of both sexes and some of unknown sex; dosages of 300 variants on all kinds of chromosomes,
     some missing, some of rare alleles, some the same for everybody."""
     folder, random = tmp_path_factory.mktemp("everywhere"), np.random.default_rng(5)
@@ -64,30 +65,21 @@ def everywhere(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Poole
     dosages[::3][random.random((len(dosages[::3]), 240)) < 0.15] = np.nan
     dosages[[4, 200]] = np.nan
     sexes: list[object] = ["NA" if k % 19 == 0 else 1 + k % 2 for k in range(240)]
-    return made(plink2, folder, dosages, 60, sexes, np.round(random.normal(size=240), 5))
+    return made(folder, dosages, 60, sexes, np.round(random.normal(size=240), 5))
 
 
-def made(
-    plink2: Plink,
-    folder: Path,
-    dosages: np.ndarray,
-    each: int,
-    sexes: list[object],
-    phenotype: np.ndarray,
-) -> Pooled:
+def made(folder: Path, dosages: np.ndarray, each: int, sexes: list[object], phenotype: np.ndarray) -> Pooled:
     """Files of these dosages, so many variants on each of `CHROMOSOMES`."""
     variants = [f"{CHROMOSOMES[k // each]}\t{1000 + k}\tv{k}\tA\tC" for k in range(len(dosages))]
     people = [f"p{k}\t{sex}\t{y}" for k, (sex, y) in enumerate(zip(sexes, phenotype, strict=True))]
     write_pgen(folder / "all", variants, dosages, ["#IID\tSEX\tPHENO1", *people])
-    prefix = rarer_second(plink2, folder / "all")
+    prefix = rarer_second(folder / "all")
     covar = write_covariate(prefix, np.random.default_rng(1))
-    return Pooled(prefix, parts_of(plink2, prefix), ["--covar", covar], [], 2 * len(dosages))
+    return Pooled(prefix, parts_of(prefix), ["--covar", covar], [], 2 * len(dosages))
 
 
 @pytest.fixture(scope="module")
-def mice(
-    mouse: Path, mouse_tables: dict[str, Path], plink2: Plink, tmp_path_factory: pytest.TempPathFactory
-) -> Pooled:
+def mice(mouse: Path, mouse_tables: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     """1,940 real mice, with the dosages that were imputed where they had no call, and a real quantity."""
     folder, chr_set = tmp_path_factory.mktemp("mice"), ["--chr-set", 19]
     with gzip.open(MOUSE / "mouse_hs1940.geno.txt.gz", "rt") as lines:
@@ -102,19 +94,19 @@ def mice(
     dosages = np.array([row[3:] for row in genotypes], float)
     assert np.count_nonzero(dosages % 1) > 500
     write_pgen(folder / "all", variants, dosages, ["#FID\tIID\tSEX\tPHENO1", *people])
-    prefix = rarer_second(plink2, folder / "all", *chr_set)
+    prefix = rarer_second(folder / "all", *chr_set)
     covar = write_covariate(prefix, np.random.default_rng(2))
-    return Pooled(prefix, parts_of(plink2, prefix, *chr_set), ["--covar", covar], chr_set, len(genotypes))
+    return Pooled(prefix, parts_of(prefix, *chr_set), ["--covar", covar], chr_set, len(genotypes))
 
 
 @pytest.fixture(scope="module")
-def phased(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Pooled:
+def phased(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     """What plink2 generates: dosages and calls with phase, which plays no part."""
     folder = tmp_path_factory.mktemp("phased")
     kinds = ("dosage-freq=0.6", "phase-freq=0.7", "scalar-pheno", "acgt")
     plink2("--dummy", 300, 250, 0.03, 0.02, *kinds, "--seed", 7, "--out", folder / "all")
-    prefix = rarer_second(plink2, folder / "all")
-    return Pooled(prefix, parts_of(plink2, prefix), [], [], 200)
+    prefix = rarer_second(folder / "all")
+    return Pooled(prefix, parts_of(prefix), [], [], 200)
 
 
 SETS = ("everywhere", "mice", "phased")
@@ -130,16 +122,11 @@ FILTERS: dict[str, Words] = {
     [*((name, "all") for name in SETS), ("everywhere", "quality"), ("everywhere", "filters")],
 )
 def test_linear_is_plink2s(
-    which: str,
-    flags: str,
-    request: pytest.FixtureRequest,
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    which: str, flags: str, request: pytest.FixtureRequest, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     pooled: Pooled = request.getfixturevalue(which)
     given, chosen = [*pooled.covar, *pooled.chr_set], FILTERS[flags]
-    theirs = linear_of_plink2(plink2, pooled.prefix, tmp_path / "pooled", *given, *chosen)
+    theirs = linear_of_plink2(pooled.prefix, tmp_path / "pooled", *given, *chosen)
     rehearse("--test", "linear", "--dosages", *pfiles(pooled.parts), *given, *FLOORS, *chosen,
              "--files", "glm,ssf", "--glm-cols", COLUMNS, "--out", tmp_path / "ours")  # fmt: skip
     lines = len(theirs.read_text().splitlines())
@@ -147,7 +134,7 @@ def test_linear_is_plink2s(
     assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
 
 
-def test_own_frequencies_are_plink2s(mice: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path) -> None:
+def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
     """Beside the pool's, from the result that a study of dosages has. Families are together in a cohort, so
     that a few differ."""
     rehearse("--test", "linear", "--dosages", *pfiles(mice.parts), *mice.chr_set, *FLOORS, "--files", "ssf",
@@ -165,7 +152,7 @@ def test_own_frequencies_are_plink2s(mice: Pooled, plink2: Plink, rehearse: Rehe
             assert min(abs(alt[one.name] - own) for own in (one.own, 1 - one.own)) < 1e-5
 
 
-def linear_of_plink2(plink2: Plink, prefix: Path, out: Path, *flags: object) -> Path:
+def linear_of_plink2(prefix: Path, out: Path, *flags: object) -> Path:
     """plink2's report on pooled dosages."""
     alone = () if "--covar" in flags else ("allow-no-covars",)
     plink2("--pfile", prefix, *flags, "--glm", *alone, f"cols={COLUMNS}", "--out", out)
@@ -175,9 +162,8 @@ def linear_of_plink2(plink2: Plink, prefix: Path, out: Path, *flags: object) -> 
 @pytest.mark.parametrize(("which", "last"), [("everywhere", in_bgen), ("phased", in_vcf)])
 def test_other_formats_give_the_same_bytes(
     which: str,
-    last: Callable[[Plink, Path], Words],
+    last: Callable[[Path], Words],
     request: pytest.FixtureRequest,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -186,40 +172,28 @@ def test_other_formats_give_the_same_bytes(
     study = ("--test", "linear", "--dosages", *pooled.covar, *FLOORS, "--files", "glm,ssf")
     rehearse(*study, *pfiles(pooled.parts), "--out", tmp_path / "pgen")
     formats = zip((in_vcf, in_bcf, last), pooled.parts, strict=True)
-    others = [word for written, part in formats for word in written(plink2, part)]
+    others = [word for written, part in formats for word in written(part)]
     rehearse(*study, *others, "--copies", tmp_path / "copies", "--out", tmp_path / "other")
-    for file in ("phenotype.glm.linear", "tsv.gz"):
-        ours, wanted = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("other", "pgen"))
-        assert ours == wanted, file
+    same_bytes(tmp_path / "other", tmp_path / "pgen", ("phenotype.glm.linear", "tsv.gz"))
 
 
-def test_several_alternate_alleles_are_left_out(
-    phased: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path
-) -> None:
+def test_several_alternate_alleles_are_left_out(phased: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
     """Some lines of every cohort's VCF have two; the report is plink2's without them."""
     given: Words = []
     for number, part in enumerate(phased.parts):
-        in_vcf(plink2, part)
+        in_vcf(part)
         lines = gzip.decompress(Path(f"{part}.vcf.gz").read_bytes()).decode().splitlines()
         written = [_with_two(line) if k % 5 == 0 and line[0] != "#" else line for k, line in enumerate(lines)]
         (vcf := tmp_path / f"{number}.vcf").write_text("\n".join(written) + "\n")
         given += ["--vcf", vcf, "--vcf-dosage", "DS", "--psam", f"{part}.psam"]
     rehearse("--test", "linear", "--dosages", *given, *FLOORS, "--files", "glm", "--glm-cols", COLUMNS,
              "--copies", tmp_path / "copies", "--out", tmp_path / "ours")  # fmt: skip
-    plink2(
-        "--vcf",
-        tmp_path / "0.vcf",
-        "dosage=DS",
-        "--max-alleles",
-        2,
-        "--make-just-pvar",
-        "--out",
-        tmp_path / "left",
-    )
+    plink2("--vcf", tmp_path / "0.vcf", "dosage=DS", "--max-alleles", 2, "--make-just-pvar", "--out",
+           tmp_path / "left")  # fmt: skip
     left = [line.split()[2] for line in (tmp_path / "left.pvar").read_text().splitlines() if line[0] != "#"]
     assert 150 < len(left) < 230
     (listed := tmp_path / "left").write_text("\n".join(left) + "\n")
-    theirs = linear_of_plink2(plink2, phased.prefix, tmp_path / "pooled", "--extract", listed)
+    theirs = linear_of_plink2(phased.prefix, tmp_path / "pooled", "--extract", listed)
     assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
 
 
@@ -230,9 +204,7 @@ def _with_two(line: str) -> str:
     return "\t".join([*words[:9], *(f"{cell},0" if ":" in cell else cell for cell in words[9:])])
 
 
-def test_chi_square_is_of_the_calls(
-    everywhere: Pooled, plink: Plink, plink2: Plink, rehearse: Rehearse, tmp_path: Path
-) -> None:
+def test_chi_square_is_of_the_calls(everywhere: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
     """Files of dosages in a study of calls: PLINK 1.9's bytes of what plink2 calls."""
     ill = tmp_path / "ill"
     people = [f"{name}\t{1 + (k % 5 < 2)}" for k, name in enumerate(ids(everywhere.prefix))]
@@ -242,13 +214,11 @@ def test_chi_square_is_of_the_calls(
     counted = ("--assoc", "--freq", "--missing", "--hardy", "--allow-no-sex")
     plink("--bfile", tmp_path / "calls", *counted, "--out", tmp_path / "pooled")
     rehearse(*pfiles(everywhere.parts), *named, *FLOORS, "--out", tmp_path / "ours")
-    for file in ("assoc", "frq", "lmiss", "hwe"):
-        ours, wanted = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))
-        assert ours == wanted, file
+    same_bytes(tmp_path / "ours", tmp_path / "pooled", ("assoc", "frq", "lmiss", "hwe"))
 
 
 def test_cohorts_with_calls_count_whole_copies(
-    everywhere: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path
+    everywhere: Pooled, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """One of the three has the hard calls alone, as a .bed."""
     first, second, third = everywhere.parts
@@ -264,7 +234,7 @@ def test_cohorts_with_calls_count_whole_copies(
         for kind in (".pvar", ".psam")
     )
     write_pgen(tmp_path / "mixed", variants[1:], np.where(copies == NO_DOSAGE, np.nan, copies / COPY), psam)
-    theirs = linear_of_plink2(plink2, rarer_second(plink2, tmp_path / "mixed"), tmp_path / "pooled")
+    theirs = linear_of_plink2(rarer_second(tmp_path / "mixed"), tmp_path / "pooled")
     cohorts = ("--bfile", tmp_path / "calls", *pfiles([first, second]))
     rehearse("--test", "linear", "--dosages", *cohorts, *FLOORS, "--files", "glm", "--glm-cols", COLUMNS,
              "--out", tmp_path / "ours")  # fmt: skip
@@ -273,7 +243,7 @@ def test_cohorts_with_calls_count_whole_copies(
 
 
 @pytest.fixture(scope="module")
-def few_cases(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Pooled:
+def few_cases(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     """300 people of whom 12 in a hundred are cases. Some rare alleles are in cases or in controls alone, so
     that there is no usual estimate."""
     folder, random = tmp_path_factory.mktemp("few"), np.random.default_rng(8)
@@ -285,13 +255,11 @@ def few_cases(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Pooled
     less = np.clip(dosages - np.abs(random.normal(0, 0.2, dosages.shape)), 0, 2)
     dosages[1::3], dosages[2::3] = less[1::3], less[2::3]
     sexes: list[object] = [1 + k % 2 for k in range(300)]
-    return made(plink2, folder, dosages, 12, sexes, 1 + case)
+    return made(folder, dosages, 12, sexes, 1 + case)
 
 
 @pytest.mark.parametrize("firth", ["firth-fallback", "firth", "no-firth"])
-def test_logistic_is_plink2s(
-    firth: str, few_cases: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path
-) -> None:
+def test_logistic_is_plink2s(firth: str, few_cases: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
     """plink2 computes in single precision, and stops a Firth fit a little early."""
     columns = "+a1freq,+machr2"
     common = ("--glm", firth, "allow-no-covars", f"cols={columns}", "--threads", 1)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import Statuses, X, call
+from pooled import Pool, Statuses, X
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples
 from unpooled.genotype_model import Terms
 from unpooled.kernels import least_squares as codes
-from unpooled.plan import Plan, PlanError
 
+from ..plinks import plink2
 from .regression import Rows
 
 CASES = (0.002, 0.004, 0.01, 0.02, 0.1, 0.3, 0.5)
@@ -59,10 +59,10 @@ def studied(share: float, covariates: int) -> tuple[Statuses, dict[str, np.ndarr
     return pooled, pooled.study((1, 2, 4), files=("assoc",))[1]
 
 
-def regression_of(pooled: Statuses, rows: dict[str, np.ndarray], k: int, mean: bool = False) -> Rows:
+def regression_of(pooled: Pool, rows: dict[str, np.ndarray], k: int, mean: bool = False) -> Rows:
     """The pooled rows of the regression that a row is about."""
     y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]), mean)
-    return Rows("logistic", ("ADD", *pooled.covariates, "SEX")[: x.shape[1] - 1], y, x)
+    return Rows(pooled.test, ("ADD", *pooled.covariates, "SEX")[: x.shape[1] - 1], y, x)
 
 
 def check(pooled: Statuses, rows: dict[str, np.ndarray]) -> None:
@@ -89,6 +89,17 @@ def check_one(of: Rows, beta: np.ndarray, se: np.ndarray) -> None:
     np.testing.assert_allclose(se, truth.se, rtol=1e-6)
 
 
+def assert_fitted(
+    rows: dict[str, np.ndarray], k: int, of: Rows, rtol: float, atol: float = 0.0, shown: int | None = None
+) -> None:
+    """Of a row what statsmodels finds, or as many of the first numbers as are shown."""
+    fit = of.fit()
+    assert fit is not None
+    for name, wanted, near in (("beta", fit.beta, atol), ("se", fit.se, 0.0)):
+        shown = shown or len(wanted)
+        np.testing.assert_allclose(rows[name][k, :shown], wanted[:shown], rtol=rtol, atol=near)
+
+
 @pytest.mark.parametrize("covariates", [0, 2, 5])
 @pytest.mark.parametrize("share", CASES)
 def test_no_estimate_is_lost_or_made_up(share: float, covariates: int) -> None:
@@ -104,7 +115,7 @@ def plinks(pooled: Statuses, folder: Path) -> list[dict[str, list[str]]]:
     files = ["--bfile", folder / "pooled", "--out", folder / "out"]
     files += ["--covar", folder / "pooled.cov"] if pooled.covariates else []
     alone = () if pooled.covariates else ("allow-no-covars",)
-    call("plink2", "--glm", "no-firth", "hide-covar", *alone, *files)
+    plink2("--glm", "no-firth", "hide-covar", *alone, *files)
     reports = []
     for file, named in ((f"{one}.assoc.logistic", 1), (f"{one}.PHENO1.glm.logistic", 2)):
         lines = [line.split() for line in Path(file).read_text().splitlines()[1:]]
@@ -219,10 +230,3 @@ def test_without_covariates_the_counts_lead_to_the_estimate() -> None:
         truth = Rows("logistic", ("ADD",), y, x).fit()
         assert truth is not None
         np.testing.assert_allclose(found[1:], truth.beta, rtol=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [{"tolerance": -1.0}, {"tolerance": float("nan")}, {"max_iterations": 0}])
-def test_limits_that_cannot_be_are_no_plan(wrong: dict[str, float]) -> None:
-    with pytest.raises(PlanError) as caught:
-        Plan("logistic", "status", 3, bytes(32), **wrong)  # type: ignore[arg-type]
-    assert caught.value.problems.keys() == wrong.keys()

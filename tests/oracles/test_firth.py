@@ -1,15 +1,14 @@
-"""Firth's penalised fit: against logistf's published numbers, its definition, and plink2 on pooled data."""
+"""Firth's penalised fit against logistf's numbers, its definition and plink2; and what separates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from pooled import Statuses, X, statuses
+from pooled import MT, Statuses, X, Y, statuses
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.algorithms.regression.pool import TABLE_BY_FIRTH
@@ -21,17 +20,17 @@ from unpooled.plan import Covariate, Plan
 from unpooled.run import run
 
 from ..conftest import Rehearse
+from ..plinks import bfiles, plink, rows, split
 from .regression import Rows
-from .reports import GLM, Plink, agreement, bfiles, glm, pairs, rows
+from .reports import GLM, agreement, glm, pairs
 from .test_few_cases import regression_of
-from .test_separation import odd
 
 MICE_ILL, EVERY = 25, 6
 """Mice that are cases, of 1,940; and every so many-th of their variants is taken."""
 
 
 @pytest.fixture
-def few_ill(mouse: Path, mouse_tables: dict[str, Path], plink: Plink, tmp_path: Path) -> Path:
+def few_ill(mouse: Path, mouse_tables: dict[str, Path], tmp_path: Path) -> Path:
     """Real genotypes of which the mice with the largest values of a real phenotype are the cases."""
     values = [line.split()[2] for line in mouse_tables["pheno"].read_text().splitlines()[1:]]
     numbers = np.array([np.nan if value == "NA" else float(value) for value in values])
@@ -48,13 +47,7 @@ def few_ill(mouse: Path, mouse_tables: dict[str, Path], plink: Plink, tmp_path: 
 
 
 def test_the_same_mice_fall_back(
-    few_ill: Path,
-    mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    few_ill: Path, mouse_tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """Coefficients and standard errors to 1e-4, P to 1e-3, but where plink2 stops a little early."""
     common = ("--chr-set", 19, "--allow-no-sex", "--hide-covar", "--files", "assoc,glm")
@@ -63,9 +56,7 @@ def test_the_same_mice_fall_back(
     table = ("--covar", mouse_tables["covar"], "--covar-name", "weight,season")
     rehearse("--test", "logistic", *bfiles(parts), *common, *floors, *table, "--out", tmp_path / "ours")
     flags = ("hide-covar", "--covar-name", "weight", "season")
-    theirs = glm(
-        plink, plink2, few_ill, mouse_tables["covar"], tmp_path / "plink2", *flags, chr_set=("--chr-set", 19)
-    )
+    theirs = glm(few_ill, mouse_tables["covar"], tmp_path / "plink2", *flags, chr_set=("--chr-set", 19))
     ours = tmp_path / "ours.phenotype.glm.logistic.hybrid"
     assert theirs.name == "plink2.PHENO1.glm.logistic.hybrid"
     bounds = {"OR": (1e-4, 0.0), "LOG(OR)_SE": (1e-4, 0.0), "P": (1e-3, 0.0)}
@@ -262,3 +253,58 @@ def test_counts_alone_lead_to_the_estimate_without_covariates() -> None:
         truth = Rows("logistic", ("ADD",), y, np.column_stack([np.ones(len(g)), g])).penalised(beta[1:])
         assert truth is not None
         np.testing.assert_allclose(beta[1], truth.beta[0], rtol=1e-6, atol=1e-7)
+
+
+CASES, PEOPLE = 60, 400
+
+
+def copies_of_a1(case: np.ndarray, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Genotypes, among everyone, by what is odd about them."""
+    n = len(case)
+    rare = random.choice([0, 1, 2], n, p=[0.8, 0.15, 0.05])
+    return {
+        "rarer one in cases only": np.where(case, rare, 0),
+        "rarer one in controls only": np.where(case, 0, rare),
+        "commoner one in controls only": np.where(case, 2, rare),
+        "commoner one in cases only": np.where(case, 2 - rare, 2),
+        "each has one": np.where(case, 2, 0),
+        "cases heterozygous": np.where(case, 1, 0),
+        "both in both, but apart": np.where(case, random.choice([1, 2], n), random.choice([0, 1], n)),
+        "both in both": rare,
+    }
+
+
+def odd(seed: int, covariates: int) -> Statuses:
+    """Each kind of separation on each kind of chromosome, with the rarer allele first and last in ASCII."""
+    random = np.random.default_rng(seed)
+    case = np.arange(PEOPLE) < CASES
+    kinds = copies_of_a1(case, random).values()
+    pairs_of_alleles = ((b"A", b"C"), (b"G", b"C"))
+    places = [(chromosome, copies, pair) for chromosome in (1, X, Y, MT) for copies in kinds
+              for pair in pairs_of_alleles]  # fmt: skip
+    rows = [(c, 1 + k, b"v%d" % k, *pair) for k, (c, _, pair) in enumerate(places)]
+    copies = np.array([copies for _, copies, _ in places]).astype(np.int8)
+    copies[random.random(copies.shape) < 0.03] = -1
+    sex = random.choice([1, 2, 0], PEOPLE, p=[0.5, 0.45, 0.05]).astype(np.uint8)
+    samples = Samples(
+        case.astype(float),
+        sex,
+        np.ones(PEOPLE, bool),
+        np.ones(PEOPLE, bool),
+        random.normal(size=(PEOPLE, covariates)),
+    )
+    return Statuses(samples, rows, copies)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_separation_is_plink2s(seed: int, tmp_path: Path) -> None:
+    pooled = odd(seed, covariates=1)
+    ours = pooled.study(files=("glm",), hide_covar=True, firth="no-firth")[0]["glm"]
+    found = pairs(ours, pooled.plink2(tmp_path, "--glm", "no-firth", "hide-covar"))
+    said = {b["ERRCODE"] for _, b in found}
+    assert {"SEPARATION,REF", "SEPARATION,ALT1", "."} <= said
+    for a, b in found:
+        if {a["ERRCODE"], b["ERRCODE"]} - {"LOGISTIC_CONVERGE_FAIL", "UNFINISHED"}:
+            assert a["ERRCODE"] == b["ERRCODE"], (a, b)
+        else:  # where no allele is missing anywhere plink2's iteration runs off
+            assert a["P"] == "NA", (a, b)

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import Pool, Quantities, Statuses, call, mice, quantities
+from pooled import Pool, Quantities, Statuses, X, mice, quantities
 
 from unpooled.genotype_model import MODELS
 
+from ..plinks import call
 from .regression import Rows
 from .reports import same
+from .test_few_cases import assert_fitted, regression_of
 
 RECODED = tuple(model for model in MODELS if model != "additive")
 KINDS = [
@@ -273,14 +275,6 @@ def test_of_a_tie_a1_is_settled_before_the_fit(model: str, plink: Plink) -> None
     same(autosomal(ours["assoc"]), out.with_suffix(".assoc.linear").read_bytes())
 
 
-def assert_fitted(rows: dict[str, np.ndarray], k: int, of: Rows, rtol: float, atol: float) -> None:
-    """A row has what statsmodels finds."""
-    fit = of.fit()
-    assert fit is not None
-    np.testing.assert_allclose(rows["beta"][k], fit.beta, rtol=rtol, atol=atol)
-    np.testing.assert_allclose(rows["se"][k], fit.se, rtol=rtol)
-
-
 @pytest.mark.parametrize(("model", "interaction"), [("dominant", ()), ("genotypic", ("C1",))])
 def test_the_mean_rule_takes_each_column_for_its_mean(model: str, interaction: tuple[str, ...]) -> None:
     """Against least squares on the pooled data, where a missing call is the mean of each coded column."""
@@ -308,20 +302,10 @@ def test_the_mean_rule_on_x_takes_each_sexes_mean_before_products(test: str) -> 
     pooled = quantities(4, n=400, each=6, missing=0.1)
     pooled = pooled if test == "linear" else cases(pooled, 0.4)
     _, rows = pooled.study(missing="mean", files=("assoc",), interaction=("C1",))
-    s, checked = pooled.samples, 0
-    inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
-    men, c, y = s.sex[inside] == 1, s.covariates[inside], s.phenotype[inside]
-    for k, variant in enumerate(rows["variant"].tolist()):
-        chromosome, _, _, a1, a2 = pooled.variants[variant]
-        if chromosome != 23 or rows["code"][k] != 0:
-            continue
-        copies = pooled.copies[variant][inside].astype(float)
-        copies[(copies < 0) | (men & (copies == 1))] = np.nan
-        copies = copies if rows["first_is_a1"][k] == (a1 < a2) else 2 - copies
-        copies[men] /= 2
-        for group in (men, ~men):
-            copies[group & np.isnan(copies)] = np.nanmean(copies[group])
-        x = np.column_stack([np.ones(len(y)), copies, c, copies * c[:, 0], men, copies * men])
-        assert_fitted(rows, k, Rows(test, (), y, x), 1e-6, 1e-8)
-        checked += 1
-    assert checked >= 3
+    fitted = [k for k, v in enumerate(rows["variant"]) if pooled.variants[v][0] == X and not rows["code"][k]]
+    for k in fitted:
+        of = regression_of(pooled, rows, k, mean=True)
+        one, copies, *c, men = of.x.T
+        x = np.column_stack([one, copies, *c, copies * c[0], men, copies * men])
+        assert_fitted(rows, k, Rows(test, (), of.y, x), 1e-6, 1e-8)
+    assert len(fitted) >= 3

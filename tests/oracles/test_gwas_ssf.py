@@ -15,7 +15,8 @@ import yaml
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse, inflation
-from .reports import Plink, glm, rows
+from ..plinks import plink, rows
+from .reports import glm
 
 
 @pytest.mark.parametrize(
@@ -31,8 +32,6 @@ def test_the_catalogs_validator_takes_the_file(
     effect: str,
     build: tuple[str, ...],
     gwas_ssf: Callable[[Path], str],
-    plink: Plink,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -64,17 +63,8 @@ def test_the_catalogs_validator_takes_the_file(
     assert about["genome_assembly"] == (build[-1] if build else "NR")
     assert about["data_file_name"] == data.name
     assert about["data_file_md5sum"] == hashlib.md5(data.read_bytes(), usedforsecurity=False).hexdigest()
-    log = plink(
-        "--bfile",
-        made.pooled,
-        "--covar",
-        f"{made.pooled}.cov",
-        f"--{test}",
-        "--adjust",
-        "--allow-no-sex",
-        "--out",
-        theirs,
-    )
+    log = plink("--bfile", made.pooled, "--covar", f"{made.pooled}.cov", f"--{test}", "--adjust",
+                "--allow-no-sex", "--out", theirs)  # fmt: skip
     summary = json.loads(Path(f"{out}.report.json").read_text())["summary"]
     assert inflation(said) == f"{float(inflation(log)):.3f}"
     people = about["samples"][0]
@@ -84,7 +74,7 @@ def test_the_catalogs_validator_takes_the_file(
     )
 
     if test == "linear":
-        two = glm(plink, plink2, made.pooled, Path(f"{made.pooled}.cov"), tmp_path / "two")
+        two = glm(made.pooled, Path(f"{made.pooled}.cov"), tmp_path / "two")
         _tiny_p_is_printed_as_by_plink(made.planted[0], out, theirs, two)
         _, *lines = (line.split("\t") for line in gzip.decompress(data.read_bytes()).decode().splitlines())
         p = np.array([line[7] for line in lines], float)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import followed
-from pooled import Quantities, Statuses, call, quantities, statuses
+from pooled import Quantities, Statuses, quantities, statuses
 from pooled import mice as pooled_mice
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
@@ -32,6 +32,8 @@ from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
 from unpooled.plan import EXACT, Covariate, Plan, PlanError
 from unpooled.run import reports, run
+
+from ..plinks import plink
 
 SIX = (1, 2, 3, 4, 5, 6)
 """Shares of six uneven cohorts."""
@@ -108,7 +110,7 @@ def plinks_own(study: Study, folder: Path) -> list[Path]:
         part.write(folder / f"c{k}")
         told = ",".join(str(column + 1) for column in telling(part.samples))
         flags = ["--covar", str(folder / f"c{k}.cov"), "--covar-number", told] if told else []
-        call("plink1.9", "--bfile", str(folder / f"c{k}"), "--out", str(folder / f"c{k}"), f"--{study.test}",
+        plink("--bfile", str(folder / f"c{k}"), "--out", str(folder / f"c{k}"), f"--{study.test}",
               "hide-covar", *(["beta"] * (study.test == "logistic")), "--ci", "0.95", "--allow-no-sex",
               "--chr-set", str(study.autosomes), *flags)  # fmt: skip
         if not (written := folder / f"c{k}.assoc.{study.test}").exists():
@@ -148,7 +150,7 @@ def exact_own(study: Study, folder: Path) -> list[Path]:
 
 def plinks_meta(study: Study, files: Sequence[Path], folder: Path) -> Found:
     units = "logscale" if study.test == "logistic" else "qt"
-    call("plink1.9", "--meta-analysis", *files, "+", units, "report-all", "--chr-set", study.autosomes,
+    plink("--meta-analysis", *files, "+", units, "report-all", "--chr-set", study.autosomes,
          "--out", folder / "all")  # fmt: skip
     return lines((folder / "all.meta").read_text())
 

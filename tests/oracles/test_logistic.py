@@ -6,8 +6,6 @@ explains, statsmodels says who is right.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,8 @@ from unpooled.kernels import least_squares as fits
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse
-from .reports import GLM, Agreement, Plink, Row, agreement, bfiles, by_statsmodels, glm, rows, unit
+from ..plinks import bfiles, plink, rows, split
+from .reports import GLM, Agreement, Row, agreement, by_statsmodels, glm, unit
 from .test_few_cases import check_one, regression_of
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
@@ -92,9 +91,6 @@ def test_mice_in_uneven_cohorts_agree_with_the_pooled_file(
     plinks: tuple[object, ...],
     mouse: Path,
     mouse_tables: dict[str, Path],
-    split: Callable[..., list[Path]],
-    plink: Plink,
-    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -109,13 +105,13 @@ def test_mice_in_uneven_cohorts_agree_with_the_pooled_file(
     table, columns = mouse_tables["dummies"], ("weight", "season", "diet=fat", "diet=sugar")
     if "--ci" in flags:
         asked = ("no-firth", "--ci", 0.95)
-        plinks2 = glm(plink, plink2, mouse, table, tmp_path / "plink2", *asked, chr_set=common[:2])
+        plinks2 = glm(mouse, table, tmp_path / "plink2", *asked, chr_set=common[:2])
         reports.append(compare_with_plink2(Path(f"{ours}.phenotype.glm.logistic"), plinks2))
     for found in reports:
         assert not found.ours_alone and not found.theirs_alone
         assert found.numbers > 9_000 and len(found.far) < 1e-3 * found.numbers  # where P is 1e-16 or so
         names = [row.get("SNP") or row["ID"] for row, _ in found.far]
-        truth = by_statsmodels(plink, mouse, table, columns, names, tmp_path, *common)
+        truth = by_statsmodels(mouse, table, columns, names, tmp_path, *common)
         assert_ours_are_right(found.far, truth)
 
 
@@ -153,9 +149,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rehearsed(
-    people: Path, covariates: str, plink: Plink, rehearse: Rehearse, folder: Path
-) -> tuple[Path, Path]:
+def rehearsed(people: Path, covariates: str, rehearse: Rehearse, folder: Path) -> tuple[Path, Path]:
     """Prefixes of our reports of the generated cohorts, and of PLINK's."""
     parts = [people / f"cohort{number}" for number in (1, 2, 3)]
     covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
@@ -169,9 +163,9 @@ def rehearsed(
 
 
 def test_generated_cohorts_agree_with_the_pooled_files(
-    people: Path, plink: Plink, plink2: Plink, rehearse: Rehearse, tmp_path: Path
+    people: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
-    ours, pooled = rehearsed(people, "AGE,LARGE,NEAR", plink, rehearse, tmp_path)
+    ours, pooled = rehearsed(people, "AGE,LARGE,NEAR", rehearse, tmp_path)
     found = compare(Path(f"{ours}.assoc.logistic"), Path(f"{pooled}.assoc.logistic"))
     reasons = codes(Path(f"{ours}.phenotype.glm.logistic"))
     assert not found.ours_alone
@@ -181,25 +175,21 @@ def test_generated_cohorts_agree_with_the_pooled_files(
     assert {ours["TEST"] for ours, _ in found.far} <= {"AGE", "NEAR"}
     columns, names = ("AGE", "LARGE", "NEAR"), [ours["SNP"] for ours, _ in found.far]
     table = people / "pooled.cov"
-    assert_ours_are_right(
-        found.far, by_statsmodels(plink, people / "pooled", table, columns, names, tmp_path)
-    )
+    assert_ours_are_right(found.far, by_statsmodels(people / "pooled", table, columns, names, tmp_path))
     assert "SEPARATION,ALT1" in reasons.values()
     flags = ("no-firth", "--covar-name", *columns, "--vif", 1e5, "--ci", 0.95)
-    plinks = glm(plink, plink2, people / "pooled", table, tmp_path / "plink2", *flags)
+    plinks = glm(people / "pooled", table, tmp_path / "plink2", *flags)
     glms = Path(f"{ours}.phenotype.glm.logistic")
     found = compare_with_plink2(glms, plinks)
     complete = variants_without_missing_calls(glms)
     assert not found.ours_alone and not found.theirs_alone
     assert not [ours for ours, _ in found.far if ours["ID"] in complete]
     names = [ours["ID"] for ours, _ in found.far]
-    truth = by_statsmodels(plink, people / "pooled", table, columns, names, tmp_path, by_plink2=True)
+    truth = by_statsmodels(people / "pooled", table, columns, names, tmp_path, by_plink2=True)
     assert_ours_are_right(found.far, truth)
 
 
-def test_people_without_covariates_in_filters(
-    people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path
-) -> None:
+def test_people_without_covariates_in_filters(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
     """With a value missing they have no phenotype for PLINK's --hardy and --hwe; without a line they have."""
     header, *lines = (people / "pooled.cov").read_text().splitlines()
     random = np.random.default_rng(6)
@@ -306,10 +296,6 @@ def test_reports_agree_with_plinks(kind: str, tmp_path: Path) -> None:
     assert len(running_off) <= 0.05 * len(names)
 
 
-def with_covariates(pooled: Statuses, *columns: np.ndarray) -> Statuses:
-    return replace(pooled, samples=replace(pooled.samples, covariates=np.column_stack(columns)))
-
-
 def plinks_and_ours(pooled: Statuses, folder: Path, **options: object) -> tuple[np.ndarray, np.ndarray]:
     """P of PLINK's report and of ours, of all lines: NaN where it says NA."""
     out = pooled.plink1(folder, "--logistic")
@@ -337,7 +323,7 @@ def test_covariates_that_plink_refuses(tmp_path: Path) -> None:
         "deviations of 1e12": ((1e12 * a, b), True),
     }
     for name, (columns, refused) in trials.items():
-        trial = with_covariates(pooled, *columns)
+        trial = pooled.beside(*columns)
         if name == "collinear":
             with pytest.raises(Refuse, match="the covariates C1, C2, C3 determine one another") as caught:
                 trial.study()
@@ -357,10 +343,10 @@ def test_one_person_far_away(tmp_path: Path) -> None:
     pooled = statuses(11, n=300)
     random = np.random.default_rng(3)
     a, b = random.normal(size=300), random.normal(size=300)
-    far = with_covariates(pooled, np.where(np.arange(300) == 5, 1e9, a), b)
+    far = pooled.beside(np.where(np.arange(300) == 5, 1e9, a), b)
     with pytest.raises(Refuse, match="C1: the values of a few people"):
         far.study()
-    near = with_covariates(pooled, np.where(np.arange(300) == 5, 1e3, a), b)
+    near = pooled.beside(np.where(np.arange(300) == 5, 1e3, a), b)
     _, rows = near.study()
     assert np.isfinite(rows["beta"][:, 0]).sum() > 40
 
@@ -368,9 +354,5 @@ def test_one_person_far_away(tmp_path: Path) -> None:
 def test_separated_by_a_covariate() -> None:
     pooled = statuses(6, n=200, each=4, missing=0.0)
     s = pooled.samples
-    apart = np.column_stack(
-        [np.where(s.phenotype == 1, 1.0, 0.0) + np.linspace(0, 0.5, len(s)), np.ones(len(s))]
-    )
-    trial = replace(pooled, samples=replace(s, covariates=apart[:, :1]))
-    _, rows = trial.study()
+    _, rows = pooled.beside(np.where(s.phenotype == 1, 1.0, 0.0) + np.linspace(0, 0.5, len(s))).study()
     assert np.isnan(rows["beta"]).all() and np.all(rows["code"] > 0)

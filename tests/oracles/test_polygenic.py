@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse
+from ..plinks import bfiles, plink2
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,8 @@ def cohorts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return list(made.cohorts)
 
 
-def test_a_score_from_files_to_plink2(
-    rehearse: Rehearse, cohorts: list[Path], plink2: Callable[..., str], tmp_path: Path
-) -> None:
-    flags = [word for prefix in cohorts for word in ("--bfile", prefix)]
+def test_a_score_from_files_to_plink2(rehearse: Rehearse, cohorts: list[Path], tmp_path: Path) -> None:
+    flags = bfiles(cohorts)
     covar = [word for prefix in cohorts for word in ("--covar", prefix.with_suffix(".cov"))]
     rehearse("--fit", "polygenic", *flags, *covar, "--maf", 0.01, "--out", tmp_path / "height")
     found = json.loads((tmp_path / "height.performance.json").read_text(encoding="utf-8"))
@@ -59,7 +57,7 @@ def test_a_score_of_cases_and_controls(rehearse: Rehearse, tmp_path: Path) -> No
     made = simulate(
         tmp_path, cohorts=(200, 200, 200), variants=400, effects=(2.0, 2.0, 0.5), seed=4, pooled=False
     )
-    flags = [word for prefix in made.cohorts for word in ("--bfile", prefix)]
+    flags = bfiles(made.cohorts)
     out = tmp_path / "asthma"
     rehearse("--fit", "polygenic", "--trait", "case/control", "--outcome", "asthma", *flags, "--out", out)
     found = json.loads((tmp_path / "asthma.performance.json").read_text(encoding="utf-8"))
@@ -67,7 +65,7 @@ def test_a_score_of_cases_and_controls(rehearse: Rehearse, tmp_path: Path) -> No
 
 
 def test_flags_that_do_not_go_together(rehearse: Rehearse, cohorts: list[Path], tmp_path: Path) -> None:
-    flags = [word for prefix in cohorts for word in ("--bfile", prefix)]
+    flags = bfiles(cohorts)
     both = ("--outcome", "a", "--pheno-name", "b")
     done = rehearse("--fit", "polygenic", *flags, *both, "--out", tmp_path / "x", check=False)
     assert done.returncode == 2 and "cannot be combined" in done.stdout + done.stderr

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from pooled import Pool, call
+from pooled import Pool
 
 from unpooled.cohort import Samples
 from unpooled.simulate import simulate
 
-from ..conftest import MICE, Rehearse, flags_of
+from ..conftest import MICE, Rehearse
+from ..plinks import bfiles, plink, plink2, split
 
-Programs = Callable[..., str]
 WINDOW, STEP = 50, 5
 
 
@@ -42,27 +41,23 @@ def check_files(ours: Path, theirs: Path) -> None:
 def test_of_mice_the_variants_that_plink2_keeps(
     windows: str,
     founders: Path,
-    split: Callable[..., list[Path]],
     rehearse: Rehearse,
-    plink2: Programs,
     tmp_path: Path,
 ) -> None:
-    cohorts = flags_of(split(founders, (5, 3, 2), tmp_path, *MICE))
+    cohorts = bfiles(split(founders, (5, 3, 2), tmp_path, *MICE))
     own = ("--chr-set", 19, "--maf", 0.02, "--indep-pairwise")
     rehearse("--test", "prune", *cohorts, *own, windows, "--out", tmp_path / "ours")
     plink2("--bfile", founders, *own, *windows.split(), "--out", tmp_path / "theirs")
     check_files(tmp_path / "ours", tmp_path / "theirs")
 
 
-def test_beside_x_the_variants_that_plink2_keeps(
-    rehearse: Rehearse, plink2: Programs, tmp_path: Path
-) -> None:
+def test_beside_x_the_variants_that_plink2_keeps(rehearse: Rehearse, tmp_path: Path) -> None:
     """Nonfounders, Y and MT. On X Debian's plink2 weighs men in no way that its manual names."""
     made = simulate(
         tmp_path, cohorts=(180, 150, 90), variants=900, missing_rate=(0.0, 0.0), sex_chromosomes=True,
         nonfounder_rate=0.1, autosomes=3, seed=5,
     )  # fmt: skip
-    cohorts, own = flags_of(made.cohorts), ("--chr-set", 3, "--maf", 0.1, "--chr", "1-3,5,7")
+    cohorts, own = bfiles(made.cohorts), ("--chr-set", 3, "--maf", 0.1, "--chr", "1-3,5,7")
     rehearse("--test", "prune", *cohorts, *own, "--indep-pairwise", "40 1 0.01",
              "--out", tmp_path / "ours")  # fmt: skip
     plink2("--bfile", tmp_path / "pooled", *own, "--indep-pairwise", 40, 1, 0.01,
@@ -106,7 +101,7 @@ def test_of_random_studies_the_variants_that_plink2_keeps(seed: int, tmp_path: P
     windows = f"{windows} {random.choice([0.05, 0.2, 0.5])}"
     ours, _ = pool.study(indep_pairwise=windows, nonfounders=everyone)
     pool.write(tmp_path / "pooled")
-    call("plink2", "--bfile", tmp_path / "pooled", *["--nonfounders"] * everyone,
+    plink2("--bfile", tmp_path / "pooled", *["--nonfounders"] * everyone,
          "--indep-pairwise", *windows.split(), "--out", tmp_path / "theirs")  # fmt: skip
     theirs = {file: Path(f"{tmp_path}/theirs.{file}").read_bytes() for file in ours}
     assert ours == theirs and all(theirs.values())
@@ -114,8 +109,8 @@ def test_of_random_studies_the_variants_that_plink2_keeps(seed: int, tmp_path: P
 
 @pytest.mark.parametrize("method", [("prune", "--indep-pairwise", "50 5 0.2"), ("pca", "--pca", 1)])
 def test_nobody_needs_a_phenotype(
-    method: tuple[object, ...], few: Path, split: Callable[..., list[Path]], rehearse: Rehearse,
-    plink2: Programs, tmp_path: Path,
+    method: tuple[object, ...], few: Path, rehearse: Rehearse,
+    tmp_path: Path,
 ) -> None:  # fmt: skip
     """A .fam with none, a .psam without such a column, and a VCF with neither: as if there were some."""
     parts = split(few, (5, 3, 3), tmp_path, *MICE, "--make-founders", "--autosome")
@@ -127,7 +122,7 @@ def test_nobody_needs_a_phenotype(
         given += [flag, f"{bare}.vcf" if flag == "--vcf" else bare]
     own = ("--test", *method, "--chr-set", 19, "--chr", "1-19", "--maf", 0.05)
     rehearse(*own, *given, "--copies", tmp_path / "copies", "--out", tmp_path / "bare")
-    rehearse(*own, *flags_of(parts), "--out", tmp_path / "ours")
+    rehearse(*own, *bfiles(parts), "--out", tmp_path / "ours")
     for file in ("prune.in", "prune.out") if method[0] == "prune" else ("acount",):
         bare, ours = (Path(f"{tmp_path}/{name}.{file}").read_text() for name in ("bare", "ours"))
         assert bare == ours and ours
@@ -140,25 +135,22 @@ def test_nobody_needs_a_phenotype(
 def test_with_missing_calls_little_more_is_kept_and_little_more_linkage_left(
     rate: float,
     founders: Path,
-    split: Callable[..., list[Path]],
     rehearse: Rehearse,
-    plink: Programs,
-    plink2: Programs,
     tmp_path: Path,
 ) -> None:
     """Side by side: PLINK leaves out of a pair whoever lacks a call, and here the mean stands for it."""
     prefix = without_calls(founders, rate, tmp_path / "mouse")
-    cohorts = flags_of(split(prefix, (5, 3, 2), tmp_path, *MICE))
+    cohorts = bfiles(split(prefix, (5, 3, 2), tmp_path, *MICE))
     own = ("--chr-set", 19, "--maf", 0.02)
     rehearse("--test", "prune", *cohorts, *own, "--indep-pairwise", "50 5 0.2", "--out", tmp_path / "ours")
     plink2("--bfile", prefix, *own, "--indep-pairwise", "50", "5", "0.2", "--out", tmp_path / "theirs")
-    ours, left = linkage_left(prefix, tmp_path / "ours", plink)
-    theirs, left_by_plink = linkage_left(prefix, tmp_path / "theirs", plink)
+    ours, left = linkage_left(prefix, tmp_path / "ours")
+    theirs, left_by_plink = linkage_left(prefix, tmp_path / "theirs")
     assert theirs <= ours <= theirs * (1 + 3 * rate)
     assert left_by_plink <= 0.2 and left <= 0.2 / (1 - rate) ** 2  # as much of r² as means take away
 
 
-def linkage_left(prefix: Path, pruned: Path, plink: Programs) -> tuple[int, float]:
+def linkage_left(prefix: Path, pruned: Path) -> tuple[int, float]:
     """How many variants are kept, and the largest r² of PLINK's of two that certainly shared a window."""
     kept = Path(f"{pruned}.prune.in").read_text().split()
     compared = {*kept, *Path(f"{pruned}.prune.out").read_text().split()}

@@ -21,8 +21,7 @@ LOOK = Path(tokens.__file__).parent
 
 
 @pytest.mark.parametrize(
-    "browser, window",
-    [("src/styles/tokens.css", "tokens.css"), ("public/icon.svg", "icons/application.svg")],
+    "browser, window", [("src/styles/tokens.css", "tokens.css"), ("public/icon.svg", "icons/application.svg")]
 )
 def test_browser_and_window_have_the_same_tokens_and_icon(browser: str, window: str) -> None:
     original, copy = FRONTEND / browser, LOOK / window

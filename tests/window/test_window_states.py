@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,6 +20,7 @@ from test_engine_faults import kill_after, lines
 from window_desk import Desk, keep
 
 from tests.patience import PATIENCE
+from tests.plinks import plink2
 from unpooled.protocol import VERSION
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Event, Exit, Failed, Paused, Proposal, ReviewNeeded, Started
@@ -202,13 +200,11 @@ def test_genotypes_in_a_vcf(
     desk: Desk, study: MakeStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a VCF does not say is asked for, and only then; the copy that is checked lies in the cache."""
-    if (plink2 := shutil.which("plink2")) is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink2")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     me, *others = study().members
     joined(*others)
     exported = ("--export", "vcf", "bgz", "id-paste=iid", "--out", tmp_path / "g")
-    subprocess.run([plink2, "--bfile", me.bfile, *exported], check=True, capture_output=True)
+    plink2("--bfile", me.bfile, *exported)
     desk.agree(me)
     data = desk.view.data
     assert not data.psam.isVisible()

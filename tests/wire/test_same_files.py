@@ -17,9 +17,10 @@ from unpooled.plan import Plan
 from unpooled.simulate import simulate
 
 from .. import in_process
-from ..conftest import Rehearse, flags_of, rehearsal_by
+from ..conftest import Rehearse, rehearsal_by
 from ..oracles.dosages import pfiles, write_pgen
 from ..oracles.test_model_floors import wards
+from ..plinks import bfiles
 
 FLOORS = ("--min-samples", 20, "--min-per-class", 1)
 SERVERS = ("manifest.json", "report.html", "report.json")
@@ -33,7 +34,7 @@ def calls(folder: Path) -> Words:
     """Everything that is odd in real files, on all chromosomes."""
     made = simulate(folder, cohorts=(70, 90, 110), variants=600, oddities=True, sex_chromosomes=True,
                     nonfounder_rate=0.1, seed=7)  # fmt: skip
-    return [*flags_of(made.cohorts), "--adjust", "--mind", 0.2]
+    return [*bfiles(made.cohorts), "--adjust", "--mind", 0.2, "--ring", 64, "--chunk-size", 77]
 
 
 def seven_cohorts(folder: Path) -> Words:
@@ -44,7 +45,7 @@ def seven_cohorts(folder: Path) -> Words:
     calls_of = np.fromfile(made.cohorts[0].with_suffix(".bed"), np.uint8)[3:].reshape(len(lines), -1)
     common = np.abs(np.unpackbits(calls_of, axis=1).mean(axis=1) - 0.5).argmin()
     condition = lines[int(common)].split()[1]
-    return ["--test", "linear", *flags_of(made.cohorts), *covar, "--condition", condition,
+    return ["--test", "linear", *bfiles(made.cohorts), *covar, "--condition", condition,
             "--files", "assoc,glm,ssf,meta"]  # fmt: skip
 
 
@@ -67,7 +68,7 @@ def phenotypes(folder: Path) -> Words:
             second = "NA" if n % 3 == 0 else f"{random.normal():.4f}"
             lines.append(" ".join([*line.split()[:2], f"{random.normal():.4f}", second]))
     (table := folder / "phenotypes").write_text("\n".join(lines) + "\n")
-    return ["--test", "linear", *flags_of(made.cohorts), "--pheno", table, "--pheno-name", "first,second"]
+    return ["--test", "linear", *bfiles(made.cohorts), "--pheno", table, "--pheno-name", "first,second"]
 
 
 def by_list(folder: Path) -> Words:
@@ -77,7 +78,7 @@ def by_list(folder: Path) -> Words:
     (left := folder / "left").write_text("\n".join(f"rs{k}" for k in range(20)))
     (none := folder / "none").write_text("nothing")
     lists = [word for path in (none, left, none) for word in ("--exclude", path)]
-    return ["--fit", "polygenic", *flags_of(made.cohorts), *lists, "--panel-list", folder / "pooled.bim"]
+    return ["--fit", "polygenic", *bfiles(made.cohorts), *lists, "--panel-list", folder / "pooled.bim"]
 
 
 def tables_of(folder: Path) -> list[Path]:
@@ -190,7 +191,7 @@ def other_names(folder: Path) -> Words:
     for k, prefix in enumerate(made.cohorts):
         bim = prefix.with_suffix(".bim")
         bim.write_text(re.sub(r"\brs", f"affx{k}-", bim.read_text()))
-    return flags_of(made.cohorts)
+    return bfiles(made.cohorts)
 
 
 def constant(folder: Path) -> Words:
@@ -230,7 +231,7 @@ def test_results_reach_every_cohort_and_little_leaves_it(rehearse_alone: Rehears
                     missing_rate=(0.3, 0.05), seed=3)  # fmt: skip
     covar = [word for prefix in made.cohorts for word in ("--covar", prefix.with_suffix(".cov"))]
     home, out = tmp_path / "home", tmp_path / "study"
-    rehearse_alone("--test", "linear", "--missing", "mean", *flags_of(made.cohorts), *covar, *FLOORS,
+    rehearse_alone("--test", "linear", "--missing", "mean", *bfiles(made.cohorts), *covar, *FLOORS,
                    "--files", "assoc,ssf", "--keep-home", home, "--out", out)  # fmt: skip
     for file in ("assoc.linear", "tsv.gz-meta.yaml"):
         delivered = [path.read_bytes() for path in home.rglob(f"results/study.{file}")]

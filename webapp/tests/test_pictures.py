@@ -3,90 +3,44 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import os
 import re
-import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
+import pooled
 import pytest
 from federation_fixtures import Data, variants
 from signing_in import Http
 from whole_studies import PLAN, finished
 
+from tests import plinks
 from unpooled.cohort import Samples
 from unpooled.panel import Panel
-
-MOUSE = Path("/usr/share/doc/gemma/example")
-
-
-def needed(found: object, package: str) -> None:
-    if not found:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
 
 
 def mice(folder: Path) -> tuple[list[Data], str]:
     """Three cohorts of 1,940 mice, 10,000 and some variants, and what plink1.9 says of the pool."""
-    program = shutil.which("plink1.9")
-    needed(program, "plink1.9")
-    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
-    for suffix in ("bed", "bim", "fam"):
-        content = gzip.decompress((MOUSE / f"mouse_hs1940.{suffix}.gz").read_bytes())
-        (folder / f"mouse.{suffix}").write_bytes(content)
-    bim, fam = (
-        [line.split() for line in (folder / f"mouse.{s}").read_bytes().splitlines()] for s in ("bim", "fam")
-    )
-    value = np.array([float(row[5]) if row[5] != b"NA" else np.nan for row in fam])
+    found = pooled.mice(5)
+    value, everyone = found.samples.phenotype, np.ones(len(found.samples), bool)
     status = np.where(np.isnan(value), np.nan, value > np.nanmedian(value))
-    coded = np.where(np.isnan(value), -9, 1 + (status == 1))
-    lines = [b" ".join(row[:2]) + b" %d\n" % code for row, code in zip(fam, coded.tolist(), strict=True)]
-    (folder / "mouse.pheno").write_bytes(b"".join(lines))
-    (folder / "placed").write_bytes(b"".join(row[1] + b"\n" for row in bim if int(row[3]) >= 0))
-    command = [str(program), "--bfile", "mouse", "--chr-set", "19", "--allow-no-sex", "--nonfounders",
-               "--pheno", "mouse.pheno", "--extract", "placed", "--assoc", "--ci", "0.95", "--adjust",
-               "--out", "pooled"]  # fmt: skip
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-    raw = np.frombuffer((folder / "mouse.bed").read_bytes(), np.uint8)[3:]
-    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
-    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, : len(fam)]]
-    turned = np.array([row[4] > row[5] for row in bim])[:, None] & (copies >= 0)
-    first = np.where(turned, 2 - copies, copies).astype(np.int8)
-    kept = [k for k, row in enumerate(bim) if int(row[3]) >= 0]
-    kept.sort(key=lambda k: (int(bim[k][0]), int(bim[k][3]), bim[k][1]))
-    own = Panel.of([(int(bim[k][0]), int(bim[k][3]), bim[k][1], bim[k][4], bim[k][5]) for k in kept])
-    of, n = np.random.default_rng(5).integers(0, 3, len(fam)), len(fam)
-    cohorts = []
-    for cohort in range(3):
-        who = np.flatnonzero(of == cohort)
-        people = Samples(
-            phenotype=status[who],
-            sex=np.zeros(n, np.uint8)[who],
-            founder=np.ones(n, bool)[who],
-            kept=np.ones(n, bool)[who],
-            covariates=np.empty((len(who), 0)),
-        )
-        cohorts.append(Data(own, people, first[kept][:, who]))
-    return cohorts, done.stdout
-
-
-def rows_of(assoc: str) -> list[dict[str, str]]:
-    header, *lines = (line.split() for line in assoc.splitlines())
-    return [dict(zip(header, line, strict=True)) for line in lines]
+    nobody, none = np.zeros(len(value), np.uint8), np.empty((len(value), 0))
+    pool = pooled.Pool(Samples(status, nobody, everyone, everyone, none), found.variants, found.copies, 19)
+    pool.plink1(folder, "--nonfounders", "--assoc", "--ci", 0.95, "--adjust")
+    of = np.random.default_rng(5).integers(0, 3, len(value))
+    own = Panel.of(pool.variants)
+    cohorts = [Data(own, cohort.samples, cohort.genotypes) for cohort in pool.dealt(of, 3)]
+    return cohorts, (folder / "out.log").read_text()
 
 
 def test_pictures_of_mice(me: httpx.Client, http: Http, tmp_path: Path) -> None:
     cohorts, said = mice(tmp_path)
     files = ["assoc", "clumped"]
     url = finished(me, http, cohorts, autosomes=19, nonfounders=True, allow_no_sex=True, files=files)
-    rows = rows_of((tmp_path / "pooled.assoc").read_text())
+    rows = list(plinks.rows(tmp_path / "out.assoc"))
     p = np.array([float(row["P"].replace("NA", "nan")) for row in rows])
     score = -np.log10(p)
     assert len(rows) > 10_000
@@ -162,16 +116,10 @@ def region(
 
 def linkage(me: httpx.Client, url: str, folder: Path, best: dict[str, Any]) -> None:
     """The colours of a region are r² with its strongest lead, as PLINK has it."""
-    common, window = ["--chr-set", "19", "--allow-no-sex"], ["--ld-window-kb", "250", "--ld-window", "9999"]
-    for command in (
-        ["--bfile", "mouse", "--make-founders", "--extract", "placed", "--make-bed", "--out", "sorted"],
-        ["--bfile", "sorted", "--r2", "dprime", "--ld-snp", best["id"], *window, "--ld-window-r2", "0"],
-    ):
-        done = subprocess.run(
-            ["plink1.9", *command, *common], cwd=folder, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    expected = {row["SNP_B"]: float(row["R2"]) for row in rows_of((folder / "plink.ld").read_text())}
+    window = ("--ld-window-kb", 250, "--ld-window", 9999, "--ld-window-r2", 0)
+    plinks.plink("--bfile", folder / "pooled", "--chr-set", 19, "--allow-no-sex", "--r2", "dprime",
+                 "--ld-snp", best["id"], *window, "--out", folder / "plink")  # fmt: skip
+    expected = {row["SNP_B"]: float(row["R2"]) for row in plinks.rows(folder / "plink.ld")}
     ends = {name: best["position"] + way * 250_000 for name, way in (("from", -1), ("to", 1))}
     found = me.get(f"{url}/region", params={"chromosome": best["chromosome"]} | ends).json()
     assert found["linkage"]["lead"] == best["id"]

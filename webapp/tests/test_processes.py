@@ -1,13 +1,15 @@
-"""Child processes that start others, as Celery's worker starts its beat."""
+"""Child processes that start others, and where those of the web ring."""
 
 from __future__ import annotations
 
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +63,33 @@ def test_what_a_process_forked_ends_when_it_is_stopped(child_and_pipe: tuple[Chi
     assert child.process is not None
     assert child.process.returncode == -signal.SIGTERM
     assert read(pipe) == b""
+
+
+SCRIPT = """
+import threading
+import unpooled_webapp.wsgi
+from unpooled_server import tasks
+
+def show():
+    print(tasks.advance_round.app.conf.broker_url)
+
+thread = threading.Thread(target=show)  # requests are answered by other threads than the first
+thread.start()
+thread.join()
+show()
+"""
+
+
+@pytest.mark.parametrize("broker", ["redis://127.0.0.1:1/5", "redis://:word@127.0.0.1:1/0"])
+def test_every_thread_of_a_web_process_rings_at_the_set_broker(broker: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "UNPOOLED_HOME": str(tmp_path), "UNPOOLED_BROKER_URL": broker}
+    environment["DJANGO_SETTINGS_MODULE"] = "unpooled_webapp.settings"
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert done.stdout.split() == [broker, broker]

@@ -1,4 +1,4 @@
-"""Options of `unpooled rehearse` that become fields of the plan."""
+"""Options of `unpooled rehearse` that become fields of the plan, of variants and of tables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from unpooled_webapp.commands.rehearse import _settings, rehearse
 from unpooled_webapp.rehearsal import Settings
+from unpooled_webapp.rehearsal.covariates import NoSuchCovariate, chosen, names_in, planned
 
 
 def settings(folder: Path, *arguments: str) -> Settings:
@@ -19,7 +21,11 @@ def settings(folder: Path, *arguments: str) -> Settings:
         words += ["--bfile", str(folder / name)]
         for suffix in (".bed", ".bim", ".fam"):
             (folder / f"{name}{suffix}").touch()
-    with rehearse.make_context("rehearse", words) as context:
+    return settings_of(*words)
+
+
+def settings_of(*words: str) -> Settings:
+    with rehearse.make_context("rehearse", list(words)) as context:
         return _settings(context.params)
 
 
@@ -105,3 +111,132 @@ def test_conditions_are_listed_or_in_a_file(tmp_path: Path) -> None:
     assert made["condition"] == ["rs1", "rs2", "rs3"]
     with pytest.raises(click.UsageError, match="cannot be combined"):
         plan(tmp_path, "--test", "linear", "--condition", "rs1", "--condition-list", str(listed))
+
+
+NAMES = ["age", "bmi", "pc-1", "pc-2"]
+
+
+@pytest.mark.parametrize(
+    ("first", "names"),
+    [
+        ("FID IID age bmi", ["age", "bmi"]),
+        ("\n#FID\tIID\tage", ["age"]),
+        ("\ufeff#IID age", ["age"]),
+        ("f1 s1 20 31.5", ["COV1", "COV2"]),
+        ("FID s1 20", ["COV1"]),
+    ],
+)
+def test_names_are_those_of_the_header(first: str, names: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "a.cov"
+    file.write_text(f"{first}\nf2 s2 1 2\n", encoding="utf-8")
+    assert names_in(file) == names
+
+
+@pytest.mark.parametrize(
+    ("by_name", "by_number", "found"),
+    [
+        ([], [], NAMES),
+        (["bmi", "age"], [], ["age", "bmi"]),
+        (["age-bmi", "pc-2"], [], ["age", "bmi", "pc-2"]),
+        ([], ["3", "1-2"], ["age", "bmi", "pc-1"]),
+    ],
+)
+def test_columns_are_chosen_as_plink_does(by_name: list[str], by_number: list[str], found: list[str]) -> None:
+    assert chosen(NAMES, by_name, by_number) == found
+
+
+@pytest.mark.parametrize(
+    ("by_name", "by_number"),
+    [(["sex"], []), (["age-x"], []), ([], ["5"]), ([], ["0-2"]), (["bmi-age"], []), ([], ["3-1"])],
+)
+def test_what_the_file_lacks_is_refused(by_name: list[str], by_number: list[str]) -> None:
+    with pytest.raises(NoSuchCovariate):
+        chosen(NAMES, by_name, by_number)
+
+
+def test_levels_make_a_covariate_categorical() -> None:
+    assert planned(["age", "diet"], {"diet": ["chow", "fat"]}) == [
+        {"name": "age", "levels": []},
+        {"name": "diet", "levels": ["chow", "fat"]},
+    ]
+    with pytest.raises(NoSuchCovariate, match="sex"):
+        planned(["age"], {"sex": ["1", "2"]})
+
+
+THREE = ["--table", "a.csv", "--table", "b.csv", "--table", "c.csv"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        Path(f"{name}.csv").write_text("age,glucose\n61,5.5\n")
+    Path("schema.csv").write_text("name,type,unit\nage,integer,years\nglucose,text,\n")
+
+
+def test_the_plan_of_a_study_of_tables() -> None:
+    made = settings_of("--out", "x", "--normalize", "robust", *THREE, "--min-samples", "7")
+    assert made.plan["test"] == "robust" and made.plan["cohorts"] == 3 and made.plan["min_samples"] == 7
+    assert [column["name"] for column in made.plan["schema"]] == ["age", "glucose"]
+    assert [column["type"] for column in made.plan["schema"]] == ["number", "number"]
+    assert made.arguments[1] == ["--threads", "1", "--table", "b.csv"]
+    made = settings_of(
+        "--out", "x", "--normalize", "quantiles", *THREE, "--quantiles", "0.05,1", "--elements", "1,-1"
+    )
+    assert made.plan["quantiles"] == [0.05, 1.0] and made.plan["elements"] == [1, -1]
+    made = settings_of("--out", "x", "--normalize", "robust", *THREE, "--schema", "schema.csv")
+    assert "quantiles" not in made.plan
+    assert made.plan["schema"][0] == {"name": "age", "type": "integer", "unit": "years"}
+
+
+def test_the_plan_of_a_study_that_fits_a_model() -> None:
+    made = settings_of(
+        "--out", "x", "--fit", "linear", "--outcome", "glucose", *THREE, "--validation-folds", "3"
+    )
+    assert made.plan["test"] == "linear-model" and made.plan["validation_folds"] == 3
+    assert [column.get("role") for column in made.plan["schema"]] == [None, "outcome"]
+    Path("roles.csv").write_text("name,role\nage,outcome\nglucose,\n")
+    made = settings_of("--out", "x", "--fit", "lasso", *THREE, "--schema", "roles.csv")
+    assert [column.get("role") for column in made.plan["schema"]] == ["outcome", None]
+    made = settings_of(
+        "--out",
+        "x",
+        "--fit",
+        "ridge",
+        *THREE,
+        "--schema",
+        "roles.csv",
+        "--outcome",
+        "glucose",
+        "--files",
+        "model",
+    )
+    assert [column.get("role") for column in made.plan["schema"]] == [None, "outcome"]
+    assert made.plan["files"] == ["model"]
+    assert (
+        settings_of("--out", "x", "--template", "ridge", "--outcome", "age", *THREE).plan["test"] == "ridge"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--normalize", "z-score"], "--table is given 0 times"),
+        ([], "--bfile and --pfile and --vcf and --bgen are given 0 times"),
+        (["--normalize", "z-score", *THREE, "--maf", "0.1"], "--maf: not in a study of tables"),
+        (["--table", "a.csv"], "--table: not in a study of variants"),
+        (["--normalize", "z-score", *THREE[:4]], "at least 3 cohorts"),
+        (["--normalize", "z-score", *THREE, "--schema", "a.csv"], "begins with the line"),
+        (["--normalize", "mean", *THREE], "is not one of"),
+        (["--normalize", "quantiles", *THREE, "--elements", "1,2.5"], "up to 100 different whole numbers"),
+        (["--elements", "1"], "--elements: not in a study of variants"),
+        (["--fit", "ridge", *THREE, "--outcome", "died"], "no column is called died; there are age, glucose"),
+        (["--normalize", "z-score", *THREE, "--outcome", "age"], "--outcome goes with --fit"),
+        (["--fit", "ridge", "--encode", *THREE], "--encode and --fit cannot be combined"),
+        (["--fit", "ridge", "--normalize", "z-score", *THREE], "--normalize and --fit cannot be combined"),
+        (["--fit", "boosting", *THREE], "is not one of"),
+    ],
+)
+def test_commands_that_cannot_be(flags: list[str], said: str) -> None:
+    done = CliRunner().invoke(rehearse, [*flags, "--out", "x"])
+    assert done.exit_code and said in f"{' '.join(done.output.split())} {done.exception}"

@@ -68,10 +68,7 @@ def test_both_human_builds_have_their_genes_from_the_start(build: str, start: in
 
 
 def test_other_genomes_have_none() -> None:
-    for plan in (
-        plan_on("GRCm38", autosomes=19),
-        plan_on("../GRCh38", autosomes=19),
-    ):
+    for plan in (plan_on("GRCm38", autosomes=19), plan_on("../GRCh38", autosomes=19)):
         assert not annotation.genes(plan).all
         assert annotation.around(plan, "1", 1, 10**8)["genes_source"] == ""
 
@@ -118,9 +115,7 @@ MAP = "position rate cM\n53000000 1.5 0\n53500000 80 1\n53600000 0.5 2\n"
 
 
 def test_an_operator_gives_genes_and_rates(
-    me: httpx.Client,
-    studies: Callable[..., str],
-    tmp_path: Path,
+    me: httpx.Client, studies: Callable[..., str], tmp_path: Path
 ) -> None:
     study = studies()
     window = {"chromosome": "16", "from": 53_100_000, "to": 53_550_000}

@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -124,8 +123,10 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
     for thread in threads:
         thread.start()
     for name in ("worker", "web", "compensator"):
-        time.sleep(0.4)
-        os.kill(running.addresses()["processes"][name], signal.SIGKILL)
+        os.kill(killed := running.addresses()["processes"][name], signal.SIGKILL)
+        insist(
+            lambda name=name, pid=killed: str(running.addresses()["processes"].get(name, pid) != pid), "True"
+        )
     for thread in threads:
         thread.join()
     seen: dict[str, Any] = {}

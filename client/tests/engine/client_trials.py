@@ -96,11 +96,7 @@ class Member:
         return self.folder / "results"
 
     def engine(self, **changes: Any) -> Engine:
-        options = {
-            "invitation": self.invitation,
-            "options": DataOptions(bfile=self.bfile),
-            "out": self.out,
-        }
+        options = {"invitation": self.invitation, "options": DataOptions(bfile=self.bfile), "out": self.out}
         return Engine(self.state, **(options | changes))
 
     def run(

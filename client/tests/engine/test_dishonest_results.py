@@ -78,11 +78,7 @@ def refused(last: Event, *parts: str) -> bool:
 
 def test_what_the_plan_gives_is_delivered(cohort: Cohort) -> None:
     deliver(cohort, ("study.assoc", LIE), (METHODS, b"text"))
-    assert cohort.files() == {
-        "data/mine.fam": OWN,
-        "data/study.assoc": LIE,
-        f"data/{METHODS}": b"text",
-    }
+    assert cohort.files() == {"data/mine.fam": OWN, "data/study.assoc": LIE, f"data/{METHODS}": b"text"}
     assert cohort.state.load().delivered
 
 

@@ -127,8 +127,7 @@ def test_a_refusal_is_passed_on_with_its_remedy(server: Scripted, status: int, k
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"<html>blocked by the proxy</html>", b"", b"[]", b'{"error": "no"}', b'{"error": {"code": 5}}'],
+    "body", [b"<html>blocked by the proxy</html>", b"", b"[]", b'{"error": "no"}', b'{"error": {"code": 5}}']
 )
 def test_a_refusal_by_something_else_says_where_to_look(server: Scripted, body: bytes) -> None:
     server.says(403, body)

@@ -15,13 +15,7 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
 from unpooled_client.data.options import DataOptions
-from unpooled_client.state.events import (
-    Checked,
-    Exit,
-    Failed,
-    Finished,
-    Transformed,
-)
+from unpooled_client.state.events import Checked, Exit, Failed, Finished, Transformed
 from unpooled_client.state.written import Written
 
 REFERENCES: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from unpooled.glm_columns import chosen
 from unpooled.plan import Covariate, Plan
 
 from ...oracles.dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
-from ...oracles.reports import Plink
 
 PHENOTYPE = "status"
 FORMATS = ("pgen", "pgen", "vcf", "bcf", "bgen", "calls")
@@ -160,7 +160,7 @@ def _plan(random: np.random.Generator, test: str, cohorts: int, covariates: int)
     return plan
 
 
-def write_pool(plink2: Plink, federation: Federation, prefix: Path) -> Words:
+def write_pool(plink2: Callable[..., str], federation: Federation, prefix: Path) -> Words:
     """plink2's arguments for the pooled .pgen, whose REF is the commoner allele among founders, or all.
 
     Of two that are equally common it is the one that most cohorts' files have there.
@@ -174,7 +174,7 @@ def write_pool(plink2: Plink, federation: Federation, prefix: Path) -> Words:
     return ["--pfile", prefix, *alike, *_tables(federation, prefix, everyone)]
 
 
-def write_cohort(plink2: Plink, federation: Federation, number: int, prefix: Path) -> Words:
+def write_cohort(plink2: Callable[..., str], federation: Federation, number: int, prefix: Path) -> Words:
     """What a cohort's client is told of its files."""
     here, kind = np.flatnonzero(federation.cohort == number), federation.formats[number]
     _write(federation, prefix, here, federation.dosages[:, here], federation.swapped[number], number)
@@ -183,11 +183,11 @@ def write_cohort(plink2: Plink, federation: Federation, number: int, prefix: Pat
         plink2("--pfile", prefix, "--make-bed", "--out", prefix)
         words: Words = ["--bfile", prefix]
     else:
-        words = {"vcf": in_vcf, "bcf": in_bcf, "bgen": in_bgen}.get(kind, _as_it_is)(plink2, prefix)
+        words = {"vcf": in_vcf, "bcf": in_bcf, "bgen": in_bgen}.get(kind, _as_it_is)(prefix)
     return [*words, *tables]
 
 
-def _as_it_is(plink2: Plink, prefix: Path) -> Words:
+def _as_it_is(prefix: Path) -> Words:
     return ["--pfile", prefix]
 
 
