@@ -78,6 +78,7 @@ FAULTS = {
     "zeros": Fault(Code.FILE_NOT_TEXT, E, "p", files={"p": b"F1 I1\0 1\n"}, options=P),
     "byte order mark": Fault(Code.BYTE_ORDER_MARK, W, "p", 1, 1, files={"p": "\ufeff" + text(PHENO)},
         options=P),
+    "only a mark": Fault(Code.FILE_EMPTY, E, "t.bim", files={"t.bim": "\ufeff"}),
     "mark in bim": Fault(Code.BYTE_ORDER_MARK, W, "t.bim", 1, 1, files={"t.bim": "\ufeff" + text(BIM)}),
     "crlf": Fault(Code.WINDOWS_LINE_ENDS, NOTE, "t.fam", files={"t.fam": text(FAM).replace("\n", "\r\n")}),
     "cr": Fault(Code.OLD_LINE_ENDS, E, "t.fam", 1, files={"t.fam": text(FAM).replace("\n", "\r")}),
@@ -428,6 +429,7 @@ ELSEWHERE = (
     | OF_COPIES
     | {
         *(Code.ALLELES_SEVERAL, Code.CALLS_ONLY),  # there, too
+        Code.FLOOR,  # test_check_command.py
         Code.PEOPLE_RELATED,  # test_people.py
         Code.HETEROZYGOSITY,
         *(Code.ALLELES_DIFFER, Code.STRAND, Code.FREQUENCY),  # test_frequencies.py

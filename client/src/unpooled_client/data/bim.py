@@ -143,7 +143,7 @@ def read_bim(
 
 def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]]:
     """The text in pieces of whole lines, with the number of their first line; none if it is no text."""
-    line = 1
+    line, piece = 1, b""
     with path.open("rb") as file:
         head = file.read(4096)
         what = called(path)

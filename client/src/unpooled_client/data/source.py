@@ -82,7 +82,7 @@ def read_bytes(path: Path, what: str, report: Report) -> bytes | None:
 
 
 def is_clean(data: bytes, path: Path, what: str, report: Report, first_line: int = 1) -> bool:
-    """Whether a text has no bytes that are none of a text; if it has, the report says where."""
+    """Tell whether every byte is one of a text; the report says where one is not."""
     odd = _NO_TEXT.search(data)
     if odd is None:
         return True
@@ -102,7 +102,7 @@ def is_clean(data: bytes, path: Path, what: str, report: Report, first_line: int
 
 def note_of_end(data: bytes, path: Path, what: str, report: Report) -> None:
     """Tell if the last line has no line end: nobody can tell whether it is whole."""
-    if not data.endswith((b"\n", b"\r")):
+    if data and not data.endswith((b"\n", b"\r")):
         report.note(
             Code.LAST_LINE,
             f"the last line of {what} has no line end: read all the same",
@@ -181,7 +181,7 @@ def without_comments(tokens: Tokens, path: Path, what: str, report: Report) -> T
     if late:
         report.error(
             Code.HEADER_LINE,
-            f"a line of {what} is as the others but begins with #: PLINK would pass over it",
+            f"a line of {what} looks like the others but begins with #: PLINK would pass over it",
             file=path,
             line=int(tokens.line[late[0]]),
             column=1,
@@ -193,7 +193,7 @@ def without_comments(tokens: Tokens, path: Path, what: str, report: Report) -> T
 
 
 def _has_number(tokens: Tokens, row: int) -> bool:
-    """Whether a word is a whole number: a header has none, a person or variant always has."""
+    """Tell whether a word is a whole number: a header has none, a person or variant always has one."""
     return any(tokens.word(row, j).isdigit() for j in range(1, int(tokens.widths[row])))
 
 
