@@ -21,7 +21,7 @@ from unpooled.builds import ENDS
 from unpooled.errors import ProtocolError
 from unpooled.overlap import Cause, Overlap, beside, compare
 from unpooled.overlap import named as listed
-from unpooled.panel import Panel, canonical_order, order_in_parts
+from unpooled.panel import NO_CHROMOSOME, Panel, canonical_order, order_in_parts
 from unpooled.spool import Spool, forget
 
 PAIRS = [(b"A", b"C"), (b"A", b"G"), (b"A", b"T"), (b"C", b"G"), (b"C", b"T"), (b"G", b"T")]
@@ -105,6 +105,9 @@ def test_what_cannot_be_reconciled_is_left_out_with_its_reason() -> None:
         "1\t4\tmoved\tleft out\tabsent at a",
         "1\t6\todd\tleft out\tabsent at a",
     ]
+    # What a cohort cannot use takes no name away from what it can.
+    again = Panel.of([good, (NO_CHROMOSOME, 7, b"good", b"A", b"C")])
+    assert reconcile({"again": again, "d": d}).panel.name.tolist() == [b"good"]
     found = reconcile({"b": b, "c": c, "d": d})
     assert [line.split("\t", 2)[2] for line in found.table().decode().splitlines()[1:]] == [
         "twice\tleft out\tabsent at d",

@@ -219,7 +219,7 @@ def _keys_by_place(panels: Sequence[Panel]) -> np.ndarray:
 
 
 def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Number all IDs; per panel: the first row of each ID (-1 where absent), and how often it is there."""
+    """Number all IDs; per panel: the first row of each ID (-1 where absent), and how often it is usable."""
     names = _keys_by_place(panels) if all(panel.by_place for panel in panels) else _ids(panels)
     width = names.dtype.itemsize
     start = np.arange(len(names)) * width
@@ -229,7 +229,8 @@ def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
         own = code[at : at + len(panel)]
         row = np.full(len(first), -1, np.int32)
         row[own[::-1]] = np.arange(len(panel), dtype=np.int32)[::-1]
-        tables.append((row, np.bincount(own, minlength=len(first)).astype(np.int32)))
+        usable = own[~np.isin(panel.chromosome, list(UNUSABLE))]
+        tables.append((row, np.bincount(usable, minlength=len(first)).astype(np.int32)))
         at += len(panel)
     return tables
 
