@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.schema import Column
+from unpooled.words import MARKERS
 from unpooled_client.data.report import Code, Finding, Report, Severity
 from unpooled_client.data.tables import cells, open_table
-from unpooled_client.data.tables.csv_table import MISSING
 from unpooled_client.data.tables.faults import Faults
 
 SCHEMA = (Column("age", "integer", "years"), Column("site", "text"), Column("mean glucose"))
@@ -213,7 +213,7 @@ CELLS = st.one_of(
     NUMBERS.map(repr),
     NUMBERS.map("{:.20e}".format),
     st.from_regex(r"[-+]?[0-9]{1,25}(\.[0-9]{0,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True),
-    st.sampled_from([*MISSING, " 7 ", " NA", "inf", "NAN", "-", "1e", "1 2", "_1", "0x1p3", "٣", "."]),
+    st.sampled_from([*MARKERS, " 7 ", " NA", "inf", "NAN", "-", "1e", "1 2", "_1", "0x1p3", "٣", "."]),
 )
 
 
@@ -226,7 +226,7 @@ def test_the_fast_reader_reads_as_the_slow_one(tmp_path: Path, column: list[str]
     path.write_text("".join(f"{cell}{end}" for cell in ["x", *column]), encoding="utf-8")
     fast, slow = Report(), Report()
     table = open_table(path, schema, 1, fast)
-    values = cells.read(path, [column.title for column in schema], schema, MISSING, Faults(path, slow))
+    values = cells.read(path, [column.title for column in schema], schema, Faults(path, slow))
     if values is None or table is None:
         assert values is table is None and fast.of(Severity.ERROR) == slow.of(Severity.ERROR)
     else:

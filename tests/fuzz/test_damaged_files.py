@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from unpooled.errors import DataProblem
 from unpooled.schema import Column
+from unpooled.words import is_missing
 from unpooled_client.data.bim import read_bim
 from unpooled_client.data.copied_people import rows_of_psam
 from unpooled_client.data.covariates import read_covariates
@@ -30,7 +31,7 @@ from unpooled_client.data.fam import Fam, read_fam
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.phenotype import read_phenotypes
 from unpooled_client.data.report import Code, Report
-from unpooled_client.data.tables import cells, csv_table, open_table
+from unpooled_client.data.tables import cells, open_table
 from unpooled_client.data.tables.faults import Faults
 from unpooled_client.data.vcf import open_vcf
 
@@ -104,13 +105,13 @@ def of_table(path: Path, content: bytes) -> None:
     header = next(
         row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True) if row
     )
-    values = cells.read(path, header, SCHEMA, csv_table.MISSING, faults)
+    values = cells.read(path, header, SCHEMA, faults)
     assert values is not None, slow.findings
     assert np.array_equal(values, table.values, equal_nan=True)
     [sites] = cells.texts(path, header, [header.index("site")], faults)
     words = table.words["site"]
     read = ["" if code < 0 else words.values[code] for code in words.codes]
-    assert read == ["" if site.strip() in csv_table.MISSING else site for site in sites]
+    assert read == ["" if is_missing(site) else site for site in sites]
     is_told = any(finding.code == Code.CELL_OF_LINES for finding in report.findings)
     assert is_told or len(values) == sum(1 for _ in lines(content)) - 1
 

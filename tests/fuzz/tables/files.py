@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 
 from unpooled.cohort import ArrayTable
 from unpooled.scaler import Scaler
+from unpooled.words import MARKERS, is_missing
 from unpooled_client.data.report import Report
-from unpooled_client.data.tables import csv_table, open_table
+from unpooled_client.data.tables import open_table
 from unpooled_client.study.normalizing import beside, write_to
 
 from .columns import Random
@@ -72,11 +73,11 @@ def normalized(federation: Federation, path: Path, scaler: Scaler, table: ArrayT
 
 
 def _number(cell: str) -> float:
-    return np.nan if cell.strip() in csv_table.MISSING else float(cell)
+    return np.nan if is_missing(cell) else float(cell)
 
 
 def _write_csv(random: Random, path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    word, style = str(random.choice(csv_table.MISSING)), str(random.choice(["r", ".17g", ".25e"]))
+    word, style = str(random.choice(MARKERS)), str(random.choice(["r", ".17g", ".25e"]))
     quoting = csv.QUOTE_ALL if random.random() < 0.3 else csv.QUOTE_MINIMAL
     with path.open("w", encoding="utf-8-sig" if random.random() < 0.3 else "utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator=str(random.choice(["\n", "\r\n"])), quoting=quoting)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from unpooled.schema import INTEGER, Column
+from unpooled.words import is_missing
 from unpooled_client.data.report import Code
 from unpooled_client.data.tables.columns import features_of, is_outside, places_of
 from unpooled_client.data.tables.faults import Faults, Tally
@@ -24,9 +25,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 csv.field_size_limit(LONGEST)  # of the whole process; else text of more than 131,072 letters is a fault
 
 
-def read(
-    path: Path, header: Sequence[str], schema: Sequence[Column], missing: Collection[str], faults: Faults
-) -> np.ndarray | None:
+def read(path: Path, header: Sequence[str], schema: Sequence[Column], faults: Faults) -> np.ndarray | None:
     """The schema's numbers, float64 (rows, features); None if there is any error, which `faults` tells."""
     wanted = list(zip(places_of(schema, header), features_of(schema), strict=True))
     values, tally, count = array("d"), Tally(faults, "line"), 0
@@ -36,9 +35,9 @@ def read(
             continue
         count += 1
         for place, column in wanted:
-            cell = row[place].strip()
-            value = np.nan if cell in missing else _number(cell)
-            if cell not in missing and (problem := _problem(value, column)):
+            is_known = not is_missing(row[place])
+            value = _number(row[place].strip()) if is_known else np.nan
+            if is_known and (problem := _problem(value, column)):
                 tally.add(problem, place, line, row[place])
             values.append(value)
     tally.tell(header, schema)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from unpooled.schema import Column
-from unpooled.words import MARKERS
+from unpooled.words import MARKERS, is_missing
 from unpooled_client.data.report import Code
 from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text, note_of_end
 from unpooled_client.data.tables import cells
@@ -35,7 +35,6 @@ from unpooled_client.data.tables.quotes import first_fault
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MISSING = MARKERS
 BLOCK = 4 << 20
 """Bytes of the file that a thread reads at once; a line that is longer may end the reading."""
 WHOLE = (1 << 31) - 1
@@ -66,7 +65,7 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
         note_of_end(file.read(), path, WHAT, faults.report)
     values = _quickly(path, start, schema)
     if values is None:
-        values = cells.read(path, start.header, schema, MISSING, faults)
+        values = cells.read(path, start.header, schema, faults)
     if values is not None:
         warn_of_empty(values, schema, start.header, faults)
     return values
@@ -97,8 +96,8 @@ def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], in
 
 
 def _without_missing(cells: dict[bytes, int], missing: int) -> tuple[dict[bytes, int], int]:
-    """The cells that are none of MISSING, and how many are missing with those: in text all are cells."""
-    known = {cell: count for cell, count in cells.items() if cell.decode().strip() not in MISSING}
+    """Take the cells that are none of MARKERS, and count those as missing, too: in text all are cells."""
+    known = {cell: count for cell, count in cells.items() if not is_missing(cell.decode())}
     return known, missing + sum(cells.values()) - sum(known.values())
 
 
@@ -230,6 +229,6 @@ def parsed(
                 ignore_empty_lines=len(start.header) > 1,
             ),
             convert_options=arrow.ConvertOptions(
-                column_types=named, include_columns=list(named), null_values=list(MISSING)
+                column_types=named, include_columns=list(named), null_values=list(MARKERS)
             ),
         )
