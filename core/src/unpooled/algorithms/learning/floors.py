@@ -38,7 +38,7 @@ class Floor:
     fewest: int = FEWEST_AT_A_LEVEL
 
     def holds(self, counts: np.ndarray) -> np.ndarray:
-        """Where so many people tell of nobody: bool, of the shape of `counts`."""
+        """Tell where there are enough people, or nobody: bool, of the shape of `counts`."""
         nobody = (counts == 0) & (self.kind in (COLUMN, MISSING))
         return np.asarray((counts >= self.fewest) | nobody)
 
@@ -105,7 +105,7 @@ def _good(floors: Sequence[Floor], count: int) -> np.ndarray:
 
 
 def _parts(whole: int, good: np.ndarray) -> list[int]:
-    """A set of folds in as many good parts as there are.
+    """Part a set of folds into good sets, as many as there can be.
 
     The smallest is taken off whose rest is good, and so on: of all ways to part five folds, none has more.
     """
@@ -129,21 +129,19 @@ def joined(counts: np.ndarray, part_of: np.ndarray) -> np.ndarray:
 
 def refuse_few(plan: Plan, floors: Sequence[Floor]) -> NoReturn:
     """Refuse, naming everything that is not held, and what it would be held with."""
-    failing = [floor for floor in floors if _most_folds(floor) < fewest_folds(plan)]
-    if not failing:  # each alone holds, but not beside the others
-        failing = [floor for floor in floors if not floor.holds(floor.counts).all()]
-    said = list(_said(plan, failing))
-    fields = {field for field, _, _ in said}
-    field = fields.pop() if len(fields) == 1 else "schema"
+    few = [floor for floor in floors if not floor.holds(floor.counts).all()]
+    # If each alone can be held, they cannot beside one another.
+    failing = [floor for floor in few if _most_folds(floor) < fewest_folds(plan)] or few
+    fields, reasons, remedies = zip(*_said(plan, failing), strict=True)
     raise Refuse(
-        field,
-        "; ".join(reason for _, reason, _ in said) + ", and sums over so few would reveal them",
-        " ".join(remedy for _, _, remedy in said),
+        fields[0] if len(set(fields)) == 1 else "schema",
+        "; ".join(reasons) + ", and sums over so few would reveal them",
+        " ".join(remedies),
     )
 
 
 def _most_folds(floor: Floor) -> int:
-    """In how many folds the floor could be held, were there no other; 0 in none."""
+    """Count the folds in which the floor could be held, were there no other; 0 if not even in one."""
     count = len(floor.counts)
     return len(_parts((1 << count) - 1, _good([floor], count))) if floor.holds(floor.counts.sum()) else 0
 
@@ -185,7 +183,7 @@ def _names(floors: Sequence[Floor]) -> str:
 
 
 def _cure(plan: Plan, *, in_one: bool) -> str:
-    """What a column passes with of which few people are beside the mean."""
+    """Say how a column can pass of which few people are above, or below, the mean."""
     fit = plan.test.removesuffix("-model")
     return (
         "A skewed measurement passes once it is normalized: "

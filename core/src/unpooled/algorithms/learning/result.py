@@ -156,13 +156,14 @@ def _tested(coefficient: float, error: float | None, model: Mapping[str, Any]) -
 def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The model in a few numbers, and its largest coefficients, as a part of the report."""
     model = model_of(columns_of("", tables), plan)
+    deviation = f" (± {model['error_deviation']:.2g})" * (model["folds"] > 1)
     numbers = [
         ("Outcome", model["outcome"]["name"]),
         ("People", f"{model['people']:,}"),
         ("Features", f"{len(model['features']):,}"),
         ("Penalty", f"{model['penalty']:.6g}"),
         ("Folds", folds_of(model, plan)),
-        (error_of(model), f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
+        (error_of(model), f"{model['error']:.6g}{deviation}"),
         (share_explained(model), f"{variance_explained(model):.4g}"),
     ]
     classes = model["outcome"].get("classes", [])
@@ -184,13 +185,13 @@ def _coefficients(model: Mapping[str, Any]) -> Html:
 
 
 def error_of(model: Mapping[str, Any]) -> str:
-    """What the error is, and of which rows."""
+    """Name the error, and the rows that it is of."""
     of = "left-out folds" if model["folds"] > 1 else "the rows that it was fitted to"
     return f"{model['loss'].capitalize()} of {of}"
 
 
 def folds_of(model: Mapping[str, Any], plan: Plan) -> str:
-    """How many folds there were, and why fewer than the plan has."""
+    """Say how many folds there were, and why fewer than the plan has."""
     count, most = model["folds"], plan.validation_folds
     return str(count) if count == most else f"{count}, joined from {most}: these had few people of a kind"
 

@@ -98,7 +98,7 @@ class Stored:
             raise ValueError(f"these are not the sums of a model: {error!r}") from error
 
     def question(self, plan: Plan, rows: int) -> SumProducts:
-        """What was asked, of so many rows."""
+        """Make the question that was asked, of so many rows."""
         about = (self.arrays[name] for name in ("centre", "exponent", "part_of"))
         return question_of(plan, self.levels, rows, *about)
 
