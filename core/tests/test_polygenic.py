@@ -141,7 +141,7 @@ def test_shares_that_are_not_solved_are_left_out() -> None:
     found = one.study()
     assert found[PATH]["share"].tolist() == [0.02]
     write_card(out := io.BytesIO(), one.panel, columns_of("", found), one.plan)
-    told = "Not solved in as many rounds as there are people for: 0.95."
+    told = "Not solved in the rounds that the number of people allows: 0.95."
     assert told in shown(found, one.plan) and told in out.getvalue().decode()
 
 

@@ -108,7 +108,7 @@ _KINDS = {
     Exit.REFUSED: ("Refused", "between this computer and the server", f"{YOU}, or the coordinator"),
     Exit.STUDY_ENDED: ("The study has ended without results", "in the study", COORDINATOR),
     Exit.INTERRUPTED: ("Stopped", "on this computer", YOU),
-    Exit.COMPUTER: ("This computer has no room for it", "on this computer", YOU),
+    Exit.COMPUTER: ("This computer could not go on", "on this computer", YOU),
     Exit.INTERNAL: (
         "This program failed",
         "on this computer",

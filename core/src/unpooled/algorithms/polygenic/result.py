@@ -212,9 +212,9 @@ ABOUT = (
 
 
 def _told(columns: Arrays, plan: Plan) -> str:
-    """What the numbers mean, and which shares were tried and have none."""
+    """Say what the numbers mean, and which shares were tried and have none."""
     unsolved = sorted({*shares_of(plan)} - {*columns[f"{PATH}.share"].tolist()})
-    left_out = f" Not solved in as many rounds as there are people for: {', '.join(map(str, unsolved))}."
+    left_out = f" Not solved in the rounds that the number of people allows: {', '.join(map(str, unsolved))}."
     return ABOUT + (left_out if unsolved else "")
 
 
