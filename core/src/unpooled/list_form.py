@@ -198,9 +198,7 @@ def _ids(lengths: np.ndarray, letters: np.ndarray) -> np.ndarray:
     for part in _parts(lengths):
         end = start + int(part.sum(dtype=np.int64))
         padded = np.zeros((len(part), width), np.uint8)
-        padded[np.arange(width) < part[:, None]] = letters[
-            start:end
-        ]  # one ID behind the other, as in the mask
+        padded[np.arange(width) < part[:, None]] = letters[start:end]  # in the order of the mask
         names.append(padded.view(names.dtype)[:, 0])
         start = end
         forget(letters)

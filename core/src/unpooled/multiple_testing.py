@@ -76,7 +76,7 @@ class Adjusted:
         return {"GC": self._deflated(part), **{name: column[inside] for name, column in found.items()}}
 
     def _deflated(self, part: slice) -> Floats:
-        """By each variant's own degrees of freedom; PLINK 1.9 b6.26 sorts them by the statistics' sizes."""
+        """Use each variant's own degrees of freedom; PLINK 1.9 b6.26 sorts them by the statistics' sizes."""
         size = np.sqrt(np.square(self._size[part]) * (1.0 / self.inflation))
         return _two_sided(size, None if self._freedom is None else self._freedom[part])
 

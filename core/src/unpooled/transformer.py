@@ -43,7 +43,7 @@ class Fitted:
 
     @classmethod
     def from_file(cls, path: Path | str, **options: Any) -> Self:
-        """What a file has the parameters of; DataProblem if it has none. `options` are those of the class."""
+        """Read the parameters in a file; DataProblem if it has none. `options` are those of the class."""
         try:
             return cls(json.loads(Path(path).read_text(encoding="utf-8")), **options)
         except (OSError, ValueError, RecursionError) as error:

@@ -12,7 +12,6 @@ import numpy as np
 REST, MISSING = "(rest)", "(missing)"
 """What stands for all words outside of a dictionary, and for a missing one where that counts as a value."""
 
-
 MARKERS = ("", "NA", "N/A", "NaN", "nan", "null")
 """What stands in a cell of text, beside blanks, that holds no word and no number."""
 
@@ -38,7 +37,7 @@ def normal(word: str, *, ignore_case: bool = False) -> str:
 
 
 def is_missing(cell: object) -> bool:
-    """Whether a cell holds no word: None, NaN and its like, one of `MARKERS`, or nothing but blanks."""
+    """Tell whether a cell holds no word: None, NaN and its like, one of `MARKERS`, or nothing but blanks."""
     if isinstance(cell, str):
         return cell.strip() in MARKERS
     return cell is None or str(cell) in ("nan", "NaT", "<NA>")  # pandas' NA has no truth value
@@ -62,7 +61,7 @@ class Words:
 
     @classmethod
     def of(cls, cells: Iterable[object]) -> Words:
-        """From cells in memory: texts, or what `is_missing`."""
+        """Take the words of cells in memory, some of which may be missing."""
         place: dict[str, int] = {}
         codes = [-1 if is_missing(cell) else place.setdefault(text_of(cell), len(place)) for cell in cells]
         return cls(np.array(codes, np.int64), tuple(place))

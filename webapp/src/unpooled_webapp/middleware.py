@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class _Middleware:
-    """What is asked for each request, and asks the next one."""
+    """Base of those that are asked for each request, and ask the next one."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -50,7 +50,7 @@ Exit status:
 
 
 def _module_of(command: str) -> str:
-    """Where a command is: in the module of its name, but that `join` shares one with `run`."""
+    """Name the module of a command: that of its own name, except that `join` shares one with `run`."""
     return f"unpooled_client.commands.{'run' if command == 'join' else command}"
 
 

@@ -101,7 +101,7 @@ def draft(tables: Sequence[Path], report: Report) -> tuple[list[Column], list[st
 
 
 def _disagreements(seen: _Seen, tables: Sequence[str]) -> Iterator[str]:
-    """Where tables do not have the column, or other words or numbers in it."""
+    """Say which tables lack the column, or have other words or numbers in it."""
     if lacking := [table for table in tables if table not in seen.types]:
         yield f"{shown(seen.title)}: not in {', '.join(lacking)}"
     types = {kind: [t for t in seen.types if seen.types[t] == kind] for kind in seen.types.values() if kind}

@@ -78,7 +78,7 @@ def described(
 
 
 def of_search(words: int, most: int) -> str:
-    """How long the codes of so many different words take, of which a cohort may have `most`."""
+    """Say how long the codes of so many different words take, of which a cohort may have `most`."""
     from unpooled.algorithms.tables.encoding.dictionary import CODE_BITS, MOST_CELLS, STEP_BITS
 
     looks = MOST_CELLS // max(1, words)  # how many continuations of each code fit one comparison

@@ -114,7 +114,7 @@ def _guessed(place: int, name: str, counts: Mapping[bytes, int], missing: int, *
 
 
 def type_of(values: Mapping[bytes, float], texts: list[bytes], *, of_plink: bool = False) -> str:
-    """What a column seems to be, from its different words, NaN where they are no numbers, and these alone."""
+    """Guess the type of a column from its different words as numbers, and from those that are none."""
     if len(values) < 2:
         return "constant" if values else "empty"
     if of_plink and not texts and set(values.values()) <= {0, 1, 2}:

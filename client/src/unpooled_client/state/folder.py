@@ -190,7 +190,7 @@ class Saved:
 
 
 def _problem(told: dict[str, Any] | None) -> Failed | None:
-    """What was told; None of an earlier release's state, or a later one's that tells it otherwise."""
+    """Read what was told; None if another release wrote nothing, or wrote it otherwise."""
     with contextlib.suppress(ValueError):
         found = told and Event.from_json(told)
         return found if isinstance(found, Failed) else None

@@ -40,7 +40,7 @@ def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> No
 
 
 def write_errors(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """From the columns `eigenvalue`, `following`, `error` and `stands_out`: a line for each component."""
+    """Write a line for each component: from the columns `eigenvalue`, `following`, `error`, `stands_out`."""
     values = rows["eigenvalue"][:]
     columns = [*map(exactly, (values, values / rows["following"][:], rows["error"][:]))]
     flags = rows["stands_out"][:].astype(np.uint8).astype("S1")

@@ -115,7 +115,7 @@ class Blinding:
             raise ProtocolError("a word is given twice")
 
     def points(self, told: Told = lambda done: None) -> bytes:
-        """As many points as were agreed: those of the words, in their order, then any others.
+        """Make as many points as were agreed: those of the words, in their order, then any others.
 
         `told` hears now and then how many are made.
         """
@@ -155,7 +155,7 @@ class Blinding:
 
 
 def _counted(made: Iterator[T], told: Told) -> Iterator[T]:
-    """The same, counted: what is slow is told of every hundred."""
+    """Pass on what is made slowly, and tell of every hundred."""
     for count, each in enumerate(made, 1):
         yield each
         if count % 100 == 0:

@@ -73,7 +73,7 @@ def require_coordinator(user: User) -> None:
 
 
 def given(request: Request, form: type[BaseSerializer[Any]]) -> dict[str, Any]:
-    """What the body of a request says; ValidationError, with the fields, if it is not as `form` has it."""
+    """Read the body of a request; ValidationError, with the fields, if it is not as `form` has it."""
     checked = form(data=request.data)
     checked.is_valid(raise_exception=True)
     return dict(checked.validated_data)

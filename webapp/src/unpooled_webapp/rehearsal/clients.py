@@ -33,7 +33,7 @@ class Client(Process):
 
     @property
     def findings(self) -> list[dict[str, Any]] | None:
-        """What was found in its data files; None before they are read."""
+        """The findings in its data files; None before they are read."""
         checked = [event for event in events(self._folder) if event["event"] == "checked"]
         return checked[-1]["report"]["findings"] if checked else None
 
@@ -44,7 +44,7 @@ class Client(Process):
 
 
 def events(folder: Path) -> Iterator[dict[str, Any]]:
-    """What the client of this folder has told, in its order; without a line that it is just writing."""
+    """The events that the client of this folder has told, without a line that it is just writing."""
     text = (folder / EVENTS).read_text("utf-8")
     return map(json.loads, text[: text.rfind("\n") + 1].splitlines())
 

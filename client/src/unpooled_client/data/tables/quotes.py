@@ -25,10 +25,10 @@ WHY = {
 
 
 def first_fault(path: Path, skipped: int, columns: int) -> tuple[int, str, int]:
-    """The line, from 1, of the first damage in a table of so many columns, and what it is; 0 and "" without.
+    """Find the first damage in a table of so many columns: its line, from 1, and what it is; else 0 and "".
 
-    Last the first line of a cell of several lines that may be rows, though not for sure; 0 without.
-    `skipped` bytes at the begin of the file are not looked at: its header.
+    The third number is the first line of a cell whose lines may be rows, though not for sure; 0 if none.
+    `skipped` bytes at the beginning of the file are not looked at: its header.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         text = np.frombuffer(content, np.uint8)
@@ -85,7 +85,7 @@ def _first_fault(text: NDArray[np.uint8], skipped: int, wanted: int) -> Any:
 
 @compiled
 def _next(state: int, byte: int) -> int:
-    """Where the byte after this one stands."""
+    """Find where the byte after this one stands."""
     if state == _QUOTED:
         return _AFTER_QUOTE if byte == _QUOTE else _QUOTED
     if byte in (_COMMA, _NEWLINE, _RETURN):

@@ -40,9 +40,9 @@ def refuse_dependent(plan: Plan, products: np.ndarray, most: float) -> None:
 
 
 def sex_is_determined(plan: Plan, panel: Panel, rows: Arrays) -> bool:
-    """Whether the covariates leave nothing of the sex, which is one more on X, so that X has no results.
+    """Tell whether covariates determine the sex, which is one more of them on X, so that X has no results.
 
-    Were they determined by one another there would be no results at all, and by a genotype not for each.
+    If they determined one another, there would be no results at all; a genotype does so at few variants.
     """
     code = rows["code"][panel.chromosome[rows["variant"]] == plan.autosomes + 1]
     determined = np.isin(code, (codes.CORRELATED, codes.COLLINEAR, codes.SINGULAR))
