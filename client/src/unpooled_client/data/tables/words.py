@@ -13,7 +13,7 @@ from unpooled import spelling
 from unpooled.schema import LONGEST_WORD, Column
 from unpooled.spelling import is_looked_for
 from unpooled.words import Words, is_missing, normal, text_of
-from unpooled_client.data.numbers import MISSING
+from unpooled_client.data.numbers import is_missing as is_marker
 from unpooled_client.data.report import EXAMPLES, Code, shown
 from unpooled_client.data.tables import cells, csv_table, parquet
 from unpooled_client.data.tables.faults import Faults
@@ -122,12 +122,9 @@ class _Look:
         self.known, self.rows = int(self.counts.sum()), len(words)
         self.normal = [normal(word, ignore_case=ignore_case) for word in words.values]
         levels = {normal(level, ignore_case=ignore_case) for level in column.levels}
-        self.unlisted = [k for k, word in enumerate(self.normal) if levels and word not in levels]
-        self.like_missing = [
-            k
-            for k, word in enumerate(self.normal)
-            if word not in levels and word.lower().encode(errors="replace") in MISSING
-        ]
+        others = [k for k, word in enumerate(self.normal) if word not in levels]
+        self.unlisted = others if levels else []
+        self.like_missing = [k for k in others if is_marker(self.normal[k].encode(errors="replace"))]
 
     def tell(self) -> None:
         title = self.column.title

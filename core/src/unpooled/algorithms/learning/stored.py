@@ -41,6 +41,7 @@ _ARRAYS = {
     "rows": (FOLDS, int),
     "sums": (FOLDS, float),
     "products": (FOLDS, float),
+    "part_of": (FOLDS, int),
 }
 
 
@@ -48,15 +49,7 @@ def write_sums(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None
     """Write the pooled sums that the model was computed from."""
     found = {name: columns[f"{table}.{name}"].tolist() for name, (table, _) in _ARRAYS.items()}
     levels, kept = _levels(columns, plan)
-    part_of = columns[f"{FOLDS}.part_of"].tolist()
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        **found,
-        "part_of": part_of,
-        "levels": levels,
-        "kept": kept,
-    }
+    content = {"format": FORMAT, "version": VERSION, **found, "levels": levels, "kept": kept}
     out.write(json.dumps(content, allow_nan=False).encode() + b"\n")
 
 
@@ -87,11 +80,9 @@ class Stored:
         if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
             raise ValueError(f"got {content.get('format')} {content.get('version')}; want {FORMAT} {VERSION}")
         try:
-            arrays: dict[str, np.ndarray] = {
-                n: np.array(content[n], kind) for n, (_, kind) in _ARRAYS.items()
-            }
-            # Files of releases that joined no folds do not have it.
-            arrays["part_of"] = np.array(content.get("part_of", range(len(arrays["rows"]))), np.int64)
+            # Releases that joined no folds do not say which are parts of which.
+            content = {"part_of": [*range(len(content["rows"]))], **content}
+            arrays: Arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
             rows = [np.array(counts, np.int64) for counts in content["levels"]]
             return cls(Levels(np.array(content["kept"], bool), rows), arrays)
         except (KeyError, TypeError) as error:
