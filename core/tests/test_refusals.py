@@ -55,10 +55,18 @@ def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = 
         run(agreed, PANEL, cohorts)
 
 
+def few_nonfounders() -> None:
+    plan = Plan("prune", "y", COHORTS, bytes(32), indep_pairwise="5 1 0.5", nonfounders=True)
+    cohorts = [cohort_of(k, A[k::COHORTS], np.zeros((len(A[k::COHORTS]), 0))) for k in range(COHORTS)]
+    for cohort in cohorts:
+        cohort.samples.founder[0] = False
+    run(plan, PANEL, cohorts)
+
+
 def cohort_of(number: int, phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
     """With a variant that does not vary, one that few carry, and one that people of one cohort carry."""
     n, everyone = len(phenotype), np.ones(len(phenotype), bool)
-    samples = Samples(phenotype, np.ones(n, np.uint8), everyone, everyone, covariates)
+    samples = Samples(phenotype, np.ones(n, np.uint8), everyone.copy(), everyone, covariates)
     copies = np.random.default_rng(1).binomial(2, 0.4, (len(PANEL), n)).astype(np.int8)
     copies[len(NAMES) - 3 : len(NAMES)] = 0
     copies[NAMES.index(b"rare"), :2] = number > 0
@@ -230,6 +238,7 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "few founders": (
         "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},
     ),
+    "few nonfounders": ("nonfounders", "fewer than 10 people of the pool are nonf", few_nonfounders, (), {}),
     "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
     "few variants for components": (
         "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},

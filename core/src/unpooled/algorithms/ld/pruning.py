@@ -57,8 +57,8 @@ def prune_autosomes(study: Study) -> Asks[np.ndarray]:
 
 def candidates(study: Study, founders: np.ndarray, chunks: Sequence[Chunk]) -> Asks[list[Candidates]]:
     """The variants of these chunks that are compared, of each chromosome."""
-    others = [(yield CountOthers())["people"]] if study.plan.nonfounders else []
-    people = np.concatenate([founders, *others])
+    others = yield from count_others(study)
+    people = np.concatenate([founders, others])
     parts = yield Each(count_chunk(study, chunk, people) for chunk in chunks)
     places = [place for part in parts for place in _by_chromosome(study, part)]
     return [_joined(study, parts, code) for code in dict.fromkeys(places)]
@@ -93,6 +93,21 @@ def count_founders(study: Study) -> Asks[np.ndarray]:
             "Have the cohorts set the parents of their people to 0, or invite further cohorts.",
         )
     return np.asarray(founders)
+
+
+def count_others(study: Study) -> Asks[np.ndarray]:
+    """How many nonfounders there are if they count in frequencies; refuses a few, whom sums would tell of."""
+    if not study.plan.nonfounders:
+        return np.zeros(0, int)
+    others = (yield CountOthers())["people"]
+    if 0 < others.sum() < FEWEST_AT_A_LEVEL and not study.plan.alone:
+        raise Refuse(
+            "nonfounders",
+            f"fewer than {FEWEST_AT_A_LEVEL} people of the pool are nonfounders, and counts of them would "
+            "tell of single people",
+            "Let founders alone count in frequencies, or leave those people out.",
+        )
+    return np.asarray(others)
 
 
 @procedure("ld/chunk")
