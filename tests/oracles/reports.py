@@ -113,6 +113,14 @@ def same(ours: Path | bytes, plinks: Path | bytes, least: float = 0.999, *, in_o
     assert len(different) <= (1 - least) * len(pairs), different[:5]
 
 
+def without_gc(report: bytes) -> bytes:
+    """PLINK 1.9 b6.26 gives GC to other variants than it is of where degrees of freedom differ, or P is 0."""
+    lines = report.splitlines()
+    if b" GC " not in lines[0]:
+        return report
+    return b"\n".join(b" ".join([*line.split()[:3], *line.split()[4:]]) for line in lines)
+
+
 def same_bytes(ours: Path, plinks: Path, files: Iterable[str]) -> None:
     """These files of two prefixes."""
     for file in files:

@@ -129,7 +129,7 @@ def test_a_cohort_in_small_letters_and_one_with_a_contig(rehearse: Rehearse, tmp
     same_bytes(ours, pooled, FILES)
     remarks = [line.split("\t") for line in Path(f"{ours}.variants.tsv").read_text().splitlines()[1:]]
     assert [row[2:] for row in remarks if row[3] == "left out"] == [
-        [(tmp_path / "lost").read_text(), "left out", "absent at cohort3"]
+        [(tmp_path / "lost").read_text(), "left out", "on no known chromosome at cohort3"]
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from pooled import Pool
 from unpooled.cohort import Samples
 
 from ..conftest import Rehearse
+from ..plinks import plink, plink2
 
 CODES = ("26", "M", "MT", "0M", "chr26", "chrM", "chrMT")
 """How both PLINKs may write chromosomes: --output-chr."""
@@ -64,7 +64,7 @@ def spoil(path: Path, cohort: int) -> None:
 
 @pytest.mark.parametrize("written", CODES)
 def test_every_variant_is_in_the_results_or_left_out_with_its_reason(
-    written: str, plink: Callable[..., str], plink2: Callable[..., str], rehearse: Rehearse, tmp_path: Path
+    written: str, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     # With 0M Debian's plink2 says XY of Y.
     placed = {name: place for name, place in PLACED.items() if (written, name) != ("0M", "on24")}

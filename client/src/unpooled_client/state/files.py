@@ -29,7 +29,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     Only this account may read it, whatever the umask: it holds people, or what belongs to this cohort alone.
     """
     make_private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = draft_of(path)
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -40,6 +40,11 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     finally:
         part.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def draft_of(path: Path, process: int | str | None = None) -> Path:
+    """Where a process, by default this one, writes what will take its place at `path`."""
+    return path.with_name(f".{path.name}.{os.getpid() if process is None else process}.part")
 
 
 def replace(part: Path, path: Path) -> None:

@@ -6,6 +6,7 @@ Kept in the state folder by path and digest. So a file that somebody has changed
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from unpooled.errors import UnpooledError
-from unpooled_client.state.files import replace, sync_folder, write_atomically
+from unpooled_client.state.files import draft_of, replace, sync_folder, write_atomically
 from unpooled_client.state.folder import StateFolder
 
 ELSEWHERE = "Move them away, or choose another folder with --out, and start again."
@@ -59,6 +60,7 @@ class Written:
 
     def put(self, path: Path, data: bytes) -> None:
         """Write a file, whole or not at all. Raises NotOurs."""
+        _drop_drafts(path)
         self.claim(path, hashlib.sha256(data).hexdigest())
         write_atomically(path, data)
 
@@ -68,8 +70,8 @@ class Written:
 
         What is `of_people` only this account may read, whatever the umask. Raises NotOurs as `claim` does.
         """
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        part.unlink(missing_ok=True)
+        _drop_drafts(path)
+        part = draft_of(path)
         part.touch(0o600 if of_people else 0o666)
         try:
             yield part
@@ -89,6 +91,12 @@ class Written:
         except (FileNotFoundError, ValueError):
             return {}  # then nothing is ours, and nothing is replaced
         return found
+
+
+def _drop_drafts(path: Path) -> None:
+    """Remove what a client that was killed had begun to write there: one at a time writes a study's files."""
+    for part in path.parent.glob(draft_of(Path(glob.escape(path.name)), "*").name):
+        part.unlink(missing_ok=True)
 
 
 def _is_plain(path: Path) -> bool:
