@@ -44,12 +44,14 @@ def own_fits(study: Study, truth: Truth, name: str, allele: str) -> list[Fit] | 
         rows = truth.of_cohort(name, allele, cohort)
         if len(rows.x) <= rows.x.shape[1] or not np.ptp(rows.x[:, 1]):
             continue
-        x, _ = rows.scaled
-        if np.linalg.svd(x / np.sqrt(len(x)), compute_uv=False).min() < _CLEAR:
+        if rows.least < _CLEAR:
             return None
         if (inflated := rows.is_inflated) is None:
             return None
         if inflated:
+            continue
+        own = truth.complete & (study.people.cohort == cohort)
+        if study.test == "logistic" and truth.is_told_by_calls(name, allele, own):
             continue
         if study.test == "logistic" and (estimable := rows.is_estimable()) is not True:
             if estimable is None:

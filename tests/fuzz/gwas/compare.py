@@ -14,7 +14,7 @@ def same_panel(study: Study, results: Results, outcome: Outcome) -> None:
     """The agreed panel against docs/panel.md: names, and the alleles that most cohorts have."""
     variants = np.flatnonzero(study.kept).tolist()
     expected = [(str(study.variants.name[k]), *sorted(study.pooled_pair(k)[:2])) for k in variants]
-    names = results.panel.name.astype(str).tolist()
+    names = results.panel.name[:].astype(str).tolist()
     pairs = [[allele.decode() for allele in results.panel.pair(k)] for k in range(len(names))]
     found = [(name, *pair) for name, pair in zip(names, pairs, strict=True)]
     if found != expected:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .models import draw_apart, draw_genotype_model, draw_models, draw_phenotypes
+from .models import draw_apart, draw_genotype_model, draw_models, draw_phenotypes, draw_way
 from .study import People, Study
 from .variants import draw_variants
 
@@ -44,7 +44,8 @@ def draw(seed: int, test: str | None = None) -> Study:
         zero_one=(random.random(cohorts) < 0.2) & (test != "linear"),
         pheno_file=bool(random.random() < 0.3),
     )
-    study = replace(study, plan={**plan, **draw_models(study)})
+    study = draw_way(study)
+    study = replace(study, plan={**study.plan, **draw_models(study)})
     return draw_phenotypes(replace(study, plan={**study.plan, **draw_apart(study)}))
 
 

@@ -16,7 +16,7 @@ from .ours import Results
 from .outcome import Disagreement, Outcome
 from .plinks import Reports, standardises
 from .study import Study
-from .truth import OF_SEX, Truth
+from .truth import Truth
 
 _ITERATIONS = 25
 _NO_MAXIMUM = {
@@ -40,9 +40,10 @@ class Comparison:
         self.study, self.results, self.file, self.outcome = study, results, file, outcome
         self.glm, self.logistic = ".glm." in file, study.test == "logistic"
         self.judge = Judge(study, results, truth, self.glm)
-        self.as_they_are = {*self.judge.own, *OF_SEX, *(name for name, _ in conditions(study))}
+        self.as_they_are = {*self.judge.own, *truth.of_sex, *(name for name, _ in conditions(study))}
         columns = results.regression(self.glm)
         names = results.panel.name[columns["variant"][:]].astype(str).tolist()
+        self.first = {line["SNP"]: line["A1"] for line in parsed(results.files["frq"])}
         self.codes = dict(zip(names, columns["code"][:].tolist(), strict=True))
 
     def compare(self, reports: Reports) -> None:
@@ -57,6 +58,9 @@ class Comparison:
         of_cohorts = {name for name, _ in indicators(self.study)}  # which ours has no lines about
         their = {key: found for key, found in their.items() if key[1] not in of_cohorts}
         for key, (text, line) in mine.items():
+            if self._is_ours(key[0]):
+                self._without_plink(line, text)
+                continue
             if line.get("#CHROM") in reports.without:
                 continue
             if key not in their:
@@ -64,6 +68,8 @@ class Comparison:
             elif key[1] in self.as_they_are or not (self.glm and standardises(self.study)):
                 self._pair(line, their[key][1], (text, their[key][0]))
         for key in their.keys() - mine.keys():
+            if self._is_ours(key[0]):
+                continue
             if self.study.model != ADDITIVE and their[key][1].get("#CHROM") == "X":
                 self.outcome.rules[known.ON_X] += 1
                 continue
@@ -80,10 +86,27 @@ class Comparison:
             if far := self.judge.far_from_statsmodels(line):
                 self._disagree("not statsmodels' estimate", self.judge.name(line), (far, ""))
 
+    def _is_ours(self, variant: str) -> bool:
+        """Whether a variant has a regression that no PLINK can be asked for."""
+        return self.judge.truth.is_filled(variant) or self.judge.truth.is_with_some(variant)
+
+    def _without_plink(self, ours: Line, text: str) -> None:
+        """The people and the allele, which another file has, and the numbers."""
+        name, people = self.judge.name(ours), str(len(self.judge.rows(ours).y))
+        if ours["OBS_CT" if self.glm else "NMISS"] != people or ours["A1"].replace(".", "0") != self.first[name]:
+            self._disagree("other people, or another allele", name, (text, f"{people} {self.first[name]}"))
+        elif self._alone(ours, (text, "")):
+            self.outcome.rules[known.OURS] += 1
+
     def _by_key(self, report: bytes) -> dict[tuple[str, str], tuple[str, Line]]:
-        """The lines by variant and test."""
-        pairs = zip(report.decode().splitlines()[1:], parsed(report), strict=True)
-        return {(self.judge.name(line), line["TEST"]): (text, line) for text, line in pairs}
+        """The lines by variant and test; where a covariate is called SEX, too, the second is of the sex."""
+        found: dict[tuple[str, str], tuple[str, Line]] = {}
+        for text, line in zip(report.decode().splitlines()[1:], parsed(report), strict=True):
+            key = (self.judge.name(line), line["TEST"])
+            if key in found:
+                line["TEST"] = f"{key[1]}(X)"
+            found[key[0], line["TEST"]] = text, line
+        return found
 
     def _ours_only(self, ours: Line, text: str) -> None:
         """plink2 has no line: ours is NA for a reason, or right."""
@@ -175,9 +198,12 @@ class Comparison:
         """Whether ours may be NA, where PLINK has a number (`theirs`) or not; else it is a disagreement."""
         name = self.judge.name(ours)
         if not self.logistic:
-            due = not theirs or self.judge.rows(ours).is_dependent
+            rows = self.judge.rows(ours)
+            due = rows.is_dependent or (rows.is_inflated is not False if self._is_ours(name) else not theirs)
             return due or self._disagree("NA though PLINK has a number", name, texts)
         if not self.judge.is_estimable(ours):
+            return True
+        if self.judge.truth.is_told_by_calls(name, ours["A1"]):
             return True
         refused = self.codes[name] not in (codes.SEPARATED, codes.UNFINISHED) and not theirs
         return (
