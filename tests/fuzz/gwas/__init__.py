@@ -109,7 +109,7 @@ def _compare_regressions(
     if study.model != "hetonly":  # which PLINK 1.9 does not have
         comparison.compare(reports)
     comparison.look_closely(_CLOSELY)
-    look_at_combined(study, results, truth, _CLOSELY, outcome)
+    look_at_combined(study, results, truth, _CLOSELY, folder, outcome)
     report = reports.files[file] or results.files[file]
     names = list(dict.fromkeys(line.split()[1].decode() for line in report.splitlines()[1:]))
     if not names:

@@ -9,11 +9,10 @@ import numpy as np
 from statsmodels.stats.multitest import multipletests
 
 from unpooled.genotype_model import JOINT
-from unpooled.plan import FEWEST_AT_A_LEVEL
 
 from .files import Tables
 from .judge import Line, is_number, parsed
-from .models import of_sex
+from .models import is_known, is_shared, of_sex
 from .ours import Results
 from .outcome import Disagreement, Outcome
 from .plinks import clumps as plink_clumps
@@ -110,11 +109,9 @@ def _look_at_clumps(
     variant with fewer than 10 carriers of an allele is alone."""
     v, people = study.variants, study.people
     counted = people.founder & of_sex(study)
-    copies = v.copies[:, counted]
-    if "mind" in study.plan or (copies[study.kept] < 0).any():
+    if "mind" in study.plan or not is_known(study, counted)[study.kept].all():
         return
-    rare = np.minimum((copies > 0).sum(axis=1), (copies < 2).sum(axis=1)) < FEWEST_AT_A_LEVEL
-    alone = set(v.name[rare].tolist()) if counted.sum() >= FEWEST_AT_A_LEVEL else set(v.name.tolist())
+    alone = set(v.name[~is_shared(study, counted)].tolist())
     head, *ours = results.files["clumped"].decode().splitlines()
     ours = [line.split() for line in ours if line]
     if any(line[2] in alone and line[5] != "0" for line in ours):

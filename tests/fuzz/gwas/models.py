@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from unpooled.genotype_model import ADDITIVE, MODELS
-from unpooled.plan import FILES
+from unpooled.plan import FEWEST_AT_A_LEVEL, FILES
 
 from .study import Study
 
@@ -111,10 +111,30 @@ def _linked(study: Study, random: np.random.Generator) -> Study:
     single = ((study.people.sex == 1) & ((code == last + 1) | (code == last + 2))) | (code == last + 4)
     copies = np.maximum(study.variants.copies, 0)
     copies[single & (copies == 1)] = 2
+    copies[~bearers(study)] = -1
     for k in np.flatnonzero(np.diff(study.variants.chromosome) == 0) + 1:
         if random.random() < 0.6:
             copies[k] = np.where(random.random(copies.shape[1]) < 0.9, copies[k - 1], copies[k])
     return replace(study, variants=replace(study.variants, copies=copies))
+
+
+def bearers(study: Study) -> np.ndarray:
+    """Who has a variant's chromosome: bool (m, n)."""
+    of_all = study.variants.chromosome != study.autosomes + 2
+    return np.asarray(of_all[:, None] | (study.people.sex == 1))
+
+
+def is_known(study: Study, inside: np.ndarray) -> np.ndarray:
+    """Of which variants some people have every call: bool (m,)."""
+    return np.asarray(~(bearers(study) & inside & (study.variants.copies < 0)).any(axis=1))
+
+
+def is_shared(study: Study, inside: np.ndarray) -> np.ndarray:
+    """Of which variants each allele has so many carriers among some people that others are compared with it:
+    bool (m,)."""
+    counted, copies = bearers(study) & inside, study.variants.copies
+    carriers = [(counted & of_allele).sum(axis=1) for of_allele in (copies > 0, (copies >= 0) & (copies < 2))]
+    return np.asarray(np.minimum(*carriers) >= FEWEST_AT_A_LEVEL)
 
 
 def _renamed(study: Study, random: np.random.Generator) -> Study:

@@ -7,19 +7,21 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.preprocessing import scale
 
 from unpooled.algorithms import check, usual
 from unpooled.algorithms.components.pca import VALUES
 from unpooled.algorithms.polygenic.result import PATH
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.panel import Panel
-from unpooled.plan import FEWEST_AT_A_LEVEL, Covariate, Plan, component_titles
+from unpooled.plan import Covariate, Plan, component_titles
 from unpooled.run import reports
 from unpooled_webapp.rehearsal import RehearsalError
 
 from ... import in_process
 from . import known
 from .files import PHENOTYPE, Tables, write_pool
+from .models import is_known, is_shared
 from .ours import words_of
 from .outcome import Disagreement, Outcome
 from .plinks import pruned
@@ -77,20 +79,16 @@ def _prune(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
     """Beside plink2's, where all calls are there, of variants that are not too rare. On X no manual says how
     plink2 weighs men."""
     v = study.variants
-    copies = v.copies[:, study.people.founder]
-    last = study.autosomes
+    founders, last = study.people.founder, study.autosomes
     some = study.kept & (v.chromosome != last + 1)
-    if (copies[some] < 0).any():
+    if not is_known(study, founders)[some].all():
         return
     windows = _WINDOWS[study.seed // 2 % len(_WINDOWS)]
     chromosomes = (f"1-{last}", *map(str, (last + 2, last + 3, last + 4)))
     found = _run(
         study, cohorts, "prune", indep_pairwise=windows, bad_ld=True, chromosomes=chromosomes
     )
-    counted = (study.people.sex[study.people.founder] == 1) | (v.chromosome != last + 2)[:, None]
-    carriers = [(counted & of_allele).sum(axis=1) for of_allele in (copies > 0, copies < 2)]
-    common = np.minimum(*carriers) >= FEWEST_AT_A_LEVEL
-    names = v.name[some & common & (v.chromosome > 0)].tolist()
+    names = v.name[some & is_shared(study, founders) & (v.chromosome > 0)].tolist()
     theirs = pruned(study, write_pool(study, folder), names, windows, chromosomes, folder / "pruned")
     if theirs.said:
         outcome.refused(known.REFUSED, theirs.said)
@@ -134,8 +132,10 @@ def _score(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
     x = np.nan_to_num(calls - np.nanmean(calls, axis=0))
     size = x.std(axis=0)
     columns = np.column_stack([x / size, people.phenotype[inside]])
-    c = np.column_stack([np.ones(len(x)), people.covariates[inside]])
-    columns -= LinearRegression(fit_intercept=False).fit(c, columns).predict(c)
+    columns -= columns.mean(axis=0)
+    if study.names:
+        c = scale(people.covariates[inside])
+        columns -= LinearRegression().fit(c, columns).predict(c)
     share = path["share"][path["chosen"]].item()
     ridge = Ridge(len(size) * (1 - share) / share, fit_intercept=False, solver="cholesky")
     wanted = ridge.fit(columns[:, :-1], columns[:, -1]).coef_ / size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,6 +107,13 @@ def clumps(study: Study, pool: Tables, report: Path, out: Path) -> Reports:
     for name in ("clump_p1", "clump_p2", "clump_r2", "clump_kb"):
         words += [f"--{name.replace('_', '-')}", study.plan[name]]
     return _reports([*words, "--clump", report], out, ("clumped",))
+
+
+def meta_analysis(study: Study, reports: Sequence[Path], out: Path) -> bytes:
+    """PLINK 1.9's meta-analysis of these files."""
+    units = "logscale" if study.test == "logistic" else "qt"
+    words: list[object] = ["plink1.9", "--meta-analysis", *reports, "+", units, "report-all"]
+    return _reports(words, out, ("meta",)).files["meta"]
 
 
 def pruned(
