@@ -98,7 +98,7 @@ def draw(seed: int) -> Federation:
     """The federation of a seed: the same each time."""
     random = np.random.default_rng([seed])
     cohorts = int(random.choice(COHORTS))
-    sizes = [int(size) for size in random.integers(10, int(random.choice([30, 80, 200])), cohorts)]
+    sizes = [int(size) for size in random.integers(10, int(random.choice([50, 100, 200])), cohorts)]
     options = _options(random, cohorts)
     drawn = [_words(random, sizes, options["people"]) for _ in range(random.integers(1, 5))]
     kinds, words = zip(*drawn, strict=True)

@@ -35,8 +35,8 @@ from .compare import same_bytes, same_panel
 from .derived import look_at_derived
 from .draw import draw
 from .files import Tables, pool_names, write_cohort, write_pool
-from .ours import Refused, Results, plan_of, run_study
 from .others import look_at_others
+from .ours import Refused, Results, plan_of, run_study
 from .outcome import Disagreement, Outcome
 from .plinks import Reports, plink1, plink2, rarer_first
 from .regressions import Comparison

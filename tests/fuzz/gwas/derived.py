@@ -112,8 +112,7 @@ def _look_at_clumps(
     if "mind" in study.plan or not is_known(study, counted)[study.kept].all():
         return
     alone = set(v.name[~is_shared(study, counted)].tolist())
-    head, *ours = results.files["clumped"].decode().splitlines()
-    ours = [line.split() for line in ours if line]
+    ours = [line.split() for line in results.files["clumped"].decode().splitlines()[1:] if line]
     if any(line[2] in alone and line[5] != "0" for line in ours):
         _disagree("clumped", "a rare variant leads others", ours, "", outcome)
     (report := folder / "to-clump").write_text(

@@ -187,7 +187,8 @@ class Judge:
         columns = self.results.regression(self.glm)
         at = int(np.flatnonzero(columns["variant"][:] == self.results.place[name])[0])
         known = columns["beta"][at : at + 1][0][: len(rows.names)].copy()
-        known[[self.glm and name in self.truth.of_sex for name in rows.names[: len(known)]]] *= -1  # as plink2 counts it
+        of_sex = [self.glm and name in self.truth.of_sex for name in rows.names[: len(known)]]
+        known[of_sex] *= -1  # as plink2 counts it
         return np.concatenate([np.nan_to_num(known), np.zeros(len(rows.names) - len(known))])
 
     def in_words(self, line: Line) -> str:

@@ -85,9 +85,7 @@ def _prune(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
         return
     windows = _WINDOWS[study.seed // 2 % len(_WINDOWS)]
     chromosomes = (f"1-{last}", *map(str, (last + 2, last + 3, last + 4)))
-    found = _run(
-        study, cohorts, "prune", indep_pairwise=windows, bad_ld=True, chromosomes=chromosomes
-    )
+    found = _run(study, cohorts, "prune", indep_pairwise=windows, bad_ld=True, chromosomes=chromosomes)
     names = v.name[some & is_shared(study, founders) & (v.chromosome > 0)].tolist()
     theirs = pruned(study, write_pool(study, folder), names, windows, chromosomes, folder / "pruned")
     if theirs.said:
@@ -142,5 +140,5 @@ def _score(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
     signs = np.where(rows["first_is_a1"], 1, -1)
     outcome.exact += len(wanted)
     off = np.abs(signs * rows["weight"] - wanted).max() / np.abs(wanted).max()
-    if not off <= 2e-5:
+    if not off <= 1e-4:  # a system is solved to a residual of 1e-6
         _disagree("score", "other weights", rows["weight"], signs * wanted, outcome)

@@ -61,7 +61,8 @@ def plink1(study: Study, pool: Tables, out: Path) -> Reports:
     words += [*_chosen(study), *_conditions(study, out)]
     counts = ["--freq", "--missing", "--hardy"]
     if study.test == "chi-square":
-        return _reports([*words, *counts, "--adjust"], out, ("assoc", "assoc.adjusted", "frq", "lmiss", "hwe"))
+        ends = ("assoc", "assoc.adjusted", "frq", "lmiss", "hwe")
+        return _reports([*words, *counts, "--adjust"], out, ends)
     report = f"assoc.{study.test}"
     if study.model == ADDITIVE:
         words[at:at] = _model(study)
@@ -147,7 +148,7 @@ def plink2(study: Study, minor: Path, variants: list[str], out: Path) -> Reports
     words += [study.model] if study.model == "hetonly" else []
     words += _model(study)
     words += ["hide-covar"] if study.plan.get("hide_covar") else []
-    words += [] if columns(study) or study.plan.get("condition") else ["allow-no-covars"]
+    words += [] if columns(study) else ["allow-no-covars"]
     words += ["cols=+beta"] if study.plan.get("beta") else []
     words += _parameters(study)
     end = f"{PHENOTYPE}.glm.{_GLM.get(firth, study.test)}"

@@ -92,13 +92,14 @@ class Comparison:
 
     def _is_ours(self, variant: str) -> bool:
         """Whether a variant has a regression that no PLINK can be asked for."""
-        return self.judge.truth.is_filled(variant) or self.judge.truth.is_with_some(variant)
+        return self.judge.truth.is_filled(variant, self.glm) or self.judge.truth.is_with_some(variant)
 
     def _without_plink(self, ours: Line, text: str, closely: bool) -> None:
         """The people and the allele, which another file has, and the numbers."""
-        name, people = self.judge.name(ours), str(len(self.judge.rows(ours).y))
-        if ours["OBS_CT" if self.glm else "NMISS"] != people or ours["A1"].replace(".", "0") != self.first[name]:
-            self._disagree("other people, or another allele", name, (text, f"{people} {self.first[name]}"))
+        name = self.judge.name(ours)
+        expected = str(len(self.judge.rows(ours).y)), self.first[name]
+        if (ours["OBS_CT" if self.glm else "NMISS"], ours["A1"].replace(".", "0")) != expected:
+            self._disagree("other people, or another allele", name, (text, " ".join(expected)))
         elif closely and self._alone(ours, (text, "")):
             self.outcome.rules[known.OURS] += 1
 

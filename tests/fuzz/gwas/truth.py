@@ -46,11 +46,13 @@ class Truth:
             self._found[key] = self._rows(self.place[name], a1, by_plink2)
         return self._found[key]
 
-    def is_filled(self, name: str) -> bool:
-        """Whether something else stands for a call, so that no PLINK has the regression."""
+    def is_filled(self, name: str, by_plink2: bool = False) -> bool:
+        """Whether something stands for a call, or people of unknown sex count on X, so that no PLINK has the
+        regression."""
         calls = self.study.variants.copies[self.place[name], self.complete]
-        single = self.study.variants.chromosome[self.place[name]] > self.study.autosomes
-        return self.by_mean and bool((calls < 0).any() or (single and (calls == 1).any()))
+        code = self.study.variants.chromosome[self.place[name]] - self.study.autosomes
+        unknown = by_plink2 and code == 1 and not self.study.people.sex[self.complete].all()
+        return self.by_mean and bool((calls < 0).any() or (code > 0 and (calls == 1).any()) or unknown)
 
     @functools.cached_property
     def of_calls(self) -> Truth:
@@ -58,7 +60,7 @@ class Truth:
         return Truth(replace(self.study, plan={**self.study.plan, "missing": "exact"}), self.kept)
 
     def is_told_by_calls(self, name: str, a1: str, inside: np.ndarray | None = None) -> bool:
-        """Whether the calls alone tell cases from controls, so that there is no estimate by the mean either."""
+        """Whether calls alone tell cases from controls, so that there is no estimate by the mean either."""
         if not self.is_filled(name):
             return False
         rows = self.of_calls._rows(self.place[name], a1, False, inside=inside)
