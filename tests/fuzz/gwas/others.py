@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,9 @@ _COMPONENTS = 3
 
 def look_at_others(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outcome) -> None:
     """Run one of these studies, which the seed chooses."""
-    study = study.each[0]
+    shared = ("by_place", "chunk_size", "maf", "nonfounders", "allow_no_sex")
+    plan = {name: study.plan[name] for name in shared if name in study.plan}
+    study = replace(study.each[0], plan=plan)
     if study.test == "chi-square":
         look = (_prune, _find_components)[study.seed % 2]
     elif study.test == "linear" and not study.levels:
@@ -47,14 +50,8 @@ def look_at_others(study: Study, cohorts: Sequence[Tables], folder: Path, outcom
 
 
 def _run(study: Study, cohorts: Sequence[Tables], test: str, **more: object) -> in_process.Results:
-    shared = ("by_place", "chunk_size", "maf", "nonfounders", "allow_no_sex")
-    chosen = {
-        **{"trait": "quantitative", "autosomes": study.autosomes, "min_samples": 1},
-        **{name: study.plan[name] for name in shared if name in study.plan},
-        "files": tuple(usual(test)["files"]),
-        **more,
-    }
-    plan = Plan(test, PHENOTYPE, study.cohorts, bytes(32), **chosen)
+    chosen = {"trait": "quantitative", "autosomes": study.autosomes, "min_samples": 1, **study.plan, **more}
+    plan = Plan(test, PHENOTYPE, study.cohorts, bytes(32), files=tuple(usual(test)["files"]), **chosen)
     check(plan)
     words = [[word for word in each if word != "--1"] for each in words_of(study, cohorts)]
     return in_process.run_study(plan, words)
