@@ -109,7 +109,9 @@ def _look_at_clumps(
     variant with fewer than 10 carriers of an allele is alone."""
     v, people = study.variants, study.people
     counted = people.founder & of_sex(study)
-    tied = sum(line["P"] in ("0", "INF") for line in lines) > 1  # though not in ours, which has their logarithms
+    tied = (
+        sum(line["P"] in ("0", "INF") for line in lines) > 1
+    )  # though not in ours, which has their logarithms
     if tied or "mind" in study.plan or not is_known(study, counted)[study.kept].all():
         return
     alone = set(v.name[~is_shared(study, counted)].tolist())

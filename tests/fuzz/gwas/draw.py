@@ -30,6 +30,8 @@ def draw(seed: int, test: str | None = None) -> Study:
     if plan.get("genotype_model"):
         for name in ("chromosomes", "mind"):  # PLINK 1.9 is told about other variants then
             plan.pop(name, None)
+    if test == "logistic" and plan.get("interaction"):  # a search for Firth's maximum begins at all estimates
+        plan.pop("hide_covar", None)
     cohorts = int(people.cohort.max()) + 1
     study = Study(
         seed=seed,

@@ -84,7 +84,10 @@ class Comparison:
         if self.study.plan.get("tolerance"):
             return
         lines = [line for line in parsed(self.results.files[self.file]) if line["TEST"] == self.judge.own[0]]
-        known_ones = np.array([line for line in lines if is_number(line)], object)
+        lone = self.judge.truth.is_lone
+        known_ones = np.array(
+            [line for line in lines if is_number(line) and not lone(self.judge.name(line))], object
+        )
         for line in np.random.default_rng(self.study.seed).permutation(known_ones)[:count]:
             self.outcome.exact += 1
             if far := self.judge.far_from_statsmodels(line):
@@ -100,7 +103,7 @@ class Comparison:
         expected = str(len(self.judge.rows(ours).y)), self.first[name]
         if (ours["OBS_CT" if self.glm else "NMISS"], ours["A1"].replace(".", "0")) != expected:
             self._disagree("other people, or another allele", name, (text, " ".join(expected)))
-        elif closely and self._alone(ours, (text, "")):
+        elif closely and not self.judge.truth.is_lone(name) and self._alone(ours, (text, "")):
             self.outcome.rules[known.OURS] += 1
 
     def _by_key(self, report: bytes) -> dict[tuple[str, str], tuple[str, Line]]:
@@ -109,7 +112,7 @@ class Comparison:
         for text, line in zip(report.decode().splitlines()[1:], parsed(report), strict=True):
             key = (self.judge.name(line), line["TEST"])
             if key in found:
-                line["TEST"] = f"{key[1]}(X)"
+                line["TEST"] = self.judge.truth.of_sex[key[1] != "SEX"]
             found[key[0], line["TEST"]] = text, line
         return found
 

@@ -25,7 +25,7 @@ class Truth:
         copied = conditions(study)
         found = [*copied, *columns(study)]
         self.conditions, self.names = len(copied), [name for name, _ in found]
-        own = "SEX(X)" if "SEX" in self.names else "SEX"
+        own = next(name for k in range(9) if (name := "SEX" + k * "(X)") not in self.names)
         self.of_sex = (own, f"ADDx{own}")
         """Tests that a variant has on X alone, the second beside an interaction."""
         self.by_mean = study.plan.get("missing") == "mean"
@@ -66,6 +66,14 @@ class Truth:
         rows = self.of_calls._rows(self.place[name], a1, False, inside=inside)
         own = rows.x[:, : 1 + len(MODELS[self.study.model])]
         return replace(rows, x=own).is_estimable() is not True
+
+    def is_lone(self, name: str) -> bool:
+        """Whether all men, or all others, lack the call of a variant on X, so that it has no mean there."""
+        on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
+        calls, men = self.study.variants.copies[self.place[name]], self.study.people.sex == 1
+        known = (calls >= 0) & ~(men & (calls == 1))
+        both = (self.complete & men, self.complete & ~men)
+        return bool(on_x) and any(group.any() and not (group & known).any() for group in both)
 
     def is_with_some(self, name: str) -> bool:
         """Whether a variant is on X and has some of all products: PLINK numbers them in another way there."""
