@@ -24,10 +24,10 @@ def _programs() -> None:
 @pytest.mark.parametrize("batch", range(3))
 def test_logistic_federations_with_few_cases_agree(batch: int, tmp_path: Path) -> None:
     """Nearly half of them have at most 5 % of cases. None loses an estimate, or makes one up."""
-    seeds = range(1 + 40 * batch, 41 + 40 * batch)
+    seeds = range(1 + 25 * batch, 26 + 25 * batch)
     done, odd, total = fuzz(seeds, tmp_path, "logistic")
     assert (done, odd) == (len(seeds), 0), total
-    assert total.numbers > 1000 and total.exact > 50, total
+    assert total.numbers > 500 and total.exact > 50 and total.rules[known.OURS] > 100, total
 
 
 @pytest.mark.parametrize("test", ["chi-square", "linear"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class Rows:
     products: tuple[tuple[int, int, int], ...] = ()
     """Columns that are products: which, and of which two."""
 
-    @property
+    @functools.cached_property
     def scaled(self) -> tuple[np.ndarray, np.ndarray]:
         """The columns centred and of deviation 1, and what one of each is; a constant one stays zero."""
         return _scaled(self.x)
@@ -65,13 +66,18 @@ class Rows:
             back[own - 1, product - 1] = -mean
         return x, back
 
+    @functools.cached_property
+    def least(self) -> float:
+        """The smallest singular value of the columns, each of length 1; 0 with fewer people than columns."""
+        if len(self.x) < self.x.shape[1]:
+            return 0.0
+        x, _ = self.scaled
+        return float(np.sqrt(max(0, np.linalg.eigvalsh(x.T @ x / len(x)).min())))
+
     @property
     def is_dependent(self) -> bool:
         """Whether columns depend on one another, or there are hardly more people than columns."""
-        x, _ = self.scaled
-        if len(x) < x.shape[1]:
-            return True
-        return bool(np.linalg.svd(x / np.sqrt(len(x)), compute_uv=False).min() < _DEPENDENT)
+        return self.least < _DEPENDENT
 
     @property
     def is_inflated(self) -> bool | None:
@@ -84,15 +90,26 @@ class Rows:
 
     def is_estimable(self) -> bool | None:
         """Whether the likelihood has a maximum: cases and controls overlap. None where rounding decides."""
-        if len(set(self.y.tolist())) < 2 or self.is_dependent:
+        if len(set(self.y.tolist())) < 2 or self._is_told_by_one or self.is_dependent:
             return False
         x, _ = self.scaled
-        signed = np.unique((2 * self.y - 1)[:, None] * x, axis=0)
+        sign = 2 * self.y - 1
+        off = self.y - special.expit(x @ self._maximum(x, np.zeros(len(x)), most=40))
+        if np.abs(off @ x).sum() <= _MAYBE * np.abs(off).min():  # more than which the program cannot come to
+            return True
+        signed = np.unique(sign[:, None] * x, axis=0)
         found = linprog(
             -signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs"
         )
         value = -found.fun
         return None if _MAYBE < value < _APART else bool(value <= _MAYBE)
+
+    @property
+    def _is_told_by_one(self) -> bool:
+        """Whether a column alone tells cases from controls, but for those at one value."""
+        cases, controls = self.x[self.y == 1, 1:], self.x[self.y == 0, 1:]
+        above, below = cases.min(axis=0) >= controls.max(axis=0), cases.max(axis=0) <= controls.min(axis=0)
+        return bool((above | below).any())
 
     def fit(self) -> Fit | None:
         """The estimates; None where statsmodels finds none."""
@@ -177,11 +194,11 @@ class Rows:
         best = self._maximum(x, np.zeros(len(x)))
         return self._likelihood(x @ best) - self._likelihood(there + free @ self._maximum(free, there))
 
-    def _maximum(self, x: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    def _maximum(self, x: np.ndarray, offset: np.ndarray, most: int = 300) -> np.ndarray:
         """Coefficients at or near the maximum: Newton's steps, halved while the likelihood falls."""
         beta, best = np.zeros(x.shape[1]), -np.inf
         step = beta
-        for _ in range(300):
+        for _ in range(most):
             value = self._likelihood(offset + x @ (beta + step))
             if not value >= best:
                 step = step / 2

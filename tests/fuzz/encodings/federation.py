@@ -98,7 +98,7 @@ def draw(seed: int) -> Federation:
     """The federation of a seed: the same each time."""
     random = np.random.default_rng([seed])
     cohorts = int(random.choice(COHORTS))
-    sizes = [int(size) for size in random.integers(10, int(random.choice([30, 80, 200])), cohorts)]
+    sizes = [int(size) for size in random.integers(10, int(random.choice([50, 100, 200])), cohorts)]
     options = _options(random, cohorts)
     drawn = [_words(random, sizes, options["people"]) for _ in range(random.integers(1, 5))]
     kinds, words = zip(*drawn, strict=True)
@@ -147,7 +147,10 @@ def _words(random: Random, sizes: list[int], people: int) -> tuple[str, list[lis
     """What a column of words is, and its cells in each cohort."""
     vocabulary = VOCABULARIES[random.integers(len(VOCABULARIES))]
     spread = SPREADS[random.integers(len(SPREADS))]
-    cells = spread(random, vocabulary(random), sum(sizes), people)
+    words = vocabulary(random)
+    if random.random() < 0.8:  # then some of them can be frequent enough
+        words = words[: max(2, sum(sizes) // (2 * people))]
+    cells = spread(random, words, sum(sizes), people)
     if random.random() < 0.3:  # then most words are those of one cohort, or of two
         cells.sort()
     loosely, cases, lacking = (

@@ -8,7 +8,9 @@ ours       the product: its readers, panel, masks, and writers; `rehearsal` with
 plinks     PLINK 1.9 and plink2
 compare    the panel, and reports that must be equal
 regressions  those whose numbers may differ
+derived    files that follow from a report: adjusted P values, clumps, GWAS-SSF
 combined   the meta-analysis of the cohorts' own estimates
+others     pruning, components and polygenic scores of the same people
 known      where PLINK may differ, and why
 judge      who is right then; by `truth`: pooled rows, a linear program, statsmodels
 outcome    what came of it
@@ -30,8 +32,10 @@ import numpy as np
 from . import known
 from .combined import look_at_combined
 from .compare import same_bytes, same_panel
+from .derived import look_at_derived
 from .draw import draw
 from .files import Tables, pool_names, write_cohort, write_pool
+from .others import look_at_others
 from .ours import Refused, Results, plan_of, run_study
 from .outcome import Disagreement, Outcome
 from .plinks import Reports, plink1, plink2, rarer_first
@@ -76,6 +80,8 @@ def compare(study: Study, folder: Path, pool: Study | None = None, with_server: 
             rehearse(study, cohorts, results, folder, outcome)
         if not outcome.disagreements:  # with another panel all else would be about other variants
             _compare_reports(one, results, write_pool(pool or one, own), own, outcome)
+    if not pool:
+        look_at_others(study, cohorts, folder, outcome)
     return outcome
 
 
@@ -84,8 +90,10 @@ def _compare_reports(study: Study, results: Results, pooled: Tables, folder: Pat
     if reports.said:
         outcome.refused(known.REFUSED, reports.said)
         return
-    for file in ("assoc", *_COUNTED) if study.test == "chi-square" else _COUNTED:
+    own = ("assoc", "assoc.adjusted") if study.test == "chi-square" else ()
+    for file in (*own, *_COUNTED):
         same_bytes(file, results.files[file], reports.files[file], study.autosomes, outcome)
+    look_at_derived(study, results, pooled, folder, outcome)
     if study.test != "chi-square":
         _compare_regressions(study, results, pooled, reports, folder, outcome)
 
@@ -101,7 +109,7 @@ def _compare_regressions(
     if study.model != "hetonly":  # which PLINK 1.9 does not have
         comparison.compare(reports)
     comparison.look_closely(_CLOSELY)
-    look_at_combined(study, results, truth, _CLOSELY, outcome)
+    look_at_combined(study, results, truth, _CLOSELY, folder, outcome)
     report = reports.files[file] or results.files[file]
     names = list(dict.fromkeys(line.split()[1].decode() for line in report.splitlines()[1:]))
     if not names:

@@ -14,7 +14,7 @@ def same_panel(study: Study, results: Results, outcome: Outcome) -> None:
     """The agreed panel against docs/panel.md: names, and the alleles that most cohorts have."""
     variants = np.flatnonzero(study.kept).tolist()
     expected = [(str(study.variants.name[k]), *sorted(study.pooled_pair(k)[:2])) for k in variants]
-    names = results.panel.name.astype(str).tolist()
+    names = results.panel.name[:].astype(str).tolist()
     pairs = [[allele.decode() for allele in results.panel.pair(k)] for k in range(len(names))]
     found = [(name, *pair) for name, pair in zip(names, pairs, strict=True)]
     if found != expected:
@@ -34,6 +34,8 @@ def same_bytes(file: str, ours: bytes, theirs: bytes, autosomes: int, outcome: O
     for x, y in zip(a, b, strict=True):
         if x != y and _is_hwe_on_y(file, x, y, autosomes):
             outcome.rules[known.HWE_ON_Y] += 1
+        elif x != y and file == "assoc.adjusted" and _is_of_tie(x, y):
+            outcome.rules[known.GC_OF_TIES] += 1
         elif x != y:
             outcome.disagreements.append(Disagreement(file, "another line", y.split()[1], x, y))
             return
@@ -45,6 +47,12 @@ def _other_lines(file: str, a: list[str], b: list[str]) -> Disagreement:
     odd = min(here ^ there, default=("", "", ""))
     ours, theirs = ("\n".join(line for line in lines if tuple(line.split()[:3]) == odd) for lines in (a, b))
     return Disagreement(file, "other lines", odd[1], ours, theirs)
+
+
+def _is_of_tie(ours: str, theirs: str) -> bool:
+    """Whether P is nothing, and lines differ in the column after it."""
+    a, b = ours.split(), theirs.split()
+    return a[2] == b[2] == "INF" and [*a[:3], *a[4:]] == [*b[:3], *b[4:]]
 
 
 def _is_hwe_on_y(file: str, ours: str, theirs: str, autosomes: int) -> bool:

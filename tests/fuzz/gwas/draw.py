@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .models import draw_apart, draw_genotype_model, draw_models, draw_phenotypes
+from .models import draw_apart, draw_genotype_model, draw_models, draw_phenotypes, draw_way
 from .study import People, Study
 from .variants import draw_variants
 
@@ -30,6 +30,8 @@ def draw(seed: int, test: str | None = None) -> Study:
     if plan.get("genotype_model"):
         for name in ("chromosomes", "mind"):  # PLINK 1.9 is told about other variants then
             plan.pop(name, None)
+    if test == "logistic" and plan.get("interaction"):  # a search for Firth's maximum begins at all estimates
+        plan.pop("hide_covar", None)
     cohorts = int(people.cohort.max()) + 1
     study = Study(
         seed=seed,
@@ -44,7 +46,8 @@ def draw(seed: int, test: str | None = None) -> Study:
         zero_one=(random.random(cohorts) < 0.2) & (test != "linear"),
         pheno_file=bool(random.random() < 0.3),
     )
-    study = replace(study, plan={**plan, **draw_models(study)})
+    study = draw_way(study)
+    study = replace(study, plan={**study.plan, **draw_models(study)})
     return draw_phenotypes(replace(study, plan={**study.plan, **draw_apart(study)}))
 
 

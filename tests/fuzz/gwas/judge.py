@@ -12,7 +12,7 @@ from ...oracles.regression import Fit, Rows
 from .models import indicators
 from .ours import Results
 from .study import Study
-from .truth import OF_SEX, Truth
+from .truth import Truth
 
 Line = dict[str, str]
 """A line of a report, by its titles."""
@@ -170,7 +170,7 @@ class Judge:
         names = [name for name in self.rows(line).names if name not in others]
         at = int(np.flatnonzero(columns["variant"][:] == self.results.place[self.name(line)])[0])
         beta, se = (columns[name][at : at + 1][0].tolist() for name in ("beta", "se"))
-        signs = [-1.0 if self.glm and name in OF_SEX else 1.0 for name in names]
+        signs = [-1.0 if self.glm and name in self.truth.of_sex else 1.0 for name in names]
         return {name: (x * sign, e) for name, x, e, sign in zip(names, beta, se, signs, strict=False)}
 
     def fit(self, line: Line) -> Fit | None:
@@ -187,7 +187,8 @@ class Judge:
         columns = self.results.regression(self.glm)
         at = int(np.flatnonzero(columns["variant"][:] == self.results.place[name])[0])
         known = columns["beta"][at : at + 1][0][: len(rows.names)].copy()
-        known[[self.glm and name in OF_SEX for name in rows.names[: len(known)]]] *= -1  # as plink2 counts it
+        of_sex = [self.glm and name in self.truth.of_sex for name in rows.names[: len(known)]]
+        known[of_sex] *= -1  # as plink2 counts it
         return np.concatenate([np.nan_to_num(known), np.zeros(len(rows.names) - len(known))])
 
     def in_words(self, line: Line) -> str:

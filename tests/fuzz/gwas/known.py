@@ -21,7 +21,9 @@ CODE = "another code of plink2"
 FIRTH_INSTEAD = "Firth's fit where plink2 prints where it stopped"
 FIRTH_EARLY = "Firth's fit of plink2 ends early"
 HWE_ON_Y = "PLINK's .hwe on Y"
+GC_OF_TIES = "GC where P is 0"
 REFUSED = "PLINK ends with an error"
+OURS = "what no PLINK has"
 DECLINED = "the study is declined"
 
 RULES = {
@@ -47,6 +49,8 @@ RULES = {
     FIRTH_INSTEAD: "by linear program there is no maximum, which plink2 does not notice; ours is Firth's.",
     FIRTH_EARLY: "it ends with a step of 1e-4, or after 25; ours is the maximum by the definition.",
     HWE_ON_Y: "there is no such test on Y: ours is zero, and PLINK 1.9 prints what its memory held.",
+    GC_OF_TIES: "PLINK 1.9 sorts it by itself, and may give a variant another's; ours is its own.",
     REFUSED: "such as plink2 with collinear covariates, or where it crashes on X: there is less to compare.",
+    OURS: "the pool's mean for a missing call, some of the products on X; ours is what statsmodels finds.",
     DECLINED: "too few people, no variant or a column without use is left: there is nothing to compare.",
 }

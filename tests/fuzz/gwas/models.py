@@ -5,14 +5,18 @@ Drawn from a stream of its own, so that a seed's people and variants stay what t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from unpooled.genotype_model import ADDITIVE, MODELS
+from unpooled.plan import FEWEST_AT_A_LEVEL, FILES
 
 from .study import Study
 
+OTHERS = ("SEX", "PC1", "INTERCEPT", "DOMDEV", "P", "SEX(X)")
+"""What else is called so: a covariate may be, too."""
 SEXES = {"males": 1, "females": 2}
 _STREAM = 1
 _RECODED, _INTERACTING = 0.4, 0.3
@@ -33,15 +37,20 @@ def draw_genotype_model(seed: int, test: str, names: tuple[str, ...]) -> dict[st
     if random.random() < _RECODED:
         found["genotype_model"] = str(random.choice([model for model in MODELS if model != ADDITIVE]))
     if names and random.random() < _INTERACTING:
-        found["interaction"] = names
+        of_some = np.random.default_rng([seed, _STREAM + 3]).random(len(names)) < 0.6
+        some = tuple(name for name, is_in in zip(names, of_some.tolist(), strict=True) if is_in)
+        found["interaction"] = some or names
     return found
 
 
-def draw_models(study: Study) -> dict[str, object]:
-    """Whom the study is about, and what it standardises or conditions on.
+def interacting(study: Study, columns: Sequence[str]) -> list[int]:
+    """Which of a regression's columns of covariates the genotype is multiplied with."""
+    names = set(study.plan.get("interaction", ()))  # type: ignore[call-overload]
+    return [k for k, column in enumerate(columns) if column in names or column.rpartition("=")[0] in names]
 
-    Beside an interaction there is no condition: PLINK, which has them with all covariates, counts it as one.
-    """
+
+def draw_models(study: Study) -> dict[str, object]:
+    """Whom the study is about, and what it standardises or conditions on."""
     random = np.random.default_rng([study.seed, _STREAM])
     found: dict[str, object] = {}
     only = str(random.choice(list(SEXES)))
@@ -52,10 +61,96 @@ def draw_models(study: Study) -> dict[str, object]:
     if study.names and "mind" not in study.plan and random.random() < 0.25:
         found["covar_variance_standardize"] = True
     choice = np.flatnonzero(study.kept & _is_common(study))
-    if len(choice) and "interaction" not in study.plan and random.random() < 0.25:
+    if len(choice) and random.random() < 0.25:
         several = random.permutation(choice)[: int(random.choice([1, 1, 2, 3]))]
         found["condition"] = tuple(study.variants.name[several].tolist())
     return found
+
+
+def draw_way(study: Study) -> Study:
+    """How variants are matched, what covariates are called, what stands for a missing call, and what is
+    written beside the report."""
+    random = np.random.default_rng([study.seed, _STREAM + 4])
+    regression, plan = study.test != "chi-square", dict(study.plan)
+    if random.random() < 0.15:
+        study, plan["by_place"] = _called_by_place(study, random), True
+    if random.random() < 0.3:
+        study = _linked(study, random)
+        plan |= {
+            "clump_p1": float(random.choice([0.05, 0.01])),
+            "clump_p2": float(random.choice([0.05, 0.5])),
+            "clump_r2": float(random.choice([0.01, 0.2, 0.5])),
+            "clump_kb": float(random.choice([1, 250])),
+        }
+    files = ["adjusted", *(["clumped"] if "clump_p1" in plan else [])]
+    if regression and study.model == ADDITIVE and not plan.get("interaction"):
+        files.append("ssf")
+    plan["files"] = (*plan.get("files", FILES), *files)  # type: ignore[misc]
+    if regression and random.random() < 0.4:
+        plan["missing"] = "mean"
+    return _renamed(replace(study, plan=plan), random)
+
+
+def _called_by_place(study: Study, random: np.random.Generator) -> Study:
+    """With IDs of each cohort's own; few files are on the other strand, or hide an allele: none of a variant
+    that would be called as another is then."""
+    v = study.variants
+    times = np.unique([v.chromosome, v.position], axis=1, return_inverse=True, return_counts=True)
+    few = (times[2][times[1]] == 1) & (np.arange(study.cohorts)[:, None] < study.cohorts - 1)
+    own = np.array([random.choice([".", f"own{k}", "same"]) for k in range(v.written.size)], object)
+    written = np.where(v.written == "", "", own.reshape(v.written.shape)).astype(str)
+    v = replace(v, written=written, flipped=v.flipped & few, hidden=v.hidden & few)
+    places = zip(v.chromosome.tolist(), v.position.tolist(), v.alleles.tolist(), strict=True)
+    v = replace(v, name=np.array([study.called(*place) for place in places]))
+    return replace(study, variants=v.take(np.lexsort((v.name.astype("S"), v.position, v.chromosome))))
+
+
+def _linked(study: Study, random: np.random.Generator) -> Study:
+    """With every call, and many variants like the one before."""
+    code, last = study.variants.chromosome[:, None], study.autosomes
+    single = ((study.people.sex == 1) & ((code == last + 1) | (code == last + 2))) | (code == last + 4)
+    copies = np.maximum(study.variants.copies, 0)
+    copies[single & (copies == 1)] = 2
+    copies[~bearers(study)] = -1
+    for k in np.flatnonzero(np.diff(study.variants.chromosome) == 0) + 1:
+        if random.random() < 0.6:
+            copies[k] = np.where(random.random(copies.shape[1]) < 0.9, copies[k - 1], copies[k])
+    return replace(study, variants=replace(study.variants, copies=copies))
+
+
+def bearers(study: Study) -> np.ndarray:
+    """Who has a variant's chromosome: bool (m, n)."""
+    of_all = study.variants.chromosome != study.autosomes + 2
+    return np.asarray(of_all[:, None] | (study.people.sex == 1))
+
+
+def is_known(study: Study, inside: np.ndarray) -> np.ndarray:
+    """Of which variants some people have every call: bool (m,)."""
+    return np.asarray(~(bearers(study) & inside & (study.variants.copies < 0)).any(axis=1))
+
+
+def is_shared(study: Study, inside: np.ndarray) -> np.ndarray:
+    """Of which variants each allele has so many carriers among some people that others are compared with it:
+    bool (m,)."""
+    counted, copies = bearers(study) & inside, study.variants.copies
+    carriers = [(counted & of_allele).sum(axis=1) for of_allele in (copies > 0, (copies >= 0) & (copies < 2))]
+    return np.asarray(np.minimum(*carriers) >= FEWEST_AT_A_LEVEL)
+
+
+def _renamed(study: Study, random: np.random.Generator) -> Study:
+    """With some covariates called as something else is."""
+    others = [name for name in OTHERS if name not in {column.test for column in MODELS[study.model]}]
+    to = dict(zip(study.names, random.permutation(others).tolist(), strict=False))
+    to = {name: other for name, other in to.items() if random.random() < 0.3}
+    plan = dict(study.plan)
+    if "interaction" in plan:
+        plan["interaction"] = tuple(to.get(name, name) for name in plan["interaction"])  # type: ignore[attr-defined]
+    return replace(
+        study,
+        plan=plan,
+        names=tuple(to.get(name, name) for name in study.names),
+        levels={to.get(name, name): levels for name, levels in study.levels.items()},
+    )
 
 
 def draw_apart(study: Study) -> dict[str, object]:
@@ -77,8 +172,10 @@ def indicators(study: Study) -> list[tuple[str, np.ndarray]]:
 def draw_phenotypes(study: Study) -> Study:
     """Sometimes one or two phenotypes more: who has them are the same people, or enough others."""
     random = np.random.default_rng([study.seed, _STREAM + 1])
-    if random.random() >= 0.25:
-        return study
+    status = study.people.phenotype
+    fewest = min((status == 0).sum(), (status == 1).sum())
+    if random.random() >= 0.25 or (not study.quantitative and fewest < 2 * _APART):
+        return study  # else cases would differ by too few
     known = random.permutation(np.flatnonzero(~np.isnan(study.people.phenotype)))
     apart = int(random.choice([0, _APART])) if len(known) > 8 * _APART else 0
     further = []

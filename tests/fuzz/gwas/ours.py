@@ -43,6 +43,9 @@ class Results:
         """Which of the panel's variants a name is."""
         return {name.decode(): k for k, name in enumerate(self.panel.name.tolist())}
 
+    def alleles(self, name: str) -> tuple[bytes, bytes]:
+        return self.panel.pair(self.place[name])
+
     def regression(self, glm: bool) -> Arrays:
         """The columns, in full precision, that the report of a regression is written from."""
         return algorithm(self.plan.test).columns_for("glm" if glm else "assoc", self.tables)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from unpooled.genotype_model import ADDITIVE
+from unpooled.genotype_model import ADDITIVE, MODELS
 
 from .files import PHENOTYPE, Tables, columns, pool_names
+from .models import conditions, interacting
 from .study import Study
 
 PROGRAMS = ("plink1.9", "plink2")
@@ -59,16 +60,19 @@ def plink1(study: Study, pool: Tables, out: Path) -> Reports:
         words += [flag, study.plan[name]] if name in study.plan else []
     words += [*_chosen(study), *_conditions(study, out)]
     counts = ["--freq", "--missing", "--hardy"]
-    report = "assoc" if study.test == "chi-square" else f"assoc.{study.test}"
+    if study.test == "chi-square":
+        ends = ("assoc", "assoc.adjusted", "frq", "lmiss", "hwe")
+        return _reports([*words, *counts, "--adjust"], out, ends)
+    report = f"assoc.{study.test}"
     if study.model == ADDITIVE:
         words[at:at] = _model(study)
-        return _reports([*words, *counts], out, (report, "frq", "lmiss", "hwe"))
+        return _reports([*words, *counts, *_parameters(study)], out, (report, "frq", "lmiss", "hwe"))
     # After X, Y and MT, which it leaves out then, it takes a variant for another.
     found = _reports([*words, *counts], out, (report, "frq", "lmiss", "hwe"))
     words[at:at] = _model(study)
     # By --chr: with 95 autosomes it may crash on --not-chr, or leave out XY, too.
     others = ["--chr", f"0-{study.autosomes},{study.autosomes + 3}"]
-    again = _reports([*words, *others], out.with_name("plink1.model"), (report,))
+    again = _reports([*words, *others, *_parameters(study)], out.with_name("plink1.model"), (report,))
     return Reports({**found.files, **again.files}, found.said or again.said)
 
 
@@ -78,12 +82,51 @@ def _model(study: Study) -> list[object]:
     return [*model, *(["interaction"] if study.plan.get("interaction") else [])]
 
 
+def _parameters(study: Study) -> list[object]:
+    """Of all products, which PLINK has then, those that are asked for."""
+    names = [name for name, _ in [*conditions(study), *columns(study)]]
+    some = interacting(study, names)
+    if len(some) in (0, len(names)):
+        return []
+    width = len(MODELS[study.model])
+    first = width + len(names) + 1
+    products = [str(first + width * k + a) for k in some for a in range(width)]
+    return ["--parameters", ",".join([f"1-{first - 1}", *products])]
+
+
 def rarer_first(study: Study, pool: Tables, out: Path) -> Reports:
     """PLINK 1.9 writes the pooled files anew, of who is left by --mind: A1 is the rarer allele."""
     words = ["plink1.9", "--bfile", pool.bfile, *_general(study), "--allow-no-sex", "--make-bed"]
     words += ["--nonfounders"] if study.plan.get("nonfounders") else []
     words += _chosen(study) + (["--mind", study.plan["mind"]] if "mind" in study.plan else [])
     return _reports(words, out, ("fam",))
+
+
+def clumps(study: Study, pool: Tables, report: Path, out: Path) -> Reports:
+    """PLINK 1.9's clumps of the variants that a report is about."""
+    words: list[object] = ["plink1.9", "--bfile", pool.bfile, *_general(study), *_chosen(study)]
+    for name in ("clump_p1", "clump_p2", "clump_r2", "clump_kb"):
+        words += [f"--{name.replace('_', '-')}", study.plan[name]]
+    return _reports([*words, "--clump", report], out, ("clumped",))
+
+
+def meta_analysis(study: Study, reports: Sequence[Path], out: Path) -> bytes:
+    """PLINK 1.9's meta-analysis of these files."""
+    units = "logscale" if study.test == "logistic" else "qt"
+    words: list[object] = ["plink1.9", "--meta-analysis", *reports, "+", units, "report-all"]
+    return _reports(words, out, ("meta",)).files["meta"]
+
+
+def pruned(
+    study: Study, pool: Tables, names: list[str], windows: str, chromosomes: tuple[str, ...], out: Path
+) -> Reports:
+    """plink2's pruning of some variants."""
+    (listed := out.with_suffix(".variants")).write_text("".join(f"{name}\n" for name in names))
+    words: list[object] = ["plink2", "--bfile", pool.bfile, *_general(study), "--extract", listed, "--bad-ld"]
+    words += ["--chr", ",".join(chromosomes), "--maf", study.plan.get("maf", 0)]
+    words += ["--nonfounders"] if study.plan.get("nonfounders") else []
+    words += ["--threads", 1, "--indep-pairwise", *windows.split()]
+    return _reports(words, out, ("prune.in", "prune.out"))
 
 
 def plink2(study: Study, minor: Path, variants: list[str], out: Path) -> Reports:
@@ -105,8 +148,9 @@ def plink2(study: Study, minor: Path, variants: list[str], out: Path) -> Reports
     words += [study.model] if study.model == "hetonly" else []
     words += _model(study)
     words += ["hide-covar"] if study.plan.get("hide_covar") else []
-    words += [] if columns(study) or study.plan.get("condition") else ["allow-no-covars"]
+    words += [] if columns(study) else ["allow-no-covars"]
     words += ["cols=+beta"] if study.plan.get("beta") else []
+    words += _parameters(study)
     end = f"{PHENOTYPE}.glm.{_GLM.get(firth, study.test)}"
     found = _reports(words, out, (end,))
     if found.files or NOTHING in found.said:

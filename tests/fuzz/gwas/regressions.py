@@ -16,9 +16,11 @@ from .ours import Results
 from .outcome import Disagreement, Outcome
 from .plinks import Reports, standardises
 from .study import Study
-from .truth import OF_SEX, Truth
+from .truth import Truth
 
 _ITERATIONS = 25
+_ALONE = 12
+"""Variants of a report, of those that no PLINK has, whose numbers are looked at."""
 _NO_MAXIMUM = {
     *("SEPARATION", "LOGISTIC_CONVERGE_FAIL", "FIRTH_CONVERGE_FAIL", "INVALID_RESULT"),
     *("CORR_TOO_HIGH", "VIF_TOO_HIGH"),
@@ -40,9 +42,10 @@ class Comparison:
         self.study, self.results, self.file, self.outcome = study, results, file, outcome
         self.glm, self.logistic = ".glm." in file, study.test == "logistic"
         self.judge = Judge(study, results, truth, self.glm)
-        self.as_they_are = {*self.judge.own, *OF_SEX, *(name for name, _ in conditions(study))}
+        self.as_they_are = {*self.judge.own, *truth.of_sex, *(name for name, _ in conditions(study))}
         columns = results.regression(self.glm)
         names = results.panel.name[columns["variant"][:]].astype(str).tolist()
+        self.first = {line["SNP"]: line["A1"] for line in parsed(results.files["frq"])}
         self.codes = dict(zip(names, columns["code"][:].tolist(), strict=True))
 
     def compare(self, reports: Reports) -> None:
@@ -56,7 +59,12 @@ class Comparison:
         mine, their = self._by_key(ours), self._by_key(theirs)
         of_cohorts = {name for name, _ in indicators(self.study)}  # which ours has no lines about
         their = {key: found for key, found in their.items() if key[1] not in of_cohorts}
+        alone = list(dict.fromkeys(name for name, _ in mine if self._is_ours(name)))
+        looked_at = set(np.random.default_rng(self.study.seed).permutation(alone)[:_ALONE].tolist())
         for key, (text, line) in mine.items():
+            if key[0] in alone:
+                self._without_plink(line, text, key[0] in looked_at)
+                continue
             if line.get("#CHROM") in reports.without:
                 continue
             if key not in their:
@@ -64,6 +72,8 @@ class Comparison:
             elif key[1] in self.as_they_are or not (self.glm and standardises(self.study)):
                 self._pair(line, their[key][1], (text, their[key][0]))
         for key in their.keys() - mine.keys():
+            if key[0] in alone:
+                continue
             if self.study.model != ADDITIVE and their[key][1].get("#CHROM") == "X":
                 self.outcome.rules[known.ON_X] += 1
                 continue
@@ -74,16 +84,37 @@ class Comparison:
         if self.study.plan.get("tolerance"):
             return
         lines = [line for line in parsed(self.results.files[self.file]) if line["TEST"] == self.judge.own[0]]
-        known_ones = np.array([line for line in lines if is_number(line)], object)
+        lone = self.judge.truth.is_lone
+        known_ones = np.array(
+            [line for line in lines if is_number(line) and not lone(self.judge.name(line))], object
+        )
         for line in np.random.default_rng(self.study.seed).permutation(known_ones)[:count]:
             self.outcome.exact += 1
             if far := self.judge.far_from_statsmodels(line):
                 self._disagree("not statsmodels' estimate", self.judge.name(line), (far, ""))
 
+    def _is_ours(self, variant: str) -> bool:
+        """Whether a variant has a regression that no PLINK can be asked for."""
+        return self.judge.truth.is_filled(variant, self.glm) or self.judge.truth.is_with_some(variant)
+
+    def _without_plink(self, ours: Line, text: str, closely: bool) -> None:
+        """The people and the allele, which another file has, and the numbers."""
+        name = self.judge.name(ours)
+        expected = str(len(self.judge.rows(ours).y)), self.first[name]
+        if (ours["OBS_CT" if self.glm else "NMISS"], ours["A1"].replace(".", "0")) != expected:
+            self._disagree("other people, or another allele", name, (text, " ".join(expected)))
+        elif closely and not self.judge.truth.is_lone(name) and self._alone(ours, (text, "")):
+            self.outcome.rules[known.OURS] += 1
+
     def _by_key(self, report: bytes) -> dict[tuple[str, str], tuple[str, Line]]:
-        """The lines by variant and test."""
-        pairs = zip(report.decode().splitlines()[1:], parsed(report), strict=True)
-        return {(self.judge.name(line), line["TEST"]): (text, line) for text, line in pairs}
+        """The lines by variant and test; where a covariate is called SEX, too, the second is of the sex."""
+        found: dict[tuple[str, str], tuple[str, Line]] = {}
+        for text, line in zip(report.decode().splitlines()[1:], parsed(report), strict=True):
+            key = (self.judge.name(line), line["TEST"])
+            if key in found:
+                line["TEST"] = self.judge.truth.of_sex[key[1] != "SEX"]
+            found[key[0], line["TEST"]] = text, line
+        return found
 
     def _ours_only(self, ours: Line, text: str) -> None:
         """plink2 has no line: ours is NA for a reason, or right."""
@@ -175,9 +206,12 @@ class Comparison:
         """Whether ours may be NA, where PLINK has a number (`theirs`) or not; else it is a disagreement."""
         name = self.judge.name(ours)
         if not self.logistic:
-            due = not theirs or self.judge.rows(ours).is_dependent
+            rows = self.judge.rows(ours)
+            due = rows.is_dependent or (rows.is_inflated is not False if self._is_ours(name) else not theirs)
             return due or self._disagree("NA though PLINK has a number", name, texts)
         if not self.judge.is_estimable(ours):
+            return True
+        if self.judge.truth.is_told_by_calls(name, ours["A1"]):
             return True
         refused = self.codes[name] not in (codes.SEPARATED, codes.UNFINISHED) and not theirs
         return (

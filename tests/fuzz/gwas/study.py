@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.chromosomes import chromosome_codes
+from unpooled.chromosomes import chromosome_codes, chromosome_name
 from unpooled.genotype_model import ADDITIVE
 
 COMPLEMENT = {"A": "T", "T": "A", "C": "G", "G": "C"}
@@ -132,16 +132,36 @@ class Study:
         v = self.variants
         codes = chromosome_codes(self.plan.get("chromosomes", ()), self.autosomes)  # type: ignore[arg-type]
         chosen = np.isin(v.chromosome, list(codes)) | (not codes)  # every cohort's list is cut to these first
-        rows = zip(v.written, v.contig, strict=True)
+        called = self.by_place if self.plan.get("by_place") else v.written
+        rows = zip(called, v.contig, strict=True)
         times = [Counter(names[chosen & ~contig].tolist()) for names, contig in rows]
         found = [
             all(count[name] == 1 for count in times)
-            and bool((v.written[:, k] == name).all())
+            and bool((called[:, k] == name).all())
             and not (v.moved[:, k].any() or v.clash[:, k].any() or v.contig[:, k].any())
             and self._is_reconcilable(k)
             for k, name in enumerate(v.name.tolist())
         ]
         return np.array(found, bool) & chosen
+
+    @property
+    def by_place(self) -> np.ndarray:
+        """str (K, m): what each cohort calls its variants by their place; nothing of one that it lacks."""
+        v, found = self.variants, np.full(self.variants.written.shape, "", object)
+        for k, row in np.argwhere(v.written != "").tolist():
+            place = int(v.chromosome[row]), int(v.position[row] + v.moved[k, row])
+            found[k, row] = self.called(*place, self.pair(k, row))
+        return found.astype(str)
+
+    def called(self, chromosome: int, position: int, pair: Sequence[str]) -> str:
+        """What a variant is called by its place."""
+        return ":".join(
+            [
+                chromosome_name(chromosome, self.autosomes) if chromosome else "0",
+                str(position),
+                *sorted(pair),
+            ]
+        )
 
     def _is_reconcilable(self, variant: int) -> bool:
         """Whether any cohort names both alleles, or all have seen the same one."""
@@ -210,7 +230,9 @@ class Study:
 
     def with_covariates(self, which: list[int]) -> Study:
         names = tuple(self.names[k] for k in which)
-        plan = {**self.plan, **({"interaction": names} if "interaction" in self.plan else {})}
+        plan = dict(self.plan)
+        if with_some := plan.pop("interaction", ()):
+            plan |= {"interaction": left} if (left := tuple(n for n in names if n in with_some)) else {}  # type: ignore[operator]
         return replace(
             self,
             plan=plan,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
 import numpy as np
 
 from unpooled.genotype_model import MODELS
 
 from ...oracles.regression import Rows
 from .files import columns
-from .models import conditions, indicators
+from .models import conditions, indicators, interacting
 from .study import Study
-
-OF_SEX = ("SEX", "ADDxSEX")
-"""Tests that a variant has on X alone, the second beside an interaction."""
 
 
 class Truth:
@@ -25,6 +25,11 @@ class Truth:
         copied = conditions(study)
         found = [*copied, *columns(study)]
         self.conditions, self.names = len(copied), [name for name, _ in found]
+        own = next(name for k in range(9) if (name := "SEX" + k * "(X)") not in self.names)
+        self.of_sex = (own, f"ADDx{own}")
+        """Tests that a variant has on X alone, the second beside an interaction."""
+        self.by_mean = study.plan.get("missing") == "mean"
+        """Whether the pool's mean stands for a missing call."""
         values = np.array([column for _, column in found]).reshape(-1, len(people.sex)).T
         phenotype = people.phenotype
         if not study.plan.get("allow_no_sex"):
@@ -41,6 +46,41 @@ class Truth:
             self._found[key] = self._rows(self.place[name], a1, by_plink2)
         return self._found[key]
 
+    def is_filled(self, name: str, by_plink2: bool = False) -> bool:
+        """Whether something stands for a call, or people of unknown sex count on X, so that no PLINK has the
+        regression."""
+        calls = self.study.variants.copies[self.place[name], self.complete]
+        code = self.study.variants.chromosome[self.place[name]] - self.study.autosomes
+        unknown = by_plink2 and code == 1 and not self.study.people.sex[self.complete].all()
+        return self.by_mean and bool((calls < 0).any() or (code > 0 and (calls == 1).any()) or unknown)
+
+    @functools.cached_property
+    def of_calls(self) -> Truth:
+        """The same, without those who lack a call."""
+        return Truth(replace(self.study, plan={**self.study.plan, "missing": "exact"}), self.kept)
+
+    def is_told_by_calls(self, name: str, a1: str, inside: np.ndarray | None = None) -> bool:
+        """Whether calls alone tell cases from controls, so that there is no estimate by the mean either."""
+        if not self.is_filled(name):
+            return False
+        rows = self.of_calls._rows(self.place[name], a1, False, inside=inside)
+        own = rows.x[:, : 1 + len(MODELS[self.study.model])]
+        return replace(rows, x=own).is_estimable() is not True
+
+    def is_lone(self, name: str) -> bool:
+        """Whether all men, or all others, lack the call of a variant on X, so that it has no mean there."""
+        on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
+        calls, men = self.study.variants.copies[self.place[name]], self.study.people.sex == 1
+        known = (calls >= 0) & ~(men & (calls == 1))
+        both = (self.complete & men, self.complete & ~men)
+        return bool(on_x) and any(group.any() and not (group & known).any() for group in both)
+
+    def is_with_some(self, name: str) -> bool:
+        """Whether a variant is on X and has some of all products: PLINK numbers them in another way there."""
+        some = interacting(self.study, self.names)
+        on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
+        return bool(on_x) and 0 < len(some) < len(self.names)
+
     def everyone(self, name: str, a1: str) -> Rows:
         """As plink2 has them, but with those who lack the call, whose copies are 0."""
         return self._rows(self.place[name], a1, True, called=False)
@@ -53,7 +93,7 @@ class Truth:
         told: list[int] = []
         for k in range(x.shape[1] * bool(len(x))):
             some = Rows(self.study.test, (), x[:, 0], np.column_stack([np.ones(len(x)), x[:, [*told, k]]]))
-            if np.linalg.svd(some.scaled[0] / np.sqrt(len(x)), compute_uv=False).min() > 3e-5:
+            if some.least > 3e-5:
                 told.append(k)
         columns = [0, 1, *(2 + k for k in told), *range(2 + x.shape[1], rows.x.shape[1])]
         return Rows(rows.test, tuple(rows.names[k - 1] for k in columns[1:]), rows.y, rows.x[:, columns])
@@ -75,35 +115,40 @@ class Truth:
         copies = np.where(copies < 0, np.nan, 2 - copies if second else copies)
         men = people.sex == 1
         on_x, on_y, on_mt = (code == study.autosomes + k for k in (1, 2, 4))
-        single = (men & ((on_x and not by_plink2) or on_y)) | on_mt
-        copies = np.where(
-            single, copies / 2 if by_plink2 else np.where(copies == 1, np.nan, copies / 2), copies
-        )
+        one = (men & (on_x or on_y)) | on_mt
+        if self.by_mean or not by_plink2:
+            copies = np.where(one & (copies == 1), np.nan, copies)
+        copies = np.where(one & (not on_x or not by_plink2), copies / 2, copies)
         with_sex = on_x and {1, 2} <= set(people.sex[inside].tolist())
         if on_y:
             inside = inside & men
-        if on_x and with_sex and by_plink2:
+        if on_x and with_sex and by_plink2 and not self.by_mean:
             inside = inside & (people.sex != 0)
         told = self._told(inside) if by_plink2 else np.arange(len(self.names))
-        inside, copies = (inside & ~np.isnan(copies), copies) if called else (inside, np.nan_to_num(copies))
+        if not called:
+            copies = np.nan_to_num(copies)
         coded = [(column.test, _coded(copies, column.values)) for column in MODELS[study.model]]
+        if self.by_mean:
+            alike = [men, ~men] if on_x else [np.ones(len(men), bool)]
+            for _, values in coded:
+                _fill(values, inside, alike)
+        inside = inside & ~np.isnan(coded[0][1])
         names = [*(test for test, _ in coded), *(self.names[k] for k in told)]
         parts = [np.ones(len(men)), *(values for _, values in coded), *self.covariates[:, told].T]
         products = []
-        if study.plan.get("interaction"):
-            for k in range(self.conditions, len(self.names)):
-                for a, (test, own) in enumerate(coded):
-                    products.append((len(parts), 1 + a, 1 + len(coded) + k))
-                    names.append(f"{test}x{self.names[k]}")
-                    parts.append(own * self.covariates[:, k])
+        for k in interacting(study, self.names):
+            for a, (test, own) in enumerate(coded):
+                products.append((len(parts), 1 + a, 1 + len(coded) + k))
+                names.append(f"{test}x{self.names[k]}")
+                parts.append(own * self.covariates[:, k])
         if with_sex:
-            names.append(OF_SEX[0])
+            names.append(self.of_sex[0])
             sex = np.where(by_plink2, 2.0 - men, men)
             parts.append(sex)
             if products:  # there is an interaction, and so one with sex
                 products.append((len(parts), 1, len(parts) - 1))
-                names.append(OF_SEX[1])
-                parts.append(copies * sex)
+                names.append(self.of_sex[1])
+                parts.append(coded[0][1] * sex)
         x = np.column_stack(parts)[inside]
         return Rows(study.test, tuple(names), self.phenotype[inside], x, tuple(products))
 
@@ -114,6 +159,13 @@ class Truth:
         first, there = len(self.names) - count, np.unique(self.study.people.cohort[inside])
         of_cohorts = first - 1 + there[1:] if count else there[:0]
         return np.concatenate([np.arange(first), of_cohorts])
+
+
+def _fill(values: np.ndarray, inside: np.ndarray, groups: list[np.ndarray]) -> None:
+    """Put the mean of those who have a value for each that is missing, in each group by itself."""
+    for group in groups:
+        known = inside & group & ~np.isnan(values)
+        values[inside & group & np.isnan(values)] = values[known].mean() if known.any() else 0
 
 
 def _coded(copies: np.ndarray, values: tuple[float, float, float]) -> np.ndarray:

@@ -145,7 +145,7 @@ def _writing(
     there = np.arange(cohorts)[:, None] == random.integers(cohorts, size=shape[1])
     written = np.tile(name, (cohorts, 1)).astype(object)
     written[there & odd & (why == "absent")] = ""
-    twice = there & odd & (why == "again")
+    twice = there & odd & (why == "again") & ~np.roll(odd, 1)
     written[twice] = np.broadcast_to(np.roll(name, 1), shape)[twice]
     written[there & odd & (why == "unnamed")] = UNNAMED
     moved, clash, contig = (there & odd & (why == word) for word in ("moved", "clash", "contig"))
