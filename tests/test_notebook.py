@@ -24,7 +24,7 @@ from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
-from .conftest import needed
+from .plinks import needed, plink
 
 # pip heeds the declarations of none of these: they are what pandas-plink imports and our tools do not have.
 PANDAS_PLINK = ("pandas-plink~=2.3", "deprecated~=1.2", "tqdm~=4.67")
@@ -130,7 +130,6 @@ def test_only_what_is_asked_for_is_read(made: Path, array: Array) -> None:
 def test_the_example_prints_the_p_values_of_plink(
     made: Path,
     pandas_plink: ModuleType,
-    plink: Callable[..., str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

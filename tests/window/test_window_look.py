@@ -16,7 +16,7 @@ from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Tone
 from unpooled_client.window.parts import ICONS
 
-FRONTEND = Path(__file__).parents[3] / "frontend"
+FRONTEND = Path(__file__).parents[2] / "frontend"
 LOOK = Path(tokens.__file__).parent
 
 

@@ -33,7 +33,7 @@ from unpooled_client.window.parts import Page
 from unpooled_client.window.study_view import StudyView
 from unpooled_client.window.tables import Table
 
-PICTURES = None if os.environ.get("CI") else Path(__file__).parents[3] / ".cache" / "screenshots"
+PICTURES = None if os.environ.get("CI") else Path(__file__).parents[2] / ".cache" / "screenshots"
 """Where people look at the window; nobody does in CI, and writing pictures takes longer than drawing them."""
 SIZE = 900, 600
 OPTION, MNEMONIC = re.compile(r"(?<![\w-])--[a-z0-9]"), re.compile(r"&(\w)")

@@ -107,7 +107,7 @@ def draw_people(target: Path, options: DataOptions, plan: Plan, folder: Path) ->
         if scores.shape[1] == 2
         else tag("p", "A picture takes two components.")
     )
-    errors = (folder / report_name(ERRORS_FILE, plan)).read_text() if ERRORS_FILE in plan.files else ""
+    errors = (folder / report_name(ERRORS_FILE, plan)).read_text("utf-8") if ERRORS_FILE in plan.files else ""
     off = [f"{float(line.split()[2]):.1e}" for line in errors.splitlines()[1:3]]
     told = (
         f"Dots are this cohort's {len(scores):,} people. Cells are shaded by how many people of all cohorts "
