@@ -63,7 +63,7 @@ ABOUT = (
     "those of the pooled genotypes to the plan's tolerance, unless the pool has too few people for the "
     "rounds that this takes. Among some with nearly the same eigenvalue directions may rotate: what these "
     "span is what they tell. Others are mostly chance, as they are in PLINK. The error is the most that "
-    "1 - |cos| can be."
+    "1 - |cos| can be where the search has missed no larger eigenvalue."
 )
 
 

@@ -21,7 +21,7 @@ export function Components({ study, file }: { study: Study; file: string }) {
           <Section title={t("Principal components")}>
             <Muted>
               {t(
-                "Components stand out up to the last whose eigenvalue is at least 1.2 times the next; among some with nearly the same eigenvalue directions may rotate. Others are mostly chance. The error is the most that 1 - |cos| can be. Each person's scores are at their cohort.",
+                "Components stand out up to the last whose eigenvalue is at least 1.2 times the next; among some with nearly the same eigenvalue directions may rotate. Others are mostly chance. The error is the most that 1 - |cos| can be where the search has missed no larger eigenvalue. Each person's scores are at their cohort.",
               )}
             </Muted>
             <div className={styles.both}>
