@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -175,8 +174,10 @@ class Held:
 
 def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
     """How many folds are left, of each way to join folds that holds these floors and leaves enough."""
-    count = pool.plan.validation_folds
-    for part_of in itertools.product(range(count), repeat=count):
+    ways: list[tuple[int, ...]] = [()]
+    for _ in range(pool.plan.validation_folds):  # each joins one of those before it, or none
+        ways = [(*way, part) for way in ways for part in range(len(set(way)) + 1)]
+    for part_of in ways:
         left = len(set(part_of))
         if left >= (1 if pool.plan.test == LINEAR else 2) and all(_holds(each, part_of) for each in floors):
             yield left
