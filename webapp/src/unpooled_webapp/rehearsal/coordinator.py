@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -68,4 +69,8 @@ class Coordinator:
 def _check(response: httpx.Response) -> None:
     if response.is_error:
         response.read()
-        raise UnpooledError(f"the server answers {response.status_code}: {response.text[:500]}")
+        said = f"the server answers {response.status_code}: {response.text[:500]}"
+        with contextlib.suppress(ValueError, LookupError, TypeError):  # a refusal is told in its own words
+            error = response.json()["error"]
+            said = f"{error['message']} {error.get('remedy', '')}".strip()
+        raise UnpooledError(said)
