@@ -36,7 +36,7 @@ class _Seen:
     """By table; empty where no cell has a value."""
     words: dict[str, set[str]] = field(default_factory=dict)
     names_rows: bool = True
-    """Whether no two rows of a table have the same word, and these are no dates."""
+    """Tell whether no two rows of a table have the same word, and these are no dates."""
 
     def add(self, table: str, counts: Mapping[bytes, int], missing: int) -> None:
         self.words[table] = words = {normal(cell.decode()) for cell in counts}

@@ -58,7 +58,7 @@ class Fam:
     phenotype: str = ""
     """What the file calls its phenotype, if it does."""
     kind: str = ".fam"
-    """What it is, by its header or its name: a .fam or a .psam."""
+    """The kind of the file, by its header or its name: .fam or .psam."""
 
     def __len__(self) -> int:
         return len(self.iid)

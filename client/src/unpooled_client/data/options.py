@@ -110,7 +110,7 @@ class DataOptions:
 
     @property
     def needs_phenotype(self) -> bool:
-        """Whether the plan's test does; without a plan it may be any."""
+        """Tell whether the plan's test does; without a plan it may be any."""
         return not self.test or TESTS[self.test].needs_phenotype
 
     @property

@@ -15,7 +15,7 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NO_TEXT = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f]|\r(?![\r\n]|\Z)")
-"""What PLINK takes for a blank, and no program writes for one: a flipped byte, or a lost line end."""
+"""PLINK takes these for blanks, and no program writes them for one: a flipped byte, or a lost line end."""
 
 # The first bytes of what is handed over by mistake, and what to do about it.
 _COMPRESSED = {

@@ -32,7 +32,7 @@ class Variants:
     about: dict[str, Any] = field(default_factory=dict)
     """What is to be said of the alleles and the build of the whole file."""
     unusable: Panel | None = None
-    """Those that are passed over, with one of `unpooled.panel.UNUSABLE` for a chromosome."""
+    """The variants that are passed over, with one of `unpooled.panel.UNUSABLE` for a chromosome."""
 
     def __len__(self) -> int:
         return len(self.panel)

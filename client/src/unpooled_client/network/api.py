@@ -253,7 +253,7 @@ class Api:
         self.traffic = Traffic()
         self.trouble: Trouble | None = None
         self.doing: Doing | None = None
-        """What this client is doing: each request tells it."""
+        """Each request tells what this client is doing."""
         self._patient, self._known = patient, known
         self._began = self._answered = time.monotonic()
         self._stop = threading.Event()

@@ -78,7 +78,7 @@ class Algorithm:
     """For files that `result_files` does not know."""
     wording: Wording = Wording()
     needs_phenotype: bool = True
-    """Whether a cohort without phenotypes can take no part."""
+    """Tell whether a cohort without phenotypes can take no part."""
     options: tuple[Option, ...] = ()
     """What a plan of this test may ask for besides the fields of every plan, in the order of the form."""
     templates: tuple[Template, ...] = ()

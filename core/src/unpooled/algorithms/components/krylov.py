@@ -167,7 +167,7 @@ class Found:
         return np.asarray(sine**2 / (1 + np.sqrt(1 - sine**2)))
 
     def is_enough(self, gap: float, tolerance: float, worst: float) -> bool:
-        """Whether those that stand out by a gap are known to the tolerance, and the others to the worst."""
+        """Tell whether those that stand out are known to the tolerance, and the others to the worst."""
         settled = self.residual[:-1] <= _SETTLED * np.abs(self.values)
         stand_out = standing_out(self.values, self.following, gap)
         return bool((settled & (self.error <= np.where(stand_out, tolerance, worst))).all())
