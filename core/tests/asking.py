@@ -12,10 +12,10 @@ import numpy as np
 from unpooled.algorithms import questions_of, whole, with_chunks
 from unpooled.alone import after
 from unpooled.cohort import Cohort, Table
-from unpooled.driver import Running
+from unpooled.driver import Place, Tree
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.procedure import Call, Each, Rows, Study
+from unpooled.procedure import Call, Rows, Study
 from unpooled.question import Arrays, Question, answer
 
 NOBODY = Panel.of([])
@@ -74,26 +74,14 @@ def still_grows(
 def follow(call: Call[Any], sums: Callable[[Question], Arrays], kinds: Sequence[type[Question]]) -> Followed:
     """Run a procedure to its end."""
     found = Followed()
-    found.value = _follow(call, sums, kinds, found)
+
+    def answered(place: Place, question: Question) -> Arrays:
+        total = sums(question)
+        found.answers.append((question, total))
+        return total
+
+    found.value = Tree(call, kinds, answered, found.rows).value()
     return found
-
-
-def _follow(
-    call: Call[Any], sums: Callable[[Question], Arrays], kinds: Sequence[type[Question]], found: Followed
-) -> Any:
-    running = Running(call, kinds)
-    outcome = running.go_on()
-    while True:
-        found.rows += outcome.rows
-        match outcome.waits_for:
-            case Question() as question:
-                total = sums(question)
-                found.answers.append((question, total))
-                outcome = running.go_on(total)
-            case Each(calls=calls):
-                outcome = running.go_on([_follow(each, sums, kinds, found) for each in calls])
-            case None:
-                return outcome.value
 
 
 def study_of(plan: Plan, panel: Panel = NOBODY) -> Study:

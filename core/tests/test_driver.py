@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from unpooled import driver
-from unpooled.driver import CHANGED, Entry, Running
+from unpooled.driver import CHANGED, Entry, Place, Running, Tree
 from unpooled.errors import ProtocolError
-from unpooled.procedure import Asks, Each, Go, Procedure, Rows, Study, procedure
+from unpooled.procedure import PROCEDURES, Asks, Call, Each, Finish, Go, Procedure, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Question
 
 
@@ -192,5 +192,86 @@ def test_sums_that_came_in_cannot_be_changed() -> None:
 
 
 def test_two_procedures_cannot_have_one_name() -> None:
+    declared = PROCEDURES["chi-square"]
     with pytest.raises(ValueError, match="two procedures are called chi-square"):
-        procedure("chi-square")(counting)
+        procedure(declared.name)(counting)
+
+
+def followed(call: Call[Any], told: dict[Place, int]) -> Tree:
+    """A run of somebody who makes no rows, and knows some sums."""
+    return Tree(call, KINDS, lambda place, question: number(told[place]))
+
+
+def spreading(study: Study, first: int) -> Asks[int]:
+    """Asks, goes on as another call, lets a branch finish, and adds up what two others return."""
+    yield Ask(first)
+    return (yield from Go(made(spread)(study, first)))
+
+
+def spread(study: Study, first: int) -> Asks[int]:
+    yield Finish(made(finishing)(study, first))
+    yield Rows.later(lambda: [rows(8)])
+    values = yield Each(made(counting)(study, first + k) for k in (1, 2))
+    yield Ask(sum(values))
+    return sum(values)
+
+
+def finishing(study: Study, about: int) -> Asks[None]:
+    yield Ask(about)
+    yield rows(9)
+
+
+def test_whoever_makes_no_rows_asks_the_same_without_the_sums_that_only_make_rows() -> None:
+    asked: list[tuple[Place, Question]] = []
+    found: list[Rows] = []
+
+    def sums(place: Place, question: Question) -> Arrays:
+        asked.append((place, question))
+        return number(len(asked))
+
+    assert Tree(made(spreading)(STUDY, 10), KINDS, sums, found).value() == 3 + 4 + 5 + 6
+    assert [(place.path, place.number) for place, _ in asked] == [
+        ((), 0),
+        ((0,), 0),  # the one that finishes
+        ((1,), 0),
+        ((1,), 1),
+        ((2,), 0),
+        ((2,), 1),
+        ((), 1),  # numbers count on across `Go`
+    ]
+    assert indices(found) == [8, 9, 0, 1, 2, 0, 1, 2]
+
+    told = {place: k for k, (place, _) in enumerate(asked, 1) if place.path != (0,)}
+    tree = followed(made(spreading)(STUDY, 10), told)
+    for place, question in asked:
+        assert tree.question(place) == question
+        assert tree.is_told(place) == (place.path != (0,))
+    last = followed(made(spreading)(STUDY, 10), told)
+    assert last.question(asked[-1][0]) == asked[-1][1]  # in one go, too
+    assert last.value() == 18
+
+
+@pytest.mark.parametrize(
+    ("path", "at"), [((), 2), ((3,), 0), ((1, 0), 0), ((1,), 2), ((0,), 1), ((-1,), 0), ((), -1)]
+)
+def test_nothing_is_asked_where_a_study_asks_nothing(path: tuple[int, ...], at: int) -> None:
+    told = {Place(path, at): 1 for path in ((), (1,), (2,)) for at in (0, 1)}
+    told[Place((0,), 0)] = 1  # else the lack of it would be the error
+    tree = followed(made(spreading)(STUDY, 10), told)
+    with pytest.raises(ProtocolError, match=r"asks no question|has no branch"):
+        tree.question(Place(path, at))
+
+
+def test_a_question_that_has_been_gone_on_from_is_asked_no_more() -> None:
+    tree = followed(made(counting)(STUDY, 3), {Place((), 0): 5})
+    assert tree.question(Place((), 1)) == Ask(5)
+    with pytest.raises(ProtocolError, match="asks no question 0"):
+        tree.question(Place((), 0))
+
+
+def test_a_call_that_finishes_asks_only_once() -> None:
+    def careless(study: Study) -> Asks[None]:
+        yield Finish(made(counting)(study, 1))
+
+    with pytest.raises(TypeError, match="test/counting finishes, and asks a second question"):
+        Tree(made(careless)(STUDY), KINDS, lambda place, question: number(1), []).value()

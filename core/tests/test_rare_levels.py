@@ -16,6 +16,7 @@ from unpooled import run as federation
 from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.driver import Place
 from unpooled.errors import Refuse
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
@@ -140,8 +141,8 @@ class Reader:
         self.seen: list[tuple[Question, Arrays]] = []
         honest = federation._Federation.total
 
-        def total(of: Any, question: Question) -> Arrays:
-            found = honest(of, question)
+        def total(of: Any, place: Place, question: Question) -> Arrays:
+            found = honest(of, place, question)
             self.seen.append((question, found))
             return found
 

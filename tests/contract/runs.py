@@ -17,6 +17,7 @@ from unpooled import question as questions
 from unpooled.algorithms import TESTS, questions_of, whole
 from unpooled.algorithms.phenotypes import tables_of
 from unpooled.algorithms.result_files import report_name
+from unpooled.driver import Place, Tree
 from unpooled.facts import plan_facts
 from unpooled.leaving import what_leaves
 from unpooled.parties import what_parties_get
@@ -35,11 +36,12 @@ class Watched(_Federation):
     """Cohorts that are asked in this process, and what they were asked."""
 
     def __init__(self, small: Small) -> None:
-        super().__init__(small.plan, small.cohorts, questions_of(small.plan))
+        self.call = whole(study_of(small))
+        super().__init__(self.call, small.cohorts, questions_of(small.plan))
         self.answers: list[tuple[Question, Arrays]] = []
 
-    def total(self, question: Question) -> Arrays:
-        sums = super().total(question)
+    def total(self, place: Place, question: Question) -> Arrays:
+        sums = super().total(place, question)
         self.answers.append((question, dict(sums)))  # a procedure may empty its own
         return sums
 
@@ -103,7 +105,7 @@ def run(name: str) -> Run:
 
 def run_of(one: Small) -> Run:
     watched, rows = Watched(one), list[Rows]()
-    alone.finished(whole(study_of(one)), watched, rows)
+    Tree(watched.call, watched.kinds, watched.total, rows).value()
     return Run(one, watched.answers, rows)
 
 

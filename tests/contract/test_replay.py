@@ -52,6 +52,8 @@ class Replayed:
         while True:
             self.stored[name].add(arguments)
             self.rows += outcome.rows
+            for finish in outcome.finishes:
+                self.value(finish)
             if outcome.replaced:
                 call, journal = running.call, []
                 name, arguments = call.procedure.name, codec.encode(call.arguments)

@@ -16,9 +16,9 @@ from unpooled import opening
 from unpooled import question as questions
 from unpooled.cohort import Cohort, Extended, Table
 from unpooled.columns import joined
-from unpooled.driver import Running
+from unpooled.driver import Place, Tree
 from unpooled.plan import Plan
-from unpooled.procedure import Call, Each, Rows
+from unpooled.procedure import Call, Rows
 from unpooled.question import Arrays, Question
 
 
@@ -29,29 +29,14 @@ class Asked(Protocol):
     def kinds(self) -> Sequence[type[Question]] | None:
         """The kinds that may be asked; None for any."""
 
-    def total(self, question: Question) -> Arrays: ...
+    def total(self, place: Place, question: Question) -> Arrays: ...
 
 
 def tables(call: Call[Any], asked: Asked) -> dict[str, dict[str, np.ndarray]]:
     """The result tables of a procedure that is run to its end."""
     rows: list[Rows] = []
-    finished(call, asked, rows)
+    Tree(call, asked.kinds, asked.total, rows).value()
     return collect(rows)
-
-
-def finished(call: Call[Any], asked: Asked, rows: list[Rows]) -> Any:
-    """Run a branch to its end, and those that it waits for one after the other; its value."""
-    branch = Running(call, asked.kinds)
-    outcome = branch.go_on()
-    while True:
-        rows += outcome.rows
-        match outcome.waits_for:
-            case Question() as question:
-                outcome = branch.go_on(asked.total(question))
-            case Each() as each:
-                outcome = branch.go_on([finished(call, asked, rows) for call in each.calls])
-            case None:
-                return outcome.value
 
 
 def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
@@ -76,7 +61,7 @@ class Alone:
     cohort: Cohort | Table
     kinds: Sequence[type[Question]] | None = None
 
-    def total(self, question: Question) -> Arrays:
+    def total(self, place: Place, question: Question) -> Arrays:
         """As rounded as sums are, for what is asked next may begin below the last bit of these."""
         scheme, salt = self.plan.scheme(question.ring_bits), b""
         share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)

@@ -4,15 +4,14 @@ Of a branch, a call is stored, and a journal of what it has waited for and what 
 call and empties the journal. A branch that is not in memory is run again from its call through its journal.
 It must then ask the same, to the byte: nothing is ever asked twice.
 
-The server keeps branches in its database, and an in-process run in a list (`unpooled.run`); both go on by the
-`Running` here.
+The server keeps branches in its database; a `Tree` has those of a whole study in memory. Both use `Running`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from unpooled import question as questions
 from unpooled.errors import ProtocolError
-from unpooled.procedure import Call, Each, Go, Rows
+from unpooled.procedure import Call, Each, Finish, Go, Later, Rows
 from unpooled.protocol import codec
 from unpooled.question import Arrays, Question
 
@@ -45,6 +44,8 @@ class Outcome:
     """What a branch did until it had to wait, or had ended."""
 
     rows: Sequence[Rows]
+    finishes: Sequence[Call[Any]]
+    """Branches that it has begun and does not wait for."""
     waits_for: Question | Each | None
     """None once it has ended."""
     replaced: bool
@@ -56,9 +57,12 @@ class Outcome:
 class Running:
     """A branch in memory."""
 
-    def __init__(self, call: Call[Any], kinds: Sequence[type[Question]] | None) -> None:
+    def __init__(
+        self, call: Call[Any], kinds: Sequence[type[Question]] | None, *, makes_rows: bool = True
+    ) -> None:
         """`kinds` are all that the study may ask; None for any, where nobody else is asked."""
         self._kinds = None if kinds is None else frozenset(kinds)
+        self._makes_rows = makes_rows
         self._begin(call)
 
     def _begin(self, call: Call[Any]) -> None:
@@ -88,6 +92,7 @@ class Running:
     def go_on(self, came: Any = None) -> Outcome:
         """Run with what was waited for, or from the beginning, until it waits again."""
         rows: list[Rows] = []
+        finishes: list[Call[Any]] = []
         replaced = False
         came = _read_only(came)
         while True:
@@ -95,11 +100,15 @@ class Running:
                 event = self._generator.send(came)
             except StopIteration as end:
                 self.waits_for = None
-                return Outcome(rows, None, replaced, end.value)
+                return Outcome(rows, finishes, None, replaced, end.value)
             came = None
             match event:
                 case Rows():
                     rows.append(event)
+                case Later():
+                    rows += event.make() if self._makes_rows else ()
+                case Finish():
+                    finishes.append(event.call)
                 case Go():
                     self._generator.close()
                     self._begin(event.call)
@@ -109,7 +118,7 @@ class Running:
                 case Question() | Each():
                     self._require_declared(event)
                     self.waits_for = event
-                    return Outcome(rows, event, replaced, None)
+                    return Outcome(rows, finishes, event, replaced, None)
                 case _:
                     raise TypeError(f"{self.call.procedure.name} yields {type(event).__name__}")
 
@@ -132,6 +141,123 @@ class Running:
             raise ProtocolError(CHANGED)
         calls = self.waits_for.calls
         return [call.procedure.value(value) for call, value in zip(calls, codec.decode(came), strict=True)]
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where in a study something is asked."""
+
+    path: tuple[int, ...]
+    """The branch: as the how-manieth each on the way to it was begun by the one before, from 0."""
+    number: int
+    """How many questions the branch had asked before, from 0: also as another call, before `Go`."""
+
+
+class Tree:
+    """All branches of a study in memory, each run only as far as somebody wants to know of it."""
+
+    def __init__(
+        self,
+        call: Call[Any],
+        kinds: Sequence[type[Question]] | None,
+        sums: Callable[[Place, Question], Arrays],
+        rows: list[Rows] | None = None,
+    ) -> None:
+        """`sums` tells those of a question; `rows` collects what the study finds, where that is wanted.
+
+        Without rows nobody has to know the sums that only make rows.
+        """
+        self.kinds, self.sums, self.rows = kinds, sums, rows
+        self._root = _Branch(self, call, ())
+
+    def value(self) -> Any:
+        """Run the study to its end; what it returns."""
+        return self._root.value()
+
+    def question(self, place: Place) -> Question:
+        """What is asked at a place; ProtocolError if nothing is."""
+        return self._branch(place).question(place.number)
+
+    def is_told(self, place: Place) -> bool:
+        """Whether the sums that are asked for at a place lead to anything but rows."""
+        return not self._branch(place).finishes
+
+    def _branch(self, place: Place) -> _Branch:
+        branch = self._root
+        for number in place.path:
+            branch = branch.begun(number)
+        return branch
+
+
+class _Branch:
+    """A branch in a tree, with those that it has begun and does not know the value of."""
+
+    def __init__(self, tree: Tree, call: Call[Any], path: tuple[int, ...], *, finishes: bool = False) -> None:
+        self._tree, self._path, self.finishes = tree, path, finishes
+        self._running = Running(call, tree.kinds, makes_rows=tree.rows is not None)
+        self._is_new = True
+        self._asked = self._begun = 0
+        self._branches: dict[int, _Branch] = {}
+        self._value: Any = None
+
+    def value(self) -> Any:
+        while self._waits_for is not None:
+            self._go_on()
+        return self._value
+
+    def question(self, number: int) -> Question:
+        while not (isinstance(found := self._waits_for, Question) and self._asked == number):
+            if found is None or self._asked > number:
+                raise ProtocolError(f"the study asks no question {number} in its branch {self._path}")
+            self._go_on()
+        return found
+
+    def begun(self, number: int) -> _Branch:
+        while self._waits_for is not None and number >= self._begun:
+            self._go_on()
+        if number not in self._branches:
+            raise ProtocolError(f"the study has no branch {number} in its branch {self._path}")
+        return self._branches[number]
+
+    @property
+    def _waits_for(self) -> Question | Each | None:
+        """What it waits for, None once it has ended. It begins when this is first asked."""
+        if self._is_new:
+            self._is_new = False
+            self._take(self._running.go_on())
+        return self._running.waits_for
+
+    def _go_on(self) -> None:
+        came: Any
+        match self._running.waits_for:
+            case Question() as question:
+                came = self._tree.sums(Place(self._path, self._asked), question)
+                self._asked += 1
+            case Each(calls=calls):
+                numbers = range(self._begun - len(calls), self._begun)
+                came = [self._branches[number].value() for number in numbers]
+                for number in numbers:
+                    del self._branches[number]
+        self._take(self._running.go_on(came))
+
+    def _take(self, outcome: Outcome) -> None:
+        if self.finishes and self._asked and (outcome.waits_for is not None or outcome.finishes):
+            raise TypeError(f"{self._running.call.procedure.name} finishes, and asks a second question")
+        for call in outcome.finishes:
+            self._begin(call, finishes=True)
+        if isinstance(outcome.waits_for, Each):
+            for call in outcome.waits_for.calls:
+                self._begin(call)
+        self._value = outcome.value
+        if self._tree.rows is not None:
+            self._tree.rows += outcome.rows
+            for number in [number for number, branch in self._branches.items() if branch.finishes]:
+                self._branches.pop(number).value()
+
+    def _begin(self, call: Call[Any], *, finishes: bool = False) -> None:
+        path = (*self._path, self._begun)
+        self._branches[self._begun] = _Branch(self._tree, call, path, finishes=finishes)
+        self._begun += 1
 
 
 def digest(waits_for: Question | Each | None) -> bytes:

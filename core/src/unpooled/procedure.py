@@ -10,7 +10,8 @@ A procedure is a generator that yields
 
     a `Question`    and gets its sums, checked against what the question declares
     `Each(calls)`   other procedures side by side, and gets what they return, in order
-    `Rows(…)`       finished rows of a result
+    `Rows(…)`       finished rows of a result; `Rows.later(make)` where only the server is to make them
+    `Finish(call)`  a procedure that asks one more question and makes rows of its sums: nobody waits for it
     `Go(call)`      and goes on as another procedure; what was before is forgotten
 
 and `yield from` runs a call in its own place. It is pure: it knows no clock, no chance and no file. So what
@@ -67,6 +68,18 @@ class Rows:
     table: str
     columns: Mapping[str, np.ndarray]
 
+    @staticmethod
+    def later(make: Callable[[], Iterable[Rows]]) -> Later:
+        """Rows that whoever writes results has made; a cohort that only follows the study drops them."""
+        return Later(make)
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """Rows that are not made yet."""
+
+    make: Callable[[], Iterable[Rows]]
+
 
 @dataclass(frozen=True, eq=False)
 class Call(Generic[T]):
@@ -85,6 +98,16 @@ class Each:
 
     def __init__(self, calls: Iterable[Call[Any]]) -> None:
         self.calls = tuple(calls)
+
+
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """Runs a call that asks a single question and makes rows of its sums.
+
+    Nothing that is asked later depends on these sums, so nobody but the server needs to know them.
+    """
+
+    call: Call[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,10 +20,11 @@ from unpooled.algorithms.shared.conditions import Conditioned, conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
 from unpooled.alone import Alone, after, tables
 from unpooled.cohort import Cohort, Table
+from unpooled.driver import Place, Tree, digest
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.plan import OwnPlan, Plan
-from unpooled.procedure import Study
+from unpooled.procedure import Call, Study
 from unpooled.protocol import masking
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
@@ -41,7 +42,7 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
     """
     plan = with_chunks(plan)
     cohorts = [_ready(cohort, panel, plan) for cohort in coded(cohorts, plan)]
-    return tables(whole(Study(plan, lambda: panel)), _Federation(plan, cohorts, questions_of(plan)))
+    return _tables(whole(Study(plan, lambda: panel)), cohorts, questions_of(plan))
 
 
 def reports(plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> dict[str, bytes]:
@@ -60,8 +61,7 @@ def present(plan: Plan, listed: int, cohorts: Sequence[Cohort]) -> np.ndarray:
     """
     plan = with_chunks(plan)
     asked = presence.presence(Study(plan, lambda: Panel.of([])), listed)
-    found = tables(asked, _Federation(plan, cohorts, [presence.Presence]))
-    return found[presence.TABLE]["cohorts"]
+    return _tables(asked, cohorts, [presence.Presence])[presence.TABLE]["cohorts"]
 
 
 def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dict[str, np.ndarray]]:
@@ -85,26 +85,45 @@ def _ready(cohort: Cohort | Table, panel: Panel, plan: Plan) -> Cohort | Table:
     return conditioned(required(cohort, plan), panel, plan)
 
 
+def _tables(
+    call: Call[None], cohorts: Sequence[Cohort | Table], kinds: Sequence[type[Question]]
+) -> dict[str, dict[str, np.ndarray]]:
+    return tables(call, _Federation(call, cohorts, kinds))
+
+
 class _Federation:
-    """Cohorts, their seeds, and the sums that a server and a compensator would form."""
+    """Cohorts, their seeds, and the sums that a server and a compensator would form.
+
+    The cohorts run the study, too, on the sums that they are told, and answer what their own run asks.
+    """
 
     def __init__(
-        self, plan: Plan, cohorts: Sequence[Cohort | Table], kinds: Sequence[type[Question]]
+        self, call: Call[None], cohorts: Sequence[Cohort | Table], kinds: Sequence[type[Question]]
     ) -> None:
-        self.plan, self.cohorts, self.kinds = plan, list(cohorts), kinds
+        self.plan, self.cohorts, self.kinds = call.study.plan, list(cohorts), kinds
+        self.told: dict[Place, Arrays] = {}
+        self.followed = Tree(call, kinds, lambda place, question: self.told.pop(place))
         self.seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.own_seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.roster = Roster(tuple((f"cohort {k:04}", os.urandom(32)) for k in range(len(cohorts))))
-        self.plan_hash, self.roster_hash = plan.hash(), self.roster.hash()
+        self.plan_hash, self.roster_hash = self.plan.hash(), self.roster.hash()
         self.round = 0
 
-    def total(self, question: Question) -> Arrays:
+    def total(self, place: Place, question: Question) -> Arrays:
+        if digest(self.followed.question(place)) != digest(question):
+            raise ProtocolError(f"{question.title}: the cohorts' own run of the study asks something else")
+        sums = self._sum(question)
+        if self.followed.is_told(place):
+            self.told[place] = dict(sums)  # a procedure takes from its own what it needs no longer
+        return sums
+
+    def _sum(self, question: Question) -> Arrays:
         self.round += 1
         message, salt = questions.encode(question), os.urandom(masking.SALT_BYTES)
         asked = questions.decode(message, self.kinds)
         scheme = self.plan.scheme(question.ring_bits)
         words, k = questions.words(question, scheme), len(self.cohorts)
-        digest = masking.question(salt, message)
+        named = masking.question(salt, message)
         masked, masks = scheme.zeros(words), scheme.zeros(words)
         for cohort, seed, (name, _) in zip(self.cohorts, self.seeds, self.roster.members, strict=True):
             if not asked.agrees(self.plan):
@@ -112,7 +131,7 @@ class _Federation:
             share = questions.pack(
                 asked, questions.answer(asked, cohort), scheme, k, salt, asked.columns_under(self.plan)
             )
-            own_mask = masking.mask(seed, self._mask_context(asked, name, scheme.label, words, digest))
+            own_mask = masking.mask(seed, self._mask_context(asked, name, scheme.label, words, named))
             upload = scheme.to_bytes(scheme.add(share, own_mask))
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
@@ -126,7 +145,7 @@ class _Federation:
             roster_hash=self.roster_hash,
             dealer=dealer_of(self.roster, self.round),
             round=self.round,
-            question=digest,
+            question=named,
             scheme=scheme.label,
             circuit=question.opens.circuit,
             words=words,

@@ -30,7 +30,7 @@ from unpooled.formats.adjusted import write_adjusted
 from unpooled.formats.clumped import write_clumped
 from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan import FILES, Plan
-from unpooled.procedure import Asks, Each, Rows, Study, procedure
+from unpooled.procedure import Asks, Each, Later, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Foreseen, Question
 from unpooled.sizes import Sizes
 from unpooled.templates import QUALITY, Template
@@ -70,8 +70,12 @@ def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
     return found.some(told & tied)
 
 
-def report(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
+def report(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Later]:
     """Rows of variants whose A1 is known: those that pass the filters, and the others."""
+    yield Rows.later(lambda: _rows(study, found, first_is_a1))
+
+
+def _rows(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
     passing = filters.passing(found.genotypes, study.plan)
     if not passing.all() and filters.reports_filtered(study.plan):
         out = found.some(~passing)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from unpooled.algorithms.shared.tables_of_several import ending, of_several
 from unpooled.cohort import Cohort, Samples, Table, WithSamples
 from unpooled.errors import Refuse
 from unpooled.plan import Plan
-from unpooled.procedure import PROCEDURES, Asks, Call, Each, Go, Rows, Study, procedure
+from unpooled.procedure import PROCEDURES, Asks, Call, Each, Finish, Go, Later, Rows, Study, procedure
 from unpooled.protocol import codec
 from unpooled.question import Arrays, Count, Foreseen, Question, Sent
 from unpooled.shared_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
@@ -66,6 +67,10 @@ def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> 
                 came = yield _about(event, study.plan, phenotype)
             case Rows():
                 came = yield of_several(event, phenotype)
+            case Later():
+                came = yield Rows.later(partial(_rows, event, phenotype))
+            case Finish():
+                came = yield Finish(about(event.call))
             case Each():
                 values = yield Each(map(about, event.calls))
                 came = [call.procedure.value(value) for call, value in zip(event.calls, values, strict=True)]
@@ -74,6 +79,10 @@ def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> 
                 return (yield from Go(about(event.call)))
             case _:
                 raise TypeError(f"{name} yields {type(event).__name__}")
+
+
+def _rows(later: Later, phenotype: str) -> Iterator[Rows]:
+    return (of_several(rows, phenotype) for rows in later.make())
 
 
 def _named(refused: Refuse, plan: Plan, phenotype: str) -> Refuse:

@@ -49,6 +49,8 @@ class Progress:
     rows: Sequence[RowFile]
     children: Sequence[Progress]
     """The branches that it waits for, already begun."""
+    finishes: Sequence[Progress]
+    """Those that it does not wait for."""
 
     @property
     def state(self) -> BranchState:
@@ -117,8 +119,8 @@ def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool 
     elif is_new or outcome.replaced:
         kept = codec.encode(running.call.arguments)
     calls = outcome.waits_for.calls if isinstance(outcome.waits_for, Each) else ()
-    children = [begun(study, call) for call in calls]
-    return Progress(running.call.procedure.name, kept, outcome.waits_for, rows, children)
+    children, finishes = ([begun(study, call) for call in some] for some in (calls, outcome.finishes))
+    return Progress(running.call.procedure.name, kept, outcome.waits_for, rows, children, finishes)
 
 
 def store_first(study: Study, progress: Progress) -> None:
@@ -195,6 +197,8 @@ def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> Non
     for branch, progress in pairs:
         if progress.children:
             _store_new(study, branch, progress.children)
+        if progress.finishes:
+            _store_new(study, None, progress.finishes)
 
 
 def _open_rounds(study: Study, asked: Iterable[tuple[Branch, Question]]) -> None:

@@ -30,7 +30,19 @@ from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.clump_option import CLUMPED, is_clumped
 from unpooled.formats.clumped import is_above, of_printed, printed
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.procedure import PROCEDURES, Asks, Call, Each, Go, Procedure, Rows, Study, procedure
+from unpooled.procedure import (
+    PROCEDURES,
+    Asks,
+    Call,
+    Each,
+    Finish,
+    Go,
+    Later,
+    Procedure,
+    Rows,
+    Study,
+    procedure,
+)
 from unpooled.protocol import codec
 from unpooled.question import Arrays
 
@@ -120,11 +132,15 @@ def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched
         except StopIteration as end:
             return Watched(codec.encode(end.value), seen)
         match event:
-            case Rows():
-                came, seen = (yield event), Hits.joined(seen, Hits.of(event, study.plan))
-            case Each():
-                found = yield Each(watched(call, Hits.none()) for call in event.calls)
-                came = [c.procedure.value(f.value) for c, f in zip(event.calls, found, strict=True)]
+            case Rows() | Later():
+                for rows in event.make() if isinstance(event, Later) else [event]:
+                    seen = Hits.joined(seen, Hits.of(rows, study.plan))
+                    yield rows
+                came = None
+            case Each() | Finish():  # the rows of one that finishes may have hits
+                calls = event.calls if isinstance(event, Each) else (event.call,)
+                found = yield Each(watched(call, Hits.none()) for call in calls)
+                came = [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
                 seen = Hits.joined(seen, *(each.hits for each in found))
             case Go():
                 running.close()

@@ -87,7 +87,7 @@ from unpooled.genotype_model import terms_of
 from unpooled.heterogeneity_option import FEW_STUDIES, META
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import EXACT, Plan
-from unpooled.procedure import Asks, Each, Study, procedure
+from unpooled.procedure import Asks, Each, Finish, Study, procedure
 from unpooled.protocol.codec import came_later
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
@@ -123,34 +123,49 @@ def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, bl
     counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
     if len(counted.variants):
-        exact, terms = study.plan.missing == EXACT, terms_of(study.plan)
-        calls = Calls.of(counted.table, chunk.chromosome, pool, exact)
         first_is_a1, tied = yield from order_of(study, chunk, counted)
-        counts_first = first_is_a1 | terms.is_plain
-        coded = CodedCalls.of(calls, terms, chunk.chromosome, counts_first)
-        wanted = np.where(counts_first, FIRST, SECOND) + INCOMPLETE * calls.incomplete + TIED * tied
-        sums = yield SumWithGenotypes(
-            start=chunk.start,
-            asked=flags(chunk, counted.variants, wanted),
-            chromosome=chunk.chromosome,
-            exact=exact,
-            fill=coded.fill[calls.incomplete & (not exact)],
-            people=pool.of(COMPLETE),
-            centre=columns.centre,
-            exponent=columns.exponent,
-            cohorts=study.plan.cohorts,
-            model=terms.model,
-            interacting=terms.interacting,
-            phenotypes=len(study.plan.phenotype_names),
-            dosages=study.plan.dosages,
-        )
-        order = settled(first_is_a1, tied, sums["first"], study.plan.cohorts)
-        for plan, one in zip(study.plan.each, among(study.plan), strict=True):
-            own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
-            fit = Fit(plan, chunk.chromosome, pool, *own)
-            rows = fit.rows(one.of_genotype(terms, sums["genotype"]), one.of_missing(sums["missing"]), order)
-            yield of_several(rows, plan.phenotype) if study.plan.phenotypes else rows
+        yield Finish(fit_counted(study, chunk, pool, columns, block, counted, first_is_a1, tied))
     return ties
+
+
+@procedure("linear/sums")
+def fit_counted(
+    study: Study,
+    chunk: Chunk,
+    pool: Pool,
+    columns: PooledColumns,
+    block: Block,
+    counted: Counted,
+    first_is_a1: np.ndarray,
+    tied: np.ndarray,
+) -> Asks[None]:
+    """Sum the genotypes of variants of a chunk with the columns, and fit them; bool (m,) as of `order_of`."""
+    exact, terms = study.plan.missing == EXACT, terms_of(study.plan)
+    calls = Calls.of(counted.table, chunk.chromosome, pool, exact)
+    counts_first = first_is_a1 | terms.is_plain
+    coded = CodedCalls.of(calls, terms, chunk.chromosome, counts_first)
+    wanted = np.where(counts_first, FIRST, SECOND) + INCOMPLETE * calls.incomplete + TIED * tied
+    sums = yield SumWithGenotypes(
+        start=chunk.start,
+        asked=flags(chunk, counted.variants, wanted),
+        chromosome=chunk.chromosome,
+        exact=exact,
+        fill=coded.fill[calls.incomplete & (not exact)],
+        people=pool.of(COMPLETE),
+        centre=columns.centre,
+        exponent=columns.exponent,
+        cohorts=study.plan.cohorts,
+        model=terms.model,
+        interacting=terms.interacting,
+        phenotypes=len(study.plan.phenotype_names),
+        dosages=study.plan.dosages,
+    )
+    order = settled(first_is_a1, tied, sums["first"], study.plan.cohorts)
+    for plan, one in zip(study.plan.each, among(study.plan), strict=True):
+        own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
+        fit = Fit(plan, chunk.chromosome, pool, *own)
+        rows = fit.rows(one.of_genotype(terms, sums["genotype"]), one.of_missing(sums["missing"]), order)
+        yield of_several(rows, plan.phenotype) if study.plan.phenotypes else rows
 
 
 @dataclass(frozen=True, eq=False)

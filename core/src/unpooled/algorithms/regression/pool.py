@@ -58,7 +58,7 @@ from unpooled.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
 from unpooled.glm_columns import MACH_R2
 from unpooled.heterogeneity_option import META
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
-from unpooled.procedure import Asks, Rows, Study
+from unpooled.procedure import Asks, Later, Rows, Study
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.shared_options import COVARIATES
 from unpooled.sizes import Sizes
@@ -394,9 +394,9 @@ def count_genotypes(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counte
     return found.some(passing), found.some(told & tied)
 
 
-def report_filtered(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
+def report_filtered(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Later]:
     """Rows of variants that do not pass the filters."""
-    yield filters.filtered(study.plan, found.variants, found.genotypes, first_is_a1)
+    yield Rows.later(lambda: [filters.filtered(study.plan, found.variants, found.genotypes, first_is_a1)])
 
 
 def counts_table(

@@ -17,7 +17,7 @@ from unpooled.cohort import Cohort, blocks
 from unpooled.errors import ProtocolError
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.plan import Plan
-from unpooled.procedure import Asks, Rows, Study
+from unpooled.procedure import Asks, Later, Study
 from unpooled.question import Arrays, Asking, Count, Foreseen, Question
 from unpooled.sizes import Sizes
 
@@ -207,7 +207,7 @@ class Counted:
         return np.asarray(first < second), np.asarray(first == second)
 
 
-Report = Callable[[Study, Counted, np.ndarray], Iterator[Rows]]
+Report = Callable[[Study, Counted, np.ndarray], Iterator[Later]]
 """Rows of variants, given the study, and whether the first allele of each is A1."""
 
 
