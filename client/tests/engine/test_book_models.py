@@ -22,6 +22,7 @@ from unpooled.algorithms.learning.logistic_questions import Differentiate
 from unpooled.algorithms.learning.questions import CountLevelsByFold, SumProducts
 from unpooled.algorithms.learning.scores import SumScores
 from unpooled.algorithms.learning.wide_questions import ProjectColumns
+from unpooled.algorithms.polygenic import questions as of_polygenic
 from unpooled.algorithms.polygenic.questions import Project, SumColumns, SumWithAlleles
 from unpooled.cohort import ArrayCohort, ArrayTable, Samples
 from unpooled.panel import Panel
@@ -193,6 +194,19 @@ def test_of_very_many_columns_too(is_wide: None) -> None:
     question = trial.answered_until(ProjectColumns)
     design = replace(question.design, exponent=question.design.exponent + 1)
     trial.refuses(replace(question, design=design), "other values")
+
+
+@pytest.mark.parametrize("kind", [Project, of_polygenic.SumScores])
+def test_what_comes_before_its_turn_is_not_in_the_book(kind: type[Question]) -> None:
+    """Nor is it there when the client is started again; an honest server is answered as before."""
+    trial = Trial("polygenic")
+    trial.answered_until(SumWithAlleles)
+    before = trial.own.book.path.read_bytes()
+    trial.refuses(trial.honest[trial.place(kind)], "before it has asked about their variants")
+    assert trial.own.book.path.read_bytes() == before
+    trial.own = started_again(trial.own)
+    for question in trial.honest[trial.place(SumWithAlleles) :]:
+        ask(trial.own, question, trial.data)
 
 
 @pytest.mark.parametrize("kind", [SumWithAlleles, Project])

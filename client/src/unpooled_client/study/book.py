@@ -187,6 +187,9 @@ class Book:
             )
         if not self._fills_as_before(question):
             raise _distrust(asked, "asks again what it has asked, but counts missing calls differently")
+        new, _ = self._new_fills(question)
+        if len(new) and not np.array_equal(new, self._unfilled(question, np.unique(items))):
+            raise _distrust(asked, "says what missing calls count before it has asked about their variants")
         most = self._most_bytes(type(question))
         if most is None or self._sent.get(question.name, 0) + asked.size > most:
             raise _distrust(asked, "asks for more than was released")
@@ -212,12 +215,20 @@ class Book:
         before = fills.digests[filled.variants[known]]
         return np.array_equal(before, _digests(filled.values[known], self._keys))
 
+    def _new_fills(self, question: Question) -> tuple[np.ndarray, np.ndarray]:
+        """The variants whose missing calls were never taken for anything, and what they are taken for."""
+        filled = question.filled()
+        if filled is None:
+            return np.zeros(0, np.int64), np.zeros((0, 3))
+        new = np.isin(filled.variants, self._unfilled(question, filled.variants))
+        return filled.variants[new], filled.values[new]
+
+    def _unfilled(self, question: Question, variants: np.ndarray) -> np.ndarray:
+        known = self._fills.get(question.fills_apart, _Fills())
+        return np.asarray(variants[known.is_new(variants)])
+
     def _entry(self, asked: Asked) -> Entry:
-        asking, filled = asked.question.asking(), asked.question.filled()
-        fills = np.zeros(0, np.uint32)
-        if filled is not None:
-            known = self._fills.get(asked.question.fills_apart, _Fills())
-            fills = _digests(filled.values[known.is_new(filled.variants)], self._keys)
+        asking = asked.question.asking()
         start, items = 0, b""
         if asking.items is not None and len(asking.items):
             start = int(asking.items.min())
@@ -233,7 +244,7 @@ class Book:
             items=items,
             panel=asked.panel,
             size=asked.size,
-            fills=fills,
+            fills=_digests(self._new_fills(asked.question)[1], self._keys),
             message=self._message(asked.question),
         )
 
