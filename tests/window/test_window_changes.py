@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from client_trials import Member, Trial, ended, moved
 from PySide6.QtCore import Qt
@@ -13,8 +14,9 @@ from test_window_states import MakeStudy, released
 from window_desk import Desk
 
 from tests.patience import PATIENCE
-from unpooled_client.state.events import ReleaseNeeded, ReviewNeeded
-from unpooled_client.state.folder import known_folders
+from unpooled_client.state.events import PEOPLE, ReleaseNeeded, ReviewNeeded
+from unpooled_client.state.folder import default_root, known_folders
+from unpooled_client.state.people import People, Whose
 from unpooled_client.state.stage import Stage
 from unpooled_client.window.model import Tone
 from unpooled_client.window.news import news
@@ -108,6 +110,29 @@ def test_wrong_files_are_replaced_where_they_were_chosen(
     for thread, member in zip(threads, others, strict=True):
         thread.join(PATIENCE)
         assert len(member.told(ReviewNeeded, ReleaseNeeded)) == 2
+
+
+def test_few_people_apart_from_an_earlier_study_are_released_knowingly(desk: Desk, study: MakeStudy) -> None:
+    trial = study(name="Asthma in adults")
+    me, *others = trial.members
+    lines = [line.split() for line in Path(f"{me.bfile}.fam").read_text().splitlines()]
+    ids = [f"{fid} {iid}".encode() for fid, iid, *_ in lines[1:]]
+    earlier = Whose("0/Graz", "Asthma in all", PEOPLE, ids, {"everybody": np.ones(len(ids), bool)})
+    assert not People(default_root()).enter(earlier, ())
+    threads = run_beside(*others)
+    desk.agree(me)
+    desk.bot.keyClicks(desk.view.data.genotypes.edit, f"{me.bfile}.bed")
+    desk.press(desk.view.data.check_button)
+    desk.press(desk.view.check.next_button)
+    desk.reads("Few people are apart", "1 person differs: 1 only in “Asthma in adults”", "“Asthma in all”")
+    review = desk.view.review
+    assert review.knowingly.isVisible() and not review.release_button.isEnabled()
+    desk.look("few-apart")
+    review.knowingly.setChecked(True)
+    desk.press(review.release_button)
+    desk.press(desk.view.run.start_button)
+    desk.at(Stage.RESULTS)
+    ended(*threads)
 
 
 RUNS = Where(Stage.RUN, Tone.NOW, "The run goes on")

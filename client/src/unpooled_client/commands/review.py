@@ -12,7 +12,7 @@ import click
 from unpooled.page import encoded
 from unpooled_client.commands.cli import EXIT_CODES
 from unpooled_client.commands.options import state_option
-from unpooled_client.commands.run import state_folder
+from unpooled_client.commands.run import few_apart_option, state_folder
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Exit
 from unpooled_client.state.files import write_atomically
@@ -30,7 +30,8 @@ from unpooled_client.words import sentences
 @click.option(
     "--release", "wanted", is_flag=True, help="Release it without asking: from then on it may leave."
 )
-def review(folder: Path | None, html: Path | None, as_json: bool, wanted: bool) -> int:
+@few_apart_option
+def review(folder: Path | None, html: Path | None, as_json: bool, wanted: bool, few_apart: bool) -> int:
     """Show what will leave this computer under the plan that you accepted, from the files that were checked.
 
     At a terminal you are asked whether it may leave; with --release you say so. Nothing computed from your
@@ -41,7 +42,7 @@ def review(folder: Path | None, html: Path | None, as_json: bool, wanted: bool) 
     if html is not None and DataOptions.from_json(saved.options).reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
     if wanted and not saved.is_released:
-        saved = before_run.release(place, saved)
+        saved = before_run.release(place, saved, few_apart=few_apart)
     _show(saved, agreement, as_json=as_json)
     if not saved.is_released and not as_json:
         saved = _ask(place, saved)
@@ -56,9 +57,15 @@ def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
         click.echo(json.dumps(words.as_json(saved, agreement), indent=2))
         return
     rows = words.leaves_of(saved, agreement)
-    click.echo("\n".join([*sentences.summary(rows, saved.sizes), *sentences.leaves(rows)]))
+    told = [*sentences.few_apart(saved.few_apart), *sentences.summary(rows, saved.sizes)]
+    click.echo("\n".join([*told, *sentences.leaves(rows)]))
     if saved.is_released:
         click.echo("This is released. Continue with: unpooled-client run")
+
+
+def _question(saved: Saved) -> str:
+    all_the_same = " all the same" if saved.few_apart else ""
+    return f"Release this{all_the_same}: may it leave this computer?"
 
 
 def _ask(place: StateFolder, saved: Saved) -> Saved:
@@ -67,8 +74,8 @@ def _ask(place: StateFolder, saved: Saved) -> Saved:
         click.echo(
             f"Nothing is released yet. To release it: unpooled-client review --release {place.as_option}"
         )
-    elif click.confirm("Release this: may it leave this computer?", default=False, err=True):
-        saved = before_run.release(place, saved)
+    elif click.confirm(_question(saved), default=False, err=True):
+        saved = before_run.release(place, saved, few_apart=True)
         click.echo(f"Released. Continue with: unpooled-client run {place.as_option}")
     else:
         click.echo("Not released: nothing of your data leaves this computer.")

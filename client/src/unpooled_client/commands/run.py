@@ -62,6 +62,11 @@ def _files(context: click.Context, option: click.Parameter, incomplete: str) -> 
 invitation_argument = click.argument("invitation", required=False, shell_complete=_files)
 """The string, or a file that holds it, or - for standard input: see `study/invitation.py`."""
 
+few_apart_option = click.option(
+    "--few-apart",
+    is_flag=True,
+    help="You know from which earlier study few people differ, and what that tells: release it all the same.",
+)
 _YES = click.option(
     "--yes", is_flag=True, help="Accept what would be asked, but nothing that has changed since. For scripts."
 )
@@ -96,6 +101,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
     help="Folder for the results.  [NAME-results, by the plan's file name]",
 )
 @_YES
+@few_apart_option
 @click.option("--detach", is_flag=True, help="Run in the background: you may close this terminal.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
               help=f"Questions computed at once.  [all cores, {MOST_THREADS} at most]")  # fmt: skip
@@ -113,7 +119,7 @@ def run(invitation: str | None, yes: bool, detach: bool, **options: Any) -> int:
     file; then it shows what will leave this computer, and asks before anything does. It does not ask again
     about what you have accepted. Stop it and start it again at any time: it picks up where it left off.
     """
-    more = {name: options.pop(name) for name in ("out", "threads", "dask")}
+    more = {name: options.pop(name) for name in ("out", "threads", "dask", "few_apart")}
     data = options_from(options)
     if data.table is not None and more["dask"]:
         raise click.UsageError("--dask is for genotypes: a table is computed here")
@@ -206,7 +212,8 @@ def _answer(engine: Engine, asked: ReviewNeeded | ReleaseNeeded, screen: Screen,
         answer = screen.ask("Accept this plan and this roster?")
     else:
         everything = "\n".join(sentences.leaves(asked.leaves))
-        answer = screen.ask("Release it: may this leave your computer?", everything)
+        all_the_same = " all the same" if asked.few_apart else ""
+        answer = screen.ask(f"Release it{all_the_same}: may this leave your computer?", everything)
     if answer is None:
         engine.leave_unanswered()
     elif answer:

@@ -158,6 +158,34 @@ class Agreed(Event):
     roster_hash: str
 
 
+PEOPLE, ROWS = "people", "rows"
+"""What sums are over."""
+
+
+@dataclass(frozen=True)
+class FewApart:
+    """An earlier study of this cohort with a sum over nearly the same people as one of a new study."""
+
+    study: str
+    """The new study, by the name that people know."""
+    whose: str
+    """The people of its sum, in words."""
+    earlier: str
+    """The earlier study, likewise."""
+    than: str
+    """The people of its sum."""
+    more: int
+    """How many are in the new one only."""
+    fewer: int
+    """How many are in the earlier one only."""
+    unit: str
+    """What they are: PEOPLE or ROWS."""
+
+    @property
+    def apart(self) -> int:
+        return self.more + self.fewer
+
+
 @dataclass(frozen=True)
 class ReleaseNeeded(Event):
     """The data are checked, and nothing of them was sent. A person must release what will leave this computer
@@ -167,6 +195,8 @@ class ReleaseNeeded(Event):
     leaves: tuple[Leaving, ...]
     sizes: dict[str, int]
     """Counts on which the sizes rest, as `unpooled_client.study.reading.sizes_of` names them."""
+    few_apart: tuple[FewApart, ...] = ()
+    """What is to be released knowingly, if anything: nobody accepts it unseen."""
 
 
 @dataclass(frozen=True)
@@ -337,6 +367,8 @@ def _told(name: str, value: Any) -> Any:
             return tuple(Leaving(**leaving) for leaving in value)
         case "changes":
             return tuple(Change(**change) for change in value)
+        case "few_apart":
+            return tuple(FewApart(**apart) for apart in value)
         case "exit":
             return Exit(value)
     return tuple(value) if isinstance(value, list) else value
@@ -350,7 +382,7 @@ def _plain(value: Any) -> Any:
             return [
                 {"name": n, "key": key.hex(), "fingerprint": fingerprint(key)} for n, key in value.members
             ]
-        case Event() | Leaving() | Change():
+        case Event() | Leaving() | Change() | FewApart():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case bytes():
             return value.hex()

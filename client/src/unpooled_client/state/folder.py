@@ -6,6 +6,8 @@
     client.log     every event with its time, and details of failures; never leaves this computer
     lock           held while a client runs, so that two never share a state
 
+Beside these folders lies what is kept of all studies together: `unpooled_client.state.people`.
+
 Everything else is asked of the server again, so a client that is killed at any time goes on when
 started anew.
 """
@@ -20,7 +22,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -34,7 +36,7 @@ from unpooled.plan import Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey, fingerprint
-from unpooled_client.state.events import Event, Failed
+from unpooled_client.state.events import Event, Failed, FewApart
 from unpooled_client.state.files import StateError, make_private_folder, write_atomically
 from unpooled_client.state.fingerprint import Fingerprint
 
@@ -125,6 +127,10 @@ class Saved:
     """How much there is in them, as `study.reading.sizes_of` says."""
     released: bytes = b""
     """Hash of the plan for which the person released what leaves of these files; empty before."""
+    few_apart: tuple[FewApart, ...] = ()
+    """The earlier studies from whose people those of these files differ by few."""
+    few_released: tuple[FewApart, ...] = ()
+    """Those of them of which the person knew who released."""
     acceptance: Acceptance | None = None
     out: str = ""
     """Folder for the results, once somebody named one."""
@@ -153,6 +159,8 @@ class Saved:
             "files": {name: vars(file) for name, file in self.files.items()},
             "sizes": self.sizes,
             "released": self.released.hex(),
+            "few_apart": [vars(each) for each in self.few_apart],
+            "few_released": [vars(each) for each in self.few_released],
             "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
             "out": self.out,
             "delivered": self.delivered,
@@ -176,6 +184,8 @@ class Saved:
             files={name: Fingerprint(**file) for name, file in values["files"].items()},
             sizes=values["sizes"],
             released=bytes.fromhex(values["released"]),
+            few_apart=_few_apart(values.get("few_apart", ())),  # states of earlier releases have none
+            few_released=_few_apart(values.get("few_released", ())),
             acceptance=acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
             out=values["out"],
             delivered=values["delivered"],
@@ -185,8 +195,18 @@ class Saved:
 
     @property
     def is_released(self) -> bool:
-        """Whether a person released what leaves under the plan agreed to."""
+        """Whether a person released what leaves under the plan agreed to, and knew of which studies' people
+        these are few apart."""
+        return self.has_released and set(self.few_apart) <= set(self.few_released)
+
+    @property
+    def has_released(self) -> bool:
+        """Whether a person released what leaves of these files under the plan agreed to."""
         return self.agreement is not None and self.released == self.agreement.plan.hash()
+
+
+def _few_apart(told: Iterable[dict[str, Any]]) -> tuple[FewApart, ...]:
+    return tuple(FewApart(**each) for each in told)
 
 
 def _problem(told: dict[str, Any] | None) -> Failed | None:

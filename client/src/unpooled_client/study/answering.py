@@ -24,6 +24,7 @@ from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study.book import open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
 from unpooled_client.study.deriving import Deriving
+from unpooled_client.study.few_apart import entered
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
@@ -63,6 +64,8 @@ class Work:
     paces: dict[str, Pace] = field(default_factory=dict)
     """Of the steps over variants, by their titles with the iteration."""
     paused: str | None = None
+    entered: bool = False
+    """Whether it is kept whose sums leave."""
     idle: int = 0
     reported: float = 0.0
     stamps: list[tuple[int, int] | None] = field(default_factory=list)
@@ -126,11 +129,22 @@ class Work:
             yield from self.alignments.fetch_panel(self.session, found.panel_digest)
         new = [question for question in found.items if question.round not in self.running]
         self.idle = 0 if new or self.running else self.idle + 1
+        if new and not (yield from self._is_entered()):
+            return
         for question in new:
             self.session.not_waiting()
             self.running[question.round] = self.session.spawn(self._answer, question)
         if self.cluster is not None and self.running and not self.cluster.threads():
             yield from self.session.waiting(f"a worker of the Dask cluster at {self.cluster.address}", ())
+
+    def _is_entered(self) -> Generator[Event, None, bool]:
+        """Whether it is kept whose sums leave, before the first does; which variants are there is none."""
+        data, samples = self.alignments.data, self.alignments.samples
+        if not self.entered and (samples is not None or isinstance(data, ArrayTable)):
+            options = self.options.under(self.terms.plan)
+            self.entered = yield from entered(self.session, self.terms, options, data, samples)
+            return self.entered
+        return True
 
     def _answer(self, message: messages.Question) -> Share | None:
         """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""

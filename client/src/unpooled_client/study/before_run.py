@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from unpooled.errors import DataProblem
+from unpooled.errors import DataProblem, listed
 from unpooled_client.data.closer import AS_USUAL, Closer, look_closer
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.copies import nobody
@@ -14,6 +14,7 @@ from unpooled_client.data.report import Report
 from unpooled_client.state.files import StateError
 from unpooled_client.state.fingerprint import fingerprints
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
+from unpooled_client.study import few_apart as apart
 from unpooled_client.study.book import has_answered
 from unpooled_client.study.reading import (
     DataChanged,
@@ -44,7 +45,7 @@ def check_for_study(
     StateError, or DataChanged if it is too late for other files. `told` hears of a copy's progress.
     """
     saved, agreement = agreement_of(folder)
-    is_fixed = saved.is_released and has_answered(folder, saved)
+    is_fixed = saved.has_released and has_answered(folder, saved)
     if is_fixed:
         same_options(DataOptions.from_json(saved.options), options, agreement.plan)
         guard(saved.files, options.paths)
@@ -58,7 +59,10 @@ def check_for_study(
     except DataProblem as error:
         raise DataChanged(str(error)) from error
     sizes = sizes_of(data, agreement.plan.autosomes)
-    checked = dataclasses.replace(saved, options=options.to_json(), files=files, sizes=sizes, problem=None)
+    few = apart.of_files(folder, saved, options.under(agreement.plan), data)
+    checked = dataclasses.replace(
+        saved, options=options.to_json(), files=files, sizes=sizes, few_apart=few, problem=None
+    )
     if (checked.options, checked.files) != (saved.options, saved.files):
         checked = dataclasses.replace(checked, released=b"")
     _replace(folder, saved, checked)
@@ -84,12 +88,22 @@ def checked(folder: StateFolder) -> tuple[Saved, Agreement]:
     return saved, agreement
 
 
-def release(folder: StateFolder, shown: Saved) -> Saved:
+def release(folder: StateFolder, shown: Saved, *, few_apart: bool) -> Saved:
     """Remember that a person released what leaves, as it was `shown`; the state after it.
 
-    Raises StateError if the plan, the roster or the files are others by now.
+    `few_apart`: they know from which earlier studies few people differ, if any. Raises StateError if they do
+    not, or if the plan, the roster or the files are others by now.
     """
     _, agreement = checked(folder)
-    saved = dataclasses.replace(shown, released=agreement.plan.hash(), problem=None)
+    if shown.few_apart and not few_apart:
+        studies = listed([f"“{each.earlier}”" for each in shown.few_apart])
+        raise StateError(
+            f"few people differ from those of {studies}, so what leaves is not released unseen. Read what "
+            f"that tells: unpooled-client review {folder.as_option}\n"
+            "To release it all the same, give --few-apart, too."
+        )
+    saved = dataclasses.replace(
+        shown, released=agreement.plan.hash(), few_released=shown.few_apart, problem=None
+    )
     _replace(folder, shown, saved)
     return saved

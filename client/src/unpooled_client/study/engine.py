@@ -43,7 +43,7 @@ from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import Saved, StateFolder, with_invitation
 from unpooled_client.state.journal import line_of
 from unpooled_client.state.written import Written
-from unpooled_client.study import joining, reading, repeating
+from unpooled_client.study import few_apart, joining, reading, repeating
 from unpooled_client.study.answering import Work
 from unpooled_client.study.cluster import Cluster
 from unpooled_client.study.delivery import agreed_plan, check_offered, deliver, usual_folder
@@ -83,15 +83,17 @@ class Engine:
         dask: str | None = None,
         network: Network | None = None,
         join_anew: bool = False,
+        few_apart: bool = False,
         until: Until = Until.RESULTS,
     ) -> None:
         """`invitation` may be left out to go on with the study in `folder`; `options` too, once checked.
 
-        `out` is the folder for the results; `dask` the address of a scheduler whose workers compute.
+        `out` is the folder for the results; `dask` the address of a scheduler whose workers compute;
+        `few_apart`: whoever accepts unseen knows that few people differ from an earlier study's.
         """
         self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
         self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
-        self.join_anew, self.until = join_anew, until
+        self.join_anew, self.few_apart, self.until = join_anew, few_apart, until
         self._repetition: StateFolder | None = None
         """Where a run goes on whose study has ended and is repeated."""
         self._speaks = True
@@ -106,8 +108,10 @@ class Engine:
         self._decide(True, asked)
 
     def accept_unseen(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
-        """Accept for somebody who will not look: what is asked first, and nothing that replaces it."""
-        if self._session is not None and self._session.asks_anew:
+        """Accept for somebody who will not look: what is asked first, and nothing that replaces it; nor that
+        few people differ from an earlier study's, unless they knew of that."""
+        is_known = self.few_apart or not (isinstance(asked, ReleaseNeeded) and asked.few_apart)
+        if self._session is not None and (self._session.asks_anew or not is_known):
             self.leave_unanswered()
         else:
             self.accept(asked)
@@ -275,7 +279,9 @@ class Engine:
             return
         alignments = reading.aligned(data, terms.plan)
         yield from alignments.fetch_list(session, terms)
-        if not released and not (yield from joining.release(session, study, terms)):
+        looked = few_apart.of_files, session.folder, session.saved, options.under(terms.plan), data
+        session.save(few_apart=(yield from session.wait_for(*looked)))
+        if not session.saved.is_released and not (yield from joining.release(session, study, terms)):
             return  # plan or roster changed
         if not joining.is_accepted(session, terms) or study.cohort_state == "joined":
             if not (yield from joining.accept(session, terms)):

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 
 from unpooled import leaving
+from unpooled.errors import listed
 from unpooled.leaving import Form, what_leaves
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, bodies
@@ -61,16 +62,20 @@ class Unanswered(Refused):
 
     def __init__(self, session: Session) -> None:
         must, how = "what would leave this computer must be released", "unpooled-client run"
+        scripts = "For scripts there is --yes."
         if isinstance(asked := session.asked, ReviewNeeded):
             changed = f"{asked.changed} changed and must be accepted again"
             must = changed if asked.changed else "plan and roster must be accepted"
             must = "the coordinator repeats the study: it must be accepted" if asked.repeats else must
             how = "unpooled-client join --wait"
-        scripts = (
-            "--yes does not answer this: it covers what is accepted first, and nothing that replaces it."
-            if session.asks_anew
-            else "For scripts there is --yes."
-        )
+        elif asked is not None and asked.few_apart:
+            studies = listed([f"“{each.earlier}”" for each in asked.few_apart])
+            must = f"few people differ from those of {studies}: what would leave must be released knowingly"
+            scripts = "--yes does not answer this; --few-apart beside it does."
+        if session.asks_anew:
+            scripts = (
+                "--yes does not answer this: it covers what is accepted first, and nothing that replaces it."
+            )
         remedy = f"In a terminal, say: {how} {session.folder.as_option}. {scripts}"
         super().__init__(0, UNANSWERED, f"{must}, and there is nobody to ask.", remedy)
 
@@ -170,10 +175,10 @@ def release(session: Session, study: Study, found: Terms) -> Generator[Event, No
     """
     sizes = session.saved.sizes
     leaves = what_leaves(found.plan, sizes, one_operator=found.one_operator)
-    asked = ReleaseNeeded(found.plan_hash.hex(), leaves, sizes)
+    asked = ReleaseNeeded(found.plan_hash.hex(), leaves, sizes, session.saved.few_apart)
     if not (yield from _ask(session, study, found, asked)):
         return False
-    session.save(released=found.plan_hash)
+    session.save(released=found.plan_hash, few_released=asked.few_apart)
     return True
 
 

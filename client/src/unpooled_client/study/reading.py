@@ -260,6 +260,11 @@ class Alignments:
             return len(self.listed.present)
         return len(self.chromosomes)
 
+    @property
+    def samples(self) -> Samples | None:
+        """The people who are left beside the agreed panel, once there is one."""
+        return None if self.agreed is None else self.agreed[0].samples
+
     def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
         """The data as a question wants them, and the digest of the agreed panel if it is about that.
 
@@ -354,6 +359,7 @@ class Unaligned:
 
     data: ArrayTable
     variants: int = 0
+    samples: Samples | None = None
 
     def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
         """The table as a question asks it, and no digest, for there is no panel."""

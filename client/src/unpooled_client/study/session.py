@@ -72,8 +72,9 @@ class Session:
     @property
     def asks_anew(self) -> bool:
         """Whether what is asked would replace what a person accepted earlier."""
-        earlier = self.saved.agreement if isinstance(self.asked, ReviewNeeded) else self.saved.released
-        return bool(earlier) or self.files_changed
+        if isinstance(self.asked, ReleaseNeeded):
+            return self.files_changed or self.saved.released not in (b"", bytes.fromhex(self.asked.plan_hash))
+        return bool(self.saved.agreement) or self.files_changed
 
     def save(self, **changes: Any) -> None:
         """Change what is remembered; it is on disk when this returns."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from PySide6.QtWidgets import QCheckBox
+
 from unpooled_client.state.stage import Stage
 from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Ended
@@ -19,6 +21,7 @@ _ASK = Card(
     "Release it, and from then on the client sends what is listed below, by itself, until the study ends, "
     "and nothing else. What was sent cannot be taken back. You can stop the run at any time.",
 )
+_FEW_APART = "Few people are apart from an earlier study's"
 _RELEASED = Card(Tone.GOOD, "You released this", "The client sends what is listed, and nothing else.")
 
 
@@ -28,12 +31,17 @@ class ReviewPage(Page):
     def __init__(self, study: Study, go_on: Callable[[], None]) -> None:
         super().__init__("Review what leaves this computer")
         self._study, self._go_on, self._is_asked = study, go_on, False
+        self.knowingly = QCheckBox("&I know what this tells: release it all the same")
+        self.knowingly.toggled.connect(self.refresh)
+        self.knowingly.hide()
+        self._is_few_apart = False
         self.summary = Facts("What leaves, in short")
         self.table = Table("Everything that leaves this computer", rows.LEAVES, wraps=True)
         self.table.hide()
         self.warning = label(documents.ONE_OPERATOR, "strong")
         self.warning.hide()
         self.body.addWidget(self.warning)
+        self.body.addWidget(self.knowingly)
         self._short = panel(self.summary)
         self.body.addWidget(self._short)
         self.body.addWidget(self.table, 1)
@@ -48,7 +56,10 @@ class ReviewPage(Page):
         ready = self._study.stage in (Stage.REVIEW, Stage.RUN, Stage.RESULTS)
         is_released = ready and self._study.stage is not Stage.REVIEW
         self.release_button.setVisible(not is_released)
-        self.release_button.setEnabled(self._is_asked)
+        self.knowingly.setVisible(self._is_few_apart and not is_released)
+        self.release_button.setEnabled(
+            self._is_asked and (self.knowingly.isChecked() or not self._is_few_apart)
+        )
         self.more_button.setEnabled(self._is_asked)
         self.keep_button.setEnabled(self._is_asked)
         if is_released:
@@ -66,7 +77,9 @@ class ReviewPage(Page):
             self.card.show_card(trouble(ended.errors))
             return
         self._is_asked = True
-        self.card.show_card(_ASK)
+        self._is_few_apart = bool(found["few_apart"])
+        told = Card(Tone.WARNING, _FEW_APART, " ".join(found["few_apart"]))
+        self.card.show_card(told if self._is_few_apart else _ASK)
         self.summary.put([(name, words) for name, words in found["summary"]])
         self.table.put(rows.leaving(found["leaves"]))
         self.warning.setVisible(found["one_operator"])
@@ -81,7 +94,8 @@ class ReviewPage(Page):
 
     def _release(self) -> None:
         self.release_button.setEnabled(False)
-        self._study.call("review", "--release", doing="Releasing", ended=self._released)
+        knowingly = ["--few-apart"] if self.knowingly.isChecked() else []
+        self._study.call("review", "--release", *knowingly, doing="Releasing", ended=self._released)
 
     def _released(self, ended: Ended) -> None:
         if ended.code:

@@ -36,6 +36,7 @@ FIELDS = {
     "--threads": "cores",
     "--out": "the folder for the results",
     "--join-anew": "“Join anew”",
+    "--few-apart": "“I know what this tells”",
     "--categorical": "the levels in the plan",
     "--nonfounders": "that nonfounders count",
 }

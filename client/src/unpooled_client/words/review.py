@@ -56,6 +56,7 @@ def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
         "version": _version(),
         "sizes": saved.sizes,
         "released": saved.is_released,
+        "few_apart": [sentences.apart(each) for each in saved.few_apart],
         "summary": [list(row) for row in sentences.summary_rows(rows, saved.sizes)],
         "leaves": [dataclasses.asdict(row) | {"amount": sentences.how_much(row)} for row in rows],
     }
@@ -63,10 +64,11 @@ def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
 
 def review_page(saved: Saved, agreement: Agreement, when: datetime) -> str:
     """The review as a document of HTML, made at `when`."""
-    rows = leaves_of(saved, agreement)
+    rows, apart = leaves_of(saved, agreement), [tag("p", sentences.apart(few)) for few in saved.few_apart]
     return document(
         "What leaves this computer",
         section("In short", *_short(saved, agreement, rows)),
+        *([section("Few apart from an earlier study", *apart)] if apart else []),
         section("What will leave, in short", facts(sentences.summary_rows(rows, saved.sizes))),
         section("What will leave", _table(rows), tag("p", sentences.in_all(rows))),
         section("What will not leave", tag("p", _NEVER)),

@@ -18,12 +18,14 @@ from unpooled.leaving import (
 )
 from unpooled.protocol.sealing import fingerprint, grouped
 from unpooled_client.state.events import (
+    PEOPLE,
     Accepted,
     Agreed,
     Checked,
     Compared,
     Event,
     Failed,
+    FewApart,
     Finished,
     Joined,
     PanelAgreed,
@@ -99,7 +101,8 @@ def lines(event: Event) -> list[str]:
 def in_a_line(event: ReviewNeeded | ReleaseNeeded) -> str:
     """What is to be accepted, in a line of a log."""
     if isinstance(event, ReleaseNeeded):
-        return f"To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
+        few = " ".join(map(apart, event.few_apart)) + " " if event.few_apart else ""
+        return f"{few}To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
     columns = algorithm(event.plan.test).columns_of(event.plan)
     what = ", ".join(event.plan.phenotype_names) or f"{len(columns)} columns"
     names = ", ".join(name for name, _ in event.roster.members)
@@ -236,7 +239,31 @@ def proposal(event: Proposal) -> list[str]:
 
 def release(event: ReleaseNeeded) -> list[str]:
     """What a person reads before anything of the data leaves; `leaves` has the rest."""
-    return summary(event.leaves, event.sizes)
+    return [*few_apart(event.few_apart), *summary(event.leaves, event.sizes)]
+
+
+def few_apart(found: Sequence[FewApart]) -> list[str]:
+    """From which earlier studies few people differ, and what that tells whom."""
+    if not found:
+        return []
+    told = [line for each in found for line in (*_wrapped(apart(each), "  "), "")]
+    return ["FEW APART FROM AN EARLIER STUDY: this is to be released knowingly", *told]
+
+
+def apart(found: FewApart) -> str:
+    """One such study in a sentence, and another of what can be computed."""
+    of_people, one = found.unit == PEOPLE, found.apart == 1
+    unit = ("person" if of_people else "row") if one else found.unit
+    places = ((found.more, found.study), (found.fewer, found.earlier))
+    only = " and ".join(f"{number:,} only in “{place}”" for number, place in places if number)
+    what = "genotypes, variant by variant, and other values" if of_people else "values"
+    this, sums_of = ("this", "") if one else ("these", "sums of ")
+    return (
+        f"Between “{found.study}” ({found.whose}) and “{found.earlier}” ({found.than}) "
+        f"{found.apart:,} {unit} {'differs' if one else 'differ'}: {only}. "
+        "Whoever sees the results of both can subtract one from "
+        f"the other, and has {sums_of}the {what} of {this} {unit} alone. No mask hides that."
+    )
 
 
 def summary(rows: Sequence[Leaving], sizes: Mapping[str, int]) -> list[str]:

@@ -1,0 +1,138 @@
+"""Whose sums a study is about, and whether they are nearly those of an earlier study of this cohort.
+
+Two sums over nearly the same people are, subtracted from one another, a sum over the few who are in one of
+them only, and no mask hides it. So a person who releases what leaves is told, and nobody releases it unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+import numpy as np
+
+from unpooled.algorithms.shared.groups import (
+    CASE,
+    COMPLETE,
+    CONTROL,
+    FOUNDER,
+    MEN,
+    NOT_MEN,
+    WOMEN,
+    Group,
+    members,
+)
+from unpooled.cohort import ArrayTable, Samples
+from unpooled.floors import CASE_CONTROL
+from unpooled.plan import Plan
+from unpooled.words import Words
+from unpooled_client.data.cohort import PlinkData
+from unpooled_client.data.fam import read_fam
+from unpooled_client.data.options import DataOptions
+from unpooled_client.data.report import Report
+from unpooled_client.data.tables.faults import Faults
+from unpooled_client.data.tables.words import read_words
+from unpooled_client.state.events import PEOPLE, ROWS, Event, FewApart
+from unpooled_client.state.folder import Saved, StateFolder
+from unpooled_client.state.people import People, Whose
+from unpooled_client.study import joining
+from unpooled_client.study.session import Session
+from unpooled_client.study.trust import Terms
+
+EVERYBODY, ALL_ROWS, COMPLETE_ROWS = "everybody", "all rows", "rows without a missing value"
+
+
+def of_files(
+    folder: StateFolder, saved: Saved, options: DataOptions, data: PlinkData | ArrayTable
+) -> tuple[FewApart, ...]:
+    """The earlier studies from whose people those of these files differ by few."""
+    return _record(folder).few_apart(_whose(saved, options, data))
+
+
+def entered(
+    session: Session,
+    terms: Terms,
+    options: DataOptions,
+    data: PlinkData | ArrayTable,
+    samples: Samples | None,
+) -> Generator[Event, None, bool]:
+    """Keep whose sums leave from now on; False if plan or roster changed while a person was asked about it.
+
+    `samples` are the people who are left beside the study's variants. What another study was asked meanwhile
+    counts, too.
+    """
+    whose = _whose(session.saved, options, data, samples)
+    while found := _record(session.folder).enter(whose, session.saved.few_released):
+        session.save(few_apart=found)
+        study = yield from session.study()
+        if not (yield from joining.release(session, study, terms)):
+            return False
+    return True
+
+
+def _record(folder: StateFolder) -> People:
+    return People(folder.path.parent)
+
+
+def _whose(
+    saved: Saved, options: DataOptions, data: PlinkData | ArrayTable, samples: Samples | None = None
+) -> Whose:
+    agreement, study = saved.agreement, f"{saved.invitation.study}/{saved.cohort}"
+    if agreement is None:
+        raise AssertionError("nothing was agreed to")
+    if isinstance(data, ArrayTable):
+        whole = ~np.isnan(data.values).any(axis=1)
+        for words in data.words.values():
+            whole &= words.codes >= 0
+        sets = {ALL_ROWS: np.ones(len(whole), bool), COMPLETE_ROWS: whole}
+        return Whose(study, agreement.study, ROWS, _rows(data, options, agreement.plan), sets)
+    sets = dict(_sets(data.samples if samples is None else samples, agreement.plan))
+    return Whose(study, agreement.study, PEOPLE, _names(data), sets)
+
+
+def _names(data: PlinkData) -> Sequence[bytes]:
+    """Each person's FID and IID."""
+    fam = read_fam(data.options.samples, Report())
+    if fam is None:
+        raise AssertionError("the people were read before")
+    return [b"%s %s" % pair for pair in zip(fam.fid.tolist(), fam.iid.tolist(), strict=True)]
+
+
+def _sets(samples: Samples, plan: Plan) -> Iterator[tuple[str, np.ndarray]]:
+    """The people of each phenotype over whom sums may be, by who they are."""
+    for place, phenotype in enumerate(plan.phenotype_names or ("",)):
+        view, of = samples.of_phenotype(place), f" ({phenotype})" if plan.phenotypes else ""
+        for group in _groups(plan.trait):
+            yield (", ".join(group) or EVERYBODY) + of, members(group, view)
+
+
+def _groups(trait: str) -> Iterator[Group]:
+    classes = ((), (CASE,), (CONTROL,)) if trait == CASE_CONTROL else ((),)
+    for known in ((), (COMPLETE,)):
+        for of_class in classes:
+            for sex in ((), (MEN,), (NOT_MEN,), (WOMEN,)):
+                for founder in ((), (FOUNDER,)):
+                    yield (*known, *of_class, *sex, *founder)
+
+
+def _rows(table: ArrayTable, options: DataOptions, plan: Plan) -> Sequence[bytes]:
+    """Each row by whose it is, if the plan names such a column, or else by what is in the plan's columns.
+
+    Rows known by their content are found again only under a plan with the same columns.
+    """
+    of_patients = [column.title for column in plan.schema if column.is_patient]
+    if of_patients and options.table is not None:
+        found = read_words(options.table, of_patients, Faults(options.table, Report()))
+        return [value.encode() for value in _cells(found[of_patients[0]])] if found else []
+    titles = "\0".join(column.title for column in plan.schema if not column.left_out)
+    numbers = np.where(np.isnan(table.values), np.nan, table.values + 0.0)  # one form each: no -0
+    words = zip(*(_cells(table.words[title]) for title in sorted(table.words)), strict=True)
+    told = list(words) or [()] * len(numbers)
+    return [
+        "\0".join((titles, *row)).encode() + bits.tobytes() for row, bits in zip(told, numbers, strict=True)
+    ]
+
+
+def _cells(words: Words) -> Sequence[str]:
+    """Each row's word, empty where it is missing."""
+    values = np.array([*words.values, ""], object)
+    return list(values[words.codes])
