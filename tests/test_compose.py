@@ -260,6 +260,17 @@ def test_secrets_are_files_that_are_declared(compose: str, name: str, service: d
     assert used == set(service.get("secrets", ())), "mounted and used are not the same"
 
 
+def test_no_password_is_in_the_environment_of_a_container() -> None:
+    """Whoever may look at a container sees its variables."""
+    passwords = {
+        f"UNPOOLED_{name}" for name in ("SECRET_KEY", "DATABASE_URL", "COMPENSATOR_SECRET", "MAIL_URL")
+    }
+    assert passwords <= settings_read()[1]
+    for name in ("web", "worker", "migrate"):
+        given = set(services("docker-compose.yml")[name]["environment"])
+        assert not given & passwords and {f"{each}_FILE" for each in passwords} <= given
+
+
 # Ports and health
 
 

@@ -21,8 +21,9 @@ from signing_in import PASSWORD, Http, Person, signed_in
 
 from tests.patience import PATIENCE
 from tests.ports import Port
+from unpooled_server.errors import Refused
 from unpooled_server.services import transitions
-from unpooled_webapp import accounts, first_run, tokens
+from unpooled_webapp import accounts, first_run, tokens, tries
 from unpooled_webapp.http_worker import SMALL_BODY
 from unpooled_webapp.models import ApiToken, Scope
 from unpooled_webapp.wsgi import application
@@ -103,6 +104,47 @@ def test_a_success_does_not_give_an_address_its_tries_anew(http: Http, people: d
         found.append(tried(f"nobody{k}", "192.0.2.1"))
         tried("observer", "192.0.2.1", PASSWORD)
     assert found.index(429) == accounts.TRIES_PER_ADDRESS
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that tries wait, for which nobody waits here."""
+    found: list[float] = []
+    monkeypatch.setattr(tries, "sleep", found.append)
+    return found
+
+
+def test_from_many_addresses_one_name_is_tried_slower_and_slower(
+    http: Http, people: dict[str, User], waits: list[float]
+) -> None:
+    assert tried("observer", "198.51.100.1", PASSWORD) == 200
+    found = {tried("Observer", f"192.0.2.{k}") for k in range(100)}
+    assert found == {401}
+    assert len(waits) == 100 - tries.AT_ONCE
+    assert waits == sorted(waits) and (waits[0], waits[-1]) == (tries.STEP, tries.LONGEST)
+    waits.clear()
+    assert tried("coordinator", "192.0.2.1") == 401  # another name
+    assert tried("observer", "198.51.100.1", PASSWORD) == 200  # from where they signed in before
+    assert waits == []
+    assert tried("observer", "198.51.100.2", PASSWORD) == 200  # nobody is locked out elsewhere
+    assert waits == [tries.LONGEST]
+
+
+def test_few_wait_at_once(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[float] = []
+
+    def sleep(seconds: float) -> None:  # while one waits, another comes
+        waiting.append(seconds)
+        tries.slow_down("a name")
+
+    for _ in range(tries.AT_ONCE):
+        tries.slow_down("a name")
+    monkeypatch.setattr(tries, "sleep", sleep)
+    for _ in range(2):
+        with pytest.raises(Refused, match="Many are trying"):
+            tries.slow_down("a name")
+        assert len(waiting) == settings.UNPOOLED_THREADS // 8
+        waiting.clear()
 
 
 def test_many_who_know_their_password_may_share_an_address(http: Http, people: dict[str, User]) -> None:

@@ -131,6 +131,19 @@ def test_what_is_no_mail_server_is_refused_without_its_password(url: str) -> Non
         environment.mail(url)
 
 
+@pytest.mark.parametrize(("said", "ports"), [("", []), ("8443", [8443]), ("8443, 9443", [8443, 9443])])
+def test_further_ports_of_webhooks(said: str, ports: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNPOOLED_WEBHOOK_PORTS", said)
+    assert environment.ports("UNPOOLED_WEBHOOK_PORTS") == ports
+
+
+@pytest.mark.parametrize("said", ["0", "65536", "https", "8443 9443", "-1"])
+def test_what_is_no_port_is_refused(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNPOOLED_WEBHOOK_PORTS", said)
+    with pytest.raises(SystemExit, match="UNPOOLED_WEBHOOK_PORTS: got"):
+        environment.ports("UNPOOLED_WEBHOOK_PORTS")
+
+
 def test_a_platform_that_sends_mail_says_from_whom(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match="UNPOOLED_MAIL_FROM"):
         environment.mail_sender("smtp://mail.example.org")

@@ -62,6 +62,7 @@ def receiver(platform: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     made = Receiver(tmp_path)
     made.start()
     platform.UNPOOLED_WEBHOOKS_INSIDE = True
+    platform.UNPOOLED_WEBHOOK_PORTS = [httpx.URL(made.url).port]
     monkeypatch.setenv("SSL_CERT_FILE", str(made.certificate))
     webhooks._trusted.cache_clear()
     yield made
@@ -331,6 +332,7 @@ def worker_environment() -> dict[str, str]:
         "UNPOOLED_HOME": str(settings.UNPOOLED_HOME),
         "UNPOOLED_SECRET_KEY": settings.SECRET_KEY,
         "UNPOOLED_WEBHOOKS_INSIDE": "1",
+        "UNPOOLED_WEBHOOK_PORTS": ",".join(map(str, settings.UNPOOLED_WEBHOOK_PORTS)),
         "UNPOOLED_PUBLIC_URL": settings.UNPOOLED_PUBLIC_URL,
     }
 
@@ -358,7 +360,8 @@ def test_nothing_is_sent_into_a_private_network(
     [
         *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.1"),
         *("224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fc00::1", "ff02::1", "::ffff:10.0.0.1"),
-        *("64:ff9b::a00:1", "2002:a00:1::", "2001:db8::1", "fd00:ec2::254"),
+        *("64:ff9b::a00:1", "2002:a00:1::", "2001:db8::1", "fd00:ec2::254", "fec0::1", "64:ff9b:1::1"),
+        *("::127.0.0.1", "::a00:1", "2001::1", "100::1", "5f00::1", "3fff::1", "192.0.0.8", "198.18.0.1"),
     ],
 )
 def test_a_host_with_one_address_inside_is_inside(platform: Any, inside: str) -> None:
@@ -366,6 +369,22 @@ def test_a_host_with_one_address_inside_is_inside(platform: Any, inside: str) ->
     assert webhooks.choose(public) == public[0]
     with pytest.raises(webhooks.Undelivered, match="private network"):
         webhooks.choose([*public, ipaddress.ip_address(inside)])
+
+
+@pytest.mark.parametrize("public", ["1.1.1.1", "::ffff:1.1.1.1", "64:ff9b::101:101", "2a00:1450::1"])
+def test_a_public_address_may_be_written_in_any_way(platform: Any, public: str) -> None:
+    assert webhooks.choose([ipaddress.ip_address(public)])
+
+
+def test_a_webhook_has_a_port_of_the_web_or_one_that_the_operator_allows(platform: Any) -> None:
+    for port in (80, 443):
+        assert webhooks.destination(f"https://example.org:{port}/") == ("example.org", port)
+    assert webhooks.destination("https://example.org/") == ("example.org", 443)
+    for port in (22, 6379, 8443):
+        with pytest.raises(webhooks.Undelivered, match=f"port {port}"):
+            webhooks.destination(f"https://example.org:{port}/")
+    platform.UNPOOLED_WEBHOOK_PORTS = [8443]
+    assert webhooks.destination("https://example.org:8443/") == ("example.org", 8443)
 
 
 @pytest.mark.parametrize(

@@ -74,16 +74,22 @@ def check_sign_in(request: HttpRequest, name: str, password: str) -> User:
     """The person of this name and password; Refused otherwise, and after too many tries.
 
     Tries are counted by address, and by name *and* address: by name alone, anybody could lock anybody else
-    out.
+    out. From many addresses those at one name become slow, but for who has signed in from there before.
     """
     address = f"sign-in:address:{_address(request)}"
     both = f"sign-in:name:{_address(request)}:{name.lower()[:150]}"
+    anywhere = f"sign-in:anywhere:{name.lower()[:150]}"
     tries.count({address: TRIES_PER_ADDRESS, both: TRIES_PER_NAME})
+    if is_strange := not tries.is_known(both):
+        tries.slow_down(anywhere)
     user = authenticate(request, username=name, password=password)
     if not isinstance(user, User):
         raise Refused("wrong-password", "User name or password is wrong.", status=401)
     tries.take_back(address)  # one's own password must not give anew the tries at those of others
     tries.forget(both)
+    if is_strange:
+        tries.take_back(anywhere)
+        tries.remember(both)
     return user
 
 

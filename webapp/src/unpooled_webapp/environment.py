@@ -44,6 +44,13 @@ def words(name: str) -> list[str]:
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
 
 
+def ports(name: str) -> list[int]:
+    found = words(name)
+    if not all(word.isascii() and word.isdigit() and 0 < int(word) < 65536 for word in found):
+        raise SystemExit(f"{name}: got {', '.join(found)!r}; want ports from 1 to 65535, between commas")
+    return list(map(int, found))
+
+
 def secret(name: str) -> str:
     """The secret of this name, or the content of the file that NAME_FILE names; empty if neither is set."""
     if path := os.environ.get(f"{name}_FILE"):

@@ -1,4 +1,4 @@
-"""How often somebody may try something, such as a password: counts that are forgotten after a while.
+"""How often, and how soon, somebody may try something, such as a password: counts that are forgotten.
 
 They lie in Redis, so that several processes see the same; while Redis is away each process counts for itself.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 
@@ -19,6 +22,10 @@ from unpooled_server.errors import Refused
 log = logging.getLogger(__name__)
 
 WINDOW = 300  # seconds
+AT_ONCE, STEP, LONGEST = 24, 0.5, 16.0
+"""Tries that wait for nothing; seconds that each further one waits longer than the one before; at most."""
+MONTH = 30 * 24 * 3600
+sleep: Callable[[float], None] = time.sleep
 T = TypeVar("T")
 
 
@@ -35,6 +42,41 @@ def count(keys: Mapping[str, int], said: str = "Too many attempts to sign in.") 
             "Wait five minutes, then try again.",
             status=429,
         )
+
+
+def slow_down(key: str) -> None:
+    """Count a try under a key, and wait the longer the more there were within the window.
+
+    Whoever waits holds a thread. So few wait at once; Refused for those beyond.
+    """
+    seconds = min(LONGEST, STEP * (_with_cache(functools.partial(_more, key)) - AT_ONCE))
+    if seconds <= 0:
+        return
+    if not _waiting().acquire(blocking=False):
+        raise Refused(
+            "too-many-tries",
+            "Many are trying to sign in with this name.",
+            "Try again in a minute, or from where you signed in before.",
+            status=429,
+        )
+    try:
+        sleep(seconds)
+    finally:
+        _waiting().release()
+
+
+@functools.cache
+def _waiting() -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(max(1, settings.UNPOOLED_THREADS // 8))
+
+
+def remember(key: str) -> None:
+    """Know this key for a month."""
+    _with_cache(lambda cache: cache.set(_stored(f"known:{key}"), 1, MONTH))
+
+
+def is_known(key: str) -> bool:
+    return _with_cache(lambda cache: cache.get(_stored(f"known:{key}")) is not None)
 
 
 def take_back(key: str) -> None:

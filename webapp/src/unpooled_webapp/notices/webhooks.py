@@ -1,7 +1,8 @@
 """Webhooks, signed as https://www.standardwebhooks.com has it, so that there are libraries which verify them.
 
-An address is a person's, and the request is the platform's own: so it goes to public addresses only, unless
-the operator allows others, to the very address that was looked at, follows no redirect, and ends in time.
+An address is a person's, and the request is the platform's own: so it goes to public addresses and the web's
+ports only, unless the operator allows others, to the very address that was looked at, follows no redirect,
+and ends in time.
 """
 
 from __future__ import annotations
@@ -27,8 +28,24 @@ from unpooled_webapp.models import Channel
 SECONDS = 15
 """For a whole delivery, however slowly it is answered."""
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+PORTS = frozenset({80, 443})
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Listed here, for what Python's `is_global` says of some of them changes with its patch release. By the
+# registries of special addresses of IANA (RFC 6890), of IPv6 only what is given out for the public network.
+_SPECIAL_4 = [
+    ipaddress.IPv4Network(text)
+    for text in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
+        *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+    )
+]
+_PUBLIC_6 = ipaddress.IPv6Network("2000::/3")
+_SPECIAL_6 = [
+    ipaddress.IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+]
 
 
 class Undelivered(UnpooledError):
@@ -102,6 +119,8 @@ def destination(url: str) -> tuple[str, int]:
         raise Undelivered("does not begin with https:// and the name of a host")
     if parts.username is not None or parts.password is not None or parts.fragment:
         raise Undelivered("has a user name, a password or a fragment in it")
+    if port not in PORTS | set(settings.UNPOOLED_WEBHOOK_PORTS):
+        raise Undelivered(f"has the port {port}, to which this platform's operator allows no webhook")
     return host, port
 
 
@@ -115,10 +134,8 @@ def choose(addresses: Sequence[Address]) -> Address:
 
 
 def _is_public(address: Address) -> bool:
-    if isinstance(address, ipaddress.IPv6Address):
-        if address in _NAT64:
-            return _is_public(ipaddress.IPv4Address(address.packed[-4:]))
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
-        if inner:
-            return _is_public(inner)
-    return address.is_global and not address.is_multicast
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _SPECIAL_4)
+    if address in _NAT64 or address.ipv4_mapped:
+        return _is_public(ipaddress.IPv4Address(address.packed[-4:]))
+    return address in _PUBLIC_6 and not any(address in network for network in _SPECIAL_6)
