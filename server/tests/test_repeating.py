@@ -12,7 +12,7 @@ from cohort_client import Client
 from federation_fixtures import Federation, variants, work
 
 from unpooled.protocol.sealing import SealingKey
-from unpooled_server.errors import Conflict
+from unpooled_server.errors import Conflict, Missing
 from unpooled_server.models import Cohort, LogEntry, Study
 from unpooled_server.services import invitations, repeating, studies
 
@@ -66,6 +66,49 @@ def test_a_study_is_repeated_with_its_cohorts_by_the_changed_plan(ended: Make) -
     assert trial.clients[0].study()["is_repeated"] is True
     repetition = Federation(again.pk, [moved(client) for client in trial.clients], trial.data)
     repetition.run()
+
+
+def without(trial: Federation, *left: str) -> Study:
+    return repeating.repeat_without(trial.study, trial.study.owner, left, one_operator=True)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("is_revoked", [False, True])
+def test_a_study_is_repeated_in_one_step_without_a_cohort_that_left(
+    federation: Make, is_revoked: bool
+) -> None:
+    trial = federation(names=("Graz", "Munich", "Oslo", "Tartu"))
+    trial.running()
+    trial.answer()
+    work()  # a sum over all four is released
+    if is_revoked:
+        invitations.revoke(trial.study, trial.study.cohorts.get(name="Oslo"), "coordinator")
+    again = without(trial, "Oslo")
+    assert trial.study.state == "aborted" and again.repeats == trial.study
+    assert (again.name, again.state, again.plan.cohorts) == ("Trial (2)", "open", 3)
+    assert [cohort.name for cohort in again.members()] == ["Graz", "Munich", "Tartu"]
+    graz, munich, oslo, tartu = trial.clients
+    assert oslo.call("POST", "repetition").status_code == 401
+    stay = [trial.data[place] for place in (0, 1, 3)]
+    Federation(again.pk, [moved(client) for client in (graz, munich, tartu)], stay).run()
+
+
+def test_who_is_left_must_be_three(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    with pytest.raises(Conflict, match="Without Oslo 2 cohorts remain"):
+        without(trial, "Oslo")
+    assert trial.study.state == "running"
+    with pytest.raises(Missing, match="Nowhere is no cohort"):
+        without(trial, "Nowhere")
+
+
+def test_before_the_start_a_cohort_is_replaced_instead(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    with pytest.raises(Conflict, match="has not started"):
+        without(trial, "Oslo")
+    assert [cohort.name for cohort in trial.study.members()] == ["Graz", "Oslo", "Tartu"]
 
 
 def test_a_study_that_has_not_ended_is_not_repeated(federation: Make) -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from unpooled.simulate import simulate
+
 from ..federation import Cohort
+from ..launch import PUT_SHARE
 from ..patience import PATIENCE, until
 from .conftest import Site
 from .pages import Pages
-from .studies import all_end, begin_study_of_variants, create, invite_all, spawn, until_done
+from .studies import all_end, begin_study_of_variants, create, invite, invite_all, row, spawn, until_done
 
 FEWEST = "Minimum people per cohort"
 BY_ITSELF = "Start automatically once every cohort is ready"
@@ -158,3 +161,42 @@ def test_a_study_that_ended_is_changed_and_repeated(
     all_end(clients)
     results = clients[0].folder / "results" / "asthma-once-more.assoc"
     until(results.exists, clients[0].party.said)
+
+
+def test_a_study_is_repeated_without_a_cohort_that_left_in_the_middle(
+    administrator: Pages, site: Site, clients: list[Cohort], tmp_path: Path
+) -> None:
+    pages, name = administrator, "Asthma of four"
+    files = simulate(tmp_path / "four", cohorts=(60, 60, 60, 60), variants=200, seed=3, pooled=False).cohorts
+    begin_study_of_variants(pages, name)
+    pages.fill("Cohorts", "4")
+    create(pages, name)
+    names = ("Graz", "Munich", "Oslo", "Tartu")
+    clients += [
+        Cohort(site, cohort, tmp_path / cohort, prefix, invite(pages, cohort))
+        for cohort, prefix in zip(names, files, strict=True)
+    ]
+    *others, left = clients
+    left.gate(PUT_SHARE).close()
+    spawn(clients)
+    pages.follow("Progress")
+    pages.sees("waiting for Tartu to answer")
+    left.party.kill()
+
+    pages.follow("Cohorts")
+    pages.press("Repeat without it Tartu")
+    pages.sees("The difference of the two is Tartu alone.")
+    pages.sees("Whoever runs the server can subtract what this study has summed so far")
+    pages.look("repeat-without")
+    pages.press("Repeat without it", pages.dialog)
+    pages.heading(f"{name} (2)")
+    expect(row(pages, "Graz")).to_be_visible()
+    expect(row(pages, "Tartu")).to_have_count(0)
+
+    all_end(others, 2)  # what has changed is not answered unseen
+    for told in answer_yes(others):
+        assert told.count('"event": "review-needed"') == 1
+        assert '"label": "Takes part: Tartu"' in told
+    spawn(others)
+    until_done(pages)
+    all_end(others)

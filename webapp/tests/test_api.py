@@ -230,6 +230,20 @@ def test_repeating(me: httpx.Client, http: Http) -> None:
     assert me.post(f"{url}/repeat", json=body).status_code == 409
 
 
+@pytest.mark.parametrize(
+    ("left", "status", "code"),
+    [([], 400, "invalid"), (["Nowhere"], 404, "no-cohort"), (["Oslo"], 409, "too-few-cohorts")],
+)
+def test_repeating_without_a_cohort_says_what_is_wrong(
+    me: httpx.Client, http: Http, left: list[str], status: int, code: str
+) -> None:
+    trial = invited(me, http, study := created(me))
+    trial.running()
+    answer = me.post(f"/api/v1/studies/{study}/repeat-without", json={"cohorts": left})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert me.get(f"/api/v1/studies/{study}").json()["state"] == "running"
+
+
 @pytest.mark.services
 @pytest.mark.parametrize(
     ("body", "fields"),

@@ -127,6 +127,7 @@ outside norole elsewhere observer watcher owner forged admin reads changes
 401     404    404       403      403     +     403    +     403   +       POST studies/<study>/abort
 401     404    404       403      +       +     403    +     403   +       POST studies/<study>/duplicate
 401     404    404       403      403     +     403    +     403   +       POST studies/<study>/repeat
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/repeat-without
 401     404    404       403      403     +     403    +     403   +       POST studies/<study>/archive
 401     404    404       403      403     +     403    +     403   +       DELETE studies/<study>/archive
 401     404    404       403      403     +     403    +     403   +       PUT studies/<study>/list

@@ -233,6 +233,10 @@ export const isOver = (study: { state: Study["state"] } | undefined): boolean =>
 export const isRepeatable = (study: Study): boolean =>
   study.may_change && isOver(study) && !study.repetition && !study.is_demo;
 
+/** Whether a study of yours that has started can be repeated without one of its cohorts. */
+export const isRepeatableWithout = (study: Study): boolean =>
+  isRepeatable(study) || (study.may_change && ["running", "paused"].includes(study.state) && !study.is_demo);
+
 interface Asked<T> {
   state: { data: T | undefined; error: Error | null };
 }

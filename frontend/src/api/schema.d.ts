@@ -703,6 +703,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/studies/{study}/repeat-without": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * @description Repeat a study of yours by its plan without cohorts that have left for good; it ends, if it runs.
+         *
+         *     Whoever sees sums of both can subtract them, and has those of who has left.
+         */
+        post: operations["studies_repeat_without_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/studies/{study}/results": {
         parameters: {
             query?: never;
@@ -1573,6 +1594,10 @@ export interface components {
             exact: boolean;
             /** @description how often it is sent as a rule */
             usual_rounds: number;
+        };
+        LeftCohortsRequest: {
+            /** @description the names of those that have left */
+            cohorts: string[];
         };
         Link: {
             party: string;
@@ -4678,6 +4703,40 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewStudyRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyDetail"];
+                };
+            };
+            400: components["responses"]["Refused"];
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            404: components["responses"]["Refused"];
+            408: components["responses"]["Refused"];
+            409: components["responses"]["Refused"];
+            413: components["responses"]["Refused"];
+            415: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    studies_repeat_without_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeftCohortsRequest"];
             };
         };
         responses: {

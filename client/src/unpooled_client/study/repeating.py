@@ -1,7 +1,8 @@
 """Taking part in the study that repeats one that has ended: with the same key, files and options.
 
 The server names the study, and gives a token for it; its own address and the compensator stay those of the
-invitation that a person was given. A person is asked once, in the ended study. Nothing is joined before.
+invitation that a person was given. A person is asked once, in the ended study. Nothing is joined before; but
+where fewer cohorts take part the client joins, and the person is asked once it is known who they are.
 """
 
 from __future__ import annotations
@@ -76,12 +77,15 @@ def _agreed(session: Session, seen: Study, fresh: Saved) -> Generator[Event, Non
     )
     if old.agreement is None:
         return kept
-    # Keys stay, so the roster is the same again, unless somebody has lost theirs: then all are asked again.
-    agreement = Agreement(seen.name, checked_plan(seen), old.agreement.roster, seen.one_operator)
-    yield from _ask(session, _review(session, seen, agreement))
     kept = dataclasses.replace(
         kept, agreement=old.agreement, files=old.files, sizes=old.sizes, released=old.released
     )
+    plan, roster = checked_plan(seen), old.agreement.roster
+    if plan.cohorts != len(roster.members):
+        return kept  # who has left is known only there, and a person is asked there
+    # Keys stay, so the roster is the same again, unless somebody has lost theirs: then all are asked again.
+    agreement = Agreement(seen.name, plan, roster, seen.one_operator)
+    yield from _ask(session, _review(session, seen, agreement))
     return dataclasses.replace(kept, **kept_under(kept, agreement, None))
 
 

@@ -1,10 +1,11 @@
 import { useRef, useState } from "react";
+import { useNavigate } from "react-router";
 
 import { answer, api, type Cohort, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
-import { isOver, of } from "../../api/queries";
+import { isOver, isRepeatableWithout, of } from "../../api/queries";
 import { Button } from "../../ui/Button";
-import { Refusal } from "../../ui/Callout";
+import { Callout, Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
 import { FormCard } from "../../ui/FormCard";
@@ -65,6 +66,12 @@ function Roster({ study, onIssued }: Issuing) {
     columns.push({
       title: t("Invitation"),
       cell: (row) => <Invitation cohort={row} study={study} onIssued={onIssued} />,
+    });
+  }
+  if (isRepeatableWithout(study)) {
+    columns.push({
+      title: t("Has left for good"),
+      cell: (row) => <RepeatWithout cohort={row} study={study} />,
     });
   }
   return (
@@ -206,6 +213,49 @@ function Invitation({ cohort, study, onIssued }: Issuing & { cohort: Cohort }) {
         </Confirm>
       )}
     </Row>
+  );
+}
+
+/** One button from a study that cannot go on with a cohort to the same one without it. */
+function RepeatWithout({ cohort: { name }, study }: { cohort: Cohort; study: Study }) {
+  const navigate = useNavigate();
+  const made = useRef<Study>(null);
+  const repeat = useChange(() =>
+    answer(
+      api.POST("/api/v1/studies/{study}/repeat-without", { ...of(study.id), body: { cohorts: [name] } }),
+    ),
+  );
+  return (
+    <Confirm
+      label={t("Repeat without it")}
+      about={name}
+      title={t("Repeat “{{study}}” without {{name}}?", { study: study.name, name })}
+      change={{
+        ...repeat,
+        mutateAsync: async () => {
+          made.current = await repeat.mutateAsync();
+        },
+      }}
+      onDone={() => made.current && void navigate(`/studies/${made.current.id}/cohorts`)}
+    >
+      <p>
+        {t(
+          "{{name}} is admitted no more, and this study ends, if it has not ended. A new one by the same plan has all other cohorts: each client, started again as before, shows what has changed and asks.",
+          { name },
+        )}
+      </p>
+      <Callout tone="warning" title={t("The difference of the two is {{name}} alone.", { name })}>
+        {study.state === "done"
+          ? t(
+              "Whoever has the results of both studies can subtract one from the other, and has the sums of {{name}} alone. No mask hides that. Repeat it only if {{name}} agrees.",
+              { name },
+            )
+          : t(
+              "Whoever runs the server can subtract what this study has summed so far from what the new one sums, and has the sums of {{name}} alone. No mask hides that. Repeat it only if {{name}} agrees, or if nothing was summed.",
+              { name },
+            )}
+      </Callout>
+    </Confirm>
   );
 }
 

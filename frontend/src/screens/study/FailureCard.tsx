@@ -65,7 +65,7 @@ const REMEDY: Record<NonNullable<Study["pause_kind"]> | "none", Message> = {
   none: () => "",
   asked: message("Who can act: the coordinator, who resumes it under Progress."),
   away: message(
-    "Who can act: the cohort's data manager, who starts the same command again. The study then goes on by itself.",
+    "Who can act: the cohort's data manager, who starts the same command again. The study then goes on by itself. If the cohort has left for good, the coordinator repeats the study without it, under Cohorts.",
   ),
   problem: message(
     "Who can act: the cohort's data manager. The study goes on by itself once the same command runs again.",

@@ -7,18 +7,19 @@ new study: nobody has to be invited again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
+from unpooled.protocol.messages import MIN_COHORTS
 from unpooled_server import selectors
 from unpooled_server.errors import Conflict, Missing
 from unpooled_server.models import Cohort, Study
-from unpooled_server.names import OVER, StudyState
-from unpooled_server.services import studies
+from unpooled_server.names import BEFORE_START, OVER, StudyState
+from unpooled_server.services import invitations, studies
 from unpooled_server.services.changing import awaits_list, no_list, with_file_name
 from unpooled_server.services.invitations import new_token, token_hash
 from unpooled_server.services.joining import locked, require_not_over, still_admitted
@@ -41,16 +42,75 @@ def repeat(
         plan = {**plan, "panel_digest": study.plan_json["panel_digest"]}
     fields = studies.with_compensator(with_file_name(plan, name))  # asked before anything is locked
     with transaction.atomic():
-        old = locked(study.pk)
-        names = _require_repeatable(old, fields)
-        made = studies.store_new(who, _numbered(who, name), description, fields, **switches)
-        touch(made.pk, repeats=old)
-        note(old.pk, who.get_username(), f"repeats it as “{made.name}”")
-        note(made.pk, who.get_username(), f"repeats “{old.name}”")
-        if made.plan_json["panel_mode"] == "list":
-            studies.copy_list(old, made)
-        _invite(made, names, who.get_username())
+        made = _repeated(locked(study.pk), who, name, description, fields, switches)
     return Study.objects.get(pk=made.pk)
+
+
+def repeat_without(
+    study: Study, who: AbstractBaseUser, left: Collection[str], *, one_operator: bool
+) -> Study:
+    """A new study by the same plan, without these cohorts, which have left for good. The old one is aborted.
+
+    What the old one has summed, less what the new one sums, is the numbers of who has left.
+    """
+    stay = _who_stays(study, left)
+    plan = {**studies.plan_to_copy(study), "cohorts": len(stay)}
+    fields = studies.with_compensator(plan)
+    switches = {"auto_start": study.auto_start, "one_operator": one_operator}
+    with transaction.atomic():
+        old = locked(study.pk)
+        if _who_stays(old, left) != stay:
+            raise Conflict("changed", "The cohorts of this study have just changed.", "Look at them again.")
+        for cohort in old.cohorts.filter(name__in=left, revoked=False):
+            invitations.revoke(old, cohort, who.get_username())
+        if old.state not in OVER:
+            studies.abort(old, who.get_username())
+            old = locked(study.pk)
+        made = _repeated(old, who, old.name, old.description, fields, switches)
+    return Study.objects.get(pk=made.pk)
+
+
+def _who_stays(study: Study, left: Collection[str]) -> list[str]:
+    """The cohorts but those that have left; Conflict where the study is not repeated without these."""
+    if study.state in BEFORE_START:
+        raise Conflict(
+            "not-started",
+            "The study has not started: it need not be repeated.",
+            "Revoke the invitation, and invite another cohort, or change the plan's number of cohorts.",
+        )
+    names = study.cohorts.values_list("name", flat=True)
+    if unknown := set(left) - set(names):
+        raise Missing(
+            "no-cohort", f"{', '.join(sorted(unknown))} is no cohort of this study.", "Look at its cohorts."
+        )
+    stay = [name for name in study.members().values_list("name", flat=True) if name not in left]
+    if len(stay) < MIN_COHORTS:
+        raise Conflict(
+            "too-few-cohorts",
+            f"Without {', '.join(left)} {len(stay)} cohorts remain; a study has at least {MIN_COHORTS}.",
+            "Duplicate the study, and invite another cohort in its place.",
+        )
+    return stay
+
+
+def _repeated(
+    old: Study,
+    who: AbstractBaseUser,
+    name: str,
+    description: str,
+    fields: dict[str, Any],
+    switches: Mapping[str, bool],
+) -> Study:
+    """The repetition of a study that is locked, by a plan in full; Conflict if there can be none."""
+    names = _require_repeatable(old, fields)
+    made = studies.store_new(who, _numbered(who, name), description, fields, **switches)
+    touch(made.pk, repeats=old)
+    note(old.pk, who.get_username(), f"repeats it as “{made.name}”")
+    note(made.pk, who.get_username(), f"repeats “{old.name}”")
+    if made.plan_json["panel_mode"] == "list":
+        studies.copy_list(old, made)
+    _invite(made, names, who.get_username())
+    return made
 
 
 def _require_repeatable(old: Study, fields: Mapping[str, Any]) -> list[str]:

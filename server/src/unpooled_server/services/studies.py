@@ -154,19 +154,23 @@ def abort(study: Study, who: str, reason: str = "Aborted by the coordinator.") -
 
 def duplicate(study: Study, who: AbstractBaseUser) -> Study:
     """A new draft with the same plan, for other cohorts or another question."""
-    own = ("compensator_key", "version")  # the copy is of today's release
-    plan = {field: value for field, value in study.plan_json.items() if field not in own}
     copy = create(
         who,
         f"{study.name} (copy)"[:200],
         study.description,
-        plan,
+        plan_to_copy(study),
         auto_start=study.auto_start,
         one_operator=study.one_operator,
     )
     if study.list_ready:
         copy_list(study, copy)
     return copy
+
+
+def plan_to_copy(study: Study) -> dict[str, Any]:
+    """The plan but for what is of the release and the compensator of the day."""
+    own = ("compensator_key", "version")
+    return {field: value for field, value in study.plan_json.items() if field not in own}
 
 
 def copy_list(study: Study, copy: Study) -> None:

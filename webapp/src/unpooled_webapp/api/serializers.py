@@ -40,6 +40,12 @@ class ChangedStudy(serializers.Serializer[Any]):
     observers = serializers.ListField(child=serializers.CharField(), required=False)
 
 
+class LeftCohorts(serializers.Serializer[Any]):
+    cohorts = serializers.ListField(
+        child=serializers.CharField(), allow_empty=False, help_text="the names of those that have left"
+    )
+
+
 COMPARED_BY = "who compared the fingerprint of the key by telephone; empty if nobody did"
 STAGES = [(stage.value, stage.word) for stage in Stage]
 

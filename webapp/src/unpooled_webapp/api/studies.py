@@ -157,6 +157,22 @@ class RepeatView(OpenToTokens):
         return detail(request, repetition, 201)
 
 
+class RepeatWithoutView(OpenToTokens):
+    @extend_schema(
+        request=serializers.LeftCohorts,
+        responses={201: serializers.StudyDetail, 404: serializers.ErrorAnswer, **_CONFLICT},
+    )
+    def post(self, request: Request, study: str) -> Response:
+        """Repeat a study of yours by its plan without cohorts that have left for good; it ends, if it runs.
+
+        Whoever sees sums of both can subtract them, and has those of who has left.
+        """
+        found, user = own(request, study), person(request)
+        left = given(request, serializers.LeftCohorts)["cohorts"]
+        one_operator = settings.UNPOOLED_ONE_OPERATOR
+        return detail(request, repeating.repeat_without(found, user, left, one_operator=one_operator), 201)
+
+
 class ArchiveView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:

@@ -28,6 +28,7 @@ urlpatterns = [
     path("studies/<str:study>/abort", studies.AbortView.as_view()),
     path("studies/<str:study>/duplicate", studies.DuplicateView.as_view()),
     path("studies/<str:study>/repeat", studies.RepeatView.as_view()),
+    path("studies/<str:study>/repeat-without", studies.RepeatWithoutView.as_view()),
     path("studies/<str:study>/archive", studies.ArchiveView.as_view()),
     path("studies/<str:study>/following", notices.FollowingView.as_view()),
     path("studies/<str:study>/list", studies.ListView.as_view()),
