@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from unpooled.algorithms import usual
+from unpooled.cohort import ArrayTable
+from unpooled.plan import Plan
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Roster
+from unpooled.schema import Column
+from unpooled.words import Words
+from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import PEOPLE, FewApart
 from unpooled_client.state.files import StateError
+from unpooled_client.state.folder import Agreement, Saved
 from unpooled_client.state.people import People, Whose
+from unpooled_client.study import few_apart
 from unpooled_client.words import sentences
 
 IDS = [b"FAM%d ID%d" % (k, k) for k in range(400)]
@@ -134,3 +146,40 @@ def test_both_studies_and_what_can_be_computed_are_named(found: FewApart, said: 
     text = sentences.apart(found)
     assert said in text and "“B” (case) and “A” (case)" in text and "subtract one from the other" in text
     assert ("genotypes" in text) == (found.unit == "people")
+
+
+COLUMNS = (Column("age"), Column("smokes", "category", "", "one-hot", ("no", "yes")))
+WITH_PATIENTS = (*COLUMNS, Column("mrn", "text", role="patient"))
+
+
+def rows_of(
+    folder: Path, study: str, schema: tuple[Column, ...], rows: Sequence[int], older: int = 0
+) -> Whose:
+    """The rows of a table, whose people may be older than they were."""
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{study}.csv"
+    lines = [f"{20 + k % 50 + older},{('no', 'yes')[k % 2]},P{k}" for k in rows]
+    file.write_text("\n".join(["age,smokes,mrn", *lines]) + "\n")
+    words = Words(np.array([k % 2 for k in rows]), ("no", "yes"))
+    table = ArrayTable(np.array([[20.0 + k % 50 + older] for k in rows]), {"smokes": words})
+    plan = Plan("z-score", cohorts=3, compensator_key=bytes(32), schema=schema, **usual("z-score"))
+    invitation = Invitation("https://studies.example.org", study, "t" * 43, " ".join(["ab12"] * 8))
+    agreement = Agreement(study, plan, Roster(()), False)
+    saved = replace(Saved.new(invitation), cohort="Graz", agreement=agreement)
+    return few_apart._whose(saved, DataOptions(table=file), table)
+
+
+@pytest.mark.parametrize("schema", [COLUMNS, WITH_PATIENTS])
+def test_a_row_less_is_told(tmp_path: Path, schema: tuple[Column, ...]) -> None:
+    record = People(tmp_path)
+    assert not record.enter(rows_of(tmp_path, "one", schema, range(200)), ())
+    found = record.few_apart(rows_of(tmp_path, "two", schema, range(1, 200)))
+    assert [(each.more, each.fewer, each.unit) for each in found] == [(0, 1, "rows")]
+    assert not record.few_apart(rows_of(tmp_path, "two", schema, range(200)[::-1])), "rows in another order"
+
+
+def test_only_who_names_patients_knows_rows_whose_values_changed(tmp_path: Path) -> None:
+    record = People(tmp_path)
+    for schema, is_told in ((COLUMNS, False), (WITH_PATIENTS, True)):
+        record.enter(rows_of(tmp_path, "one", schema, range(200)), ())
+        assert bool(record.few_apart(rows_of(tmp_path, "two", schema, range(1, 200), older=60))) == is_told
