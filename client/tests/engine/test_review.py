@@ -24,7 +24,7 @@ from unpooled.protocol.messages import Roster
 from unpooled_client.commands.review import review as command
 from unpooled_client.commands.screen import LineScreen
 from unpooled_client.data.options import DataOptions
-from unpooled_client.state.events import ReleaseNeeded
+from unpooled_client.state.events import PEOPLE, FewApart, ReleaseNeeded
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
 from unpooled_client.words import sentences
@@ -114,6 +114,16 @@ def test_without_a_terminal_it_says_how_to_release(keep: Keep) -> None:
     done = review(folder, "--release")
     assert done.exit_code == 0 and folder.load().is_released
     assert "This is released" in review(folder).output
+
+
+def test_few_people_apart_are_not_released_unseen(keep: Keep) -> None:
+    few = FewApart("Asthma", "case", "Asthma last year", "case", 0, 1, PEOPLE)
+    folder = keep(replace(CHECKED, few_apart=(few,)))
+    refused = review(folder, "--release")
+    assert "few people differ from those of “Asthma last year”" in str(refused.exception)
+    assert not folder.load().is_released
+    assert json.loads(review(folder, "--json").output)["few_apart"] == [sentences.apart(few)]
+    assert review(folder, "--release", "--few-apart").exit_code == 0 and folder.load().is_released
 
 
 def test_a_data_file_is_never_written_over(keep: Keep, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def checked(folder: StateFolder) -> tuple[Saved, Agreement]:
     return saved, agreement
 
 
-def release(folder: StateFolder, shown: Saved, *, few_apart: bool) -> Saved:
+def release(folder: StateFolder, shown: Saved, *, few_apart: bool = False) -> Saved:
     """Remember that a person released what leaves, as it was `shown`; the state after it.
 
     `few_apart`: they know from which earlier studies few people differ, if any. Raises StateError if they do
