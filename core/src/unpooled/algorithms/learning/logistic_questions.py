@@ -20,6 +20,7 @@ from unpooled.algorithms.learning.options import LOGISTIC_PENALTIES, MOST_TURNS
 from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples
 from unpooled.algorithms.shared import plausible
 from unpooled.cohort import Table
+from unpooled.kernels.fixed_order import geometric
 from unpooled.plan import Plan
 from unpooled.question import Arrays, Asking, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
@@ -217,7 +218,7 @@ def penalties_of(plan: Plan) -> np.ndarray:
     """The penalties to try, falling: float64."""
     if plan.penalties:
         return np.array(sorted(set(plan.penalties), reverse=True))
-    return np.geomspace(1.0, 1e-5, LOGISTIC_PENALTIES)
+    return geometric(1.0, 1e-5, LOGISTIC_PENALTIES)
 
 
 def triangle(width: int) -> int:

@@ -51,6 +51,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.encoder import distinct, outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
+from unpooled.kernels.fixed_order import product
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study
 from unpooled.question import Arrays
@@ -254,8 +255,8 @@ def design_moments(
             found.append((share, np.sqrt(share * (1 - share))))
             continue
         value = np.arange(len(rows), dtype=float) if column.encoded.kind == ORDINAL else share
-        centre = float(value @ share)
-        found.append((np.array([centre]), np.array([np.sqrt(((value - centre) ** 2) @ share)])))
+        centre = product(value, share)[None]
+        found.append((centre, np.sqrt(product((value - centre) ** 2, share))[None]))
     classes = np.zeros(targets), np.ones(targets)
     found.append(classes if place is None else (mean[[place]], deviation[[place]]))
     centres, spreads = (np.nan_to_num(np.concatenate(part)) for part in zip(*found, strict=True))

@@ -128,7 +128,7 @@ class Outwards(Brackets):
         places = np.arange(ASKED)
         with np.errstate(invalid="ignore", over="ignore"):
             step = np.where(near == START, np.sign(far) * self.step[self.open, None], 2 * (near - START))
-            beyond = np.clip(START + step * 2.0**places, -FARTHEST, FARTHEST)
+            beyond = np.clip(START + np.ldexp(step, places), -FARTHEST, FARTHEST)
             between = near + (far - near) * (places + 1) / (ASKED + 1)
         return np.asarray(np.where(np.isinf(far), beyond, between))
 
