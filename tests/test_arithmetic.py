@@ -20,12 +20,15 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "core" / "src"
 FIXED_ORDER = "unpooled.kernels.fixed_order", "unpooled.elementary"
 
-_ALGEBRA = {"dot", "einsum", "inner", "linalg", "matmul", "tensordot", "trace", "vdot"}
-_SUMS = {"average", "mean", "nanmean", "nansum", "prod", "std", "sum", "var"}
+_SUMS = {"average", "mean", "nanmean", "nansum", "prod", "std", "sum", "trace", "var"}
+_REDUCTIONS = {"reduce", "reduceat"}
 _FUNCTIONS = {
-    *("cbrt", "exp", "exp2", "expm1", "float_power", "geomspace", "hypot", "log", "log10", "log1p", "log2"),
-    *("logaddexp", "logspace", "pow", "power", "reduce", "reduceat", "special", "stats", "tanh"),
+    *("cbrt", "einsum", "exp", "exp2", "expm1", "float_power", "geomspace", "hypot", "inner", "log", "log10"),
+    *("log1p", "log2", "logaddexp", "logspace", "matmul", "pow", "power", "special", "stats", "tanh"),
+    *("tensordot", "vdot"),
 }
+_OF_PYTHON = {name for kind in (dict, list, set, str) for name in dir(kind)} - {"copy"}
+"""What these have is no method of ours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Module:
     functions: dict[str, Function]
     classes: dict[str, dict[str, Function]]
     imported: dict[str, tuple[str, str]]
-    """By the name here, the module and the name there; an empty one of a module."""
+    """By the name here, the module and the name there, which is empty of a module."""
 
 
 @functools.cache
@@ -105,7 +108,7 @@ def named(function: Function) -> Iterator[Function]:
             there = modules().get(where)
             if there and name in there.functions:
                 yield there.functions[name]
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Attribute) and node.attr not in _OF_PYTHON:
             where, _ = module.imported.get(ast.unparse(node.value), ("", ""))
             if where in modules():
                 if node.attr in modules()[where].functions:
@@ -141,17 +144,17 @@ def _fault(node: ast.AST) -> str:
     match node:
         case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
             return "@"
-        case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=2)):
-            return ""
-        case ast.BinOp(op=ast.Pow()):
+        case ast.BinOp(op=ast.Pow(), left=left, right=right):
+            is_exact = isinstance(left, ast.Constant) and isinstance(left.value, int)
+            is_square = isinstance(right, ast.Constant) and right.value == 2
+            return "" if is_exact or is_square else ast.unparse(node)
+        case ast.Call(func=ast.Attribute(value=value, attr=name), keywords=keywords):
+            is_sum = name in _SUMS or (name in _REDUCTIONS and ast.unparse(value) in ("np.add", "np.multiply"))
+            is_whole = any(each.arg == "dtype" for each in keywords) or ast.unparse(value) == "math"
+            return ast.unparse(node) if is_sum and not is_whole else ""
+        case ast.Attribute(value=ast.Name(id="np" | "math" | "scipy"), attr=name) if name in _FUNCTIONS:
             return ast.unparse(node)
-        case ast.keyword(arg="fastmath"):
-            return "fastmath"
-        case ast.Call(func=ast.Attribute(attr=name), keywords=keywords) if name in _SUMS:
-            return "" if any(each.arg == "dtype" for each in keywords) else ast.unparse(node)
-        case ast.Attribute(value=ast.Name(id="np" | "math" | "scipy"), attr=name) if name in _FUNCTIONS | _ALGEBRA:
-            return ast.unparse(node)
-        case ast.Attribute(attr="linalg" | "dot" | "reduce" | "reduceat"):
+        case ast.Attribute(attr="linalg" | "dot") | ast.keyword(arg="fastmath"):
             return ast.unparse(node)
     return ""
 

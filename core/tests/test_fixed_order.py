@@ -129,7 +129,7 @@ def test_normal_quantiles_are_those_of_python() -> None:
 
 
 def test_incomplete_beta_is_that_of_scipy() -> None:
-    freedom = np.array([1, 2, 3, 10, 100, 1e3, 1e5, 5e6])[:, None, None] / 2
+    freedom = np.array([1, 2, 3, 10, 100, 1e3, 1e4, 1e6])[:, None, None] / 2
     b = np.array([0.5, 1.0, 2.5, 20.0])[:, None]
     x = np.concatenate([[0.0, 1.0], RANDOM.random(60), 1 - 10.0 ** -RANDOM.uniform(1, 7, 60)])
     want = special.betainc(freedom, b, x)

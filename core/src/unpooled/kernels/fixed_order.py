@@ -43,7 +43,7 @@ def product(a: ArrayLike, b: ArrayLike) -> Floats:
         found[:, 0] += total(rows * columns[:, 0])
     elif found.size * len(right) > _FEW:
         _add_products(rows, columns, found)
-    else:
+    elif found.size:
         for k in range(len(right)):
             found += rows[:, k, None] * columns[k]
     return found.reshape(left.shape[:-1] + right.shape[1:])

@@ -77,7 +77,7 @@ class Ground:
     @property
     def step(self) -> float:
         """The step on which trials lie."""
-        return step_of(_GRID_BITS, int(self.rows.sum()))
+        return step_of(_GRID_BITS, int(self.rows.sum(dtype=int)))
 
     @property
     def folds(self) -> Folds:
@@ -208,7 +208,7 @@ def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays) -> Climb:
     )
     to, trials = _to_standard(folds), at.tried(ground.step)
     for place, k in enumerate(at.running.tolist()):
-        rows = ground.rows.sum() - (ground.rows[at.without[k]] if at.without[k] >= 0 else 0)
+        rows = ground.rows.sum(dtype=int) - (ground.rows[at.without[k]] if at.without[k] >= 0 else 0)
         tried, weight = trials[k], at.penalty[k] * float(rows)
         height = float(sums["likelihood"][place]) - weight * float(total(tried[:, 1:].ravel() ** 2)) / 2
         if height < at.height[k] - _NOISE * (1 + abs(height)) and at.halvings[k] < _MOST_HALVINGS:

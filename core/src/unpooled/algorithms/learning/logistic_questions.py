@@ -10,6 +10,7 @@ class
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -118,7 +119,7 @@ class Differentiate(OfDesign):
 
     @property
     def width(self) -> int:
-        return int(np.prod(self.beta.shape[1:]))
+        return math.prod(self.beta.shape[1:])
 
     @property
     def pairs(self) -> int:

@@ -100,7 +100,7 @@ def measure_path(
     """
     if np.count_nonzero(rows) < 2:
         return
-    held_out, n = HeldOut.of(folds, path, rows, grid(question)), int(rows.sum())
+    held_out, n = HeldOut.of(folds, path, rows, grid(question)), int(rows.sum(dtype=int))
     weights, intercepts = held_out.weights, held_out.intercepts
     if link_of(study.plan) == SOFTMAX:
         yield from Go(measure_odds(study, question, weights, intercepts, n))

@@ -127,7 +127,7 @@ def standardised(
 ) -> Folds:
     """The same from sums and squares of the columns: without folds."""
     m = len(centre) - targets
-    n, unit = float(sums["rows"].sum()), np.ldexp(1.0, exponent.astype(np.int32))
+    n, unit = float(sums["rows"].sum(dtype=int)), np.ldexp(1.0, exponent.astype(np.int32))
     mean, squares = (total(sums[name], 0)[:m] for name in ("sums", "squares"))
     mean /= n
     # Of a column that is constant but for rounding, all that is left of its variance is rounding.

@@ -88,7 +88,7 @@ class Ground:
         if plan.penalties:
             return np.array(sorted(set(plan.penalties)))
         usual = geometric(1e-4, 1e2, WIDE_PENALTIES)
-        return usual * float(self.rows.sum()) * SLOPE**2 if self.one_layer else usual
+        return usual * float(self.rows.sum(dtype=int)) * SLOPE**2 if self.one_layer else usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
 
 def most_turns(plan: Plan, ground: Ground, systems: int) -> int:
     """In how many directions each of so many systems may be asked about."""
-    allowed = int(ground.people.sum()) // (PEOPLE_A_PROJECTION * systems)
+    allowed = int(ground.people.sum(dtype=int)) // (PEOPLE_A_PROJECTION * systems)
     return MOST_DIRECTIONS if plan.alone else min(MOST_DIRECTIONS, allowed)
 
 
@@ -248,8 +248,8 @@ def _moments(ground: Ground, folds: Folds, path: Path, squares: np.ndarray) -> t
     for fold, w, b in zip(ground.left_out, *path.held_out, strict=False):
         own = (ground.sums[fold, :m] - ground.rows[fold] * standard.shift[:m]) * standard.scale[:m]
         sums += ground.rows[fold] * b + product(own, w)
-    mean = sums / ground.rows.sum()
-    return folds.origin + mean, np.sqrt(np.maximum(squares / ground.rows.sum() - mean**2, 0))
+    mean = sums / ground.rows.sum(dtype=int)
+    return folds.origin + mean, np.sqrt(np.maximum(squares / ground.rows.sum(dtype=int) - mean**2, 0))
 
 
 def refuse_zero(penalties: np.ndarray) -> None:
