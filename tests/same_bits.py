@@ -64,7 +64,7 @@ def least(openblas: str = "Nehalem") -> dict[str, str]:
 
 
 def machine() -> dict[str, str]:
-    """What differs between machines, of the same numbers: each way to compute, and a digest of what it gives."""
+    """Digests of what each way to compute gives of the same numbers, which machines differ in."""
     values = np.random.default_rng(1).normal(size=(300, 300))
     found = {
         "NumPy": np.exp(values),

@@ -79,7 +79,9 @@ def _module(name: str, tree: ast.Module) -> Module:
     return Module(
         {each.name: Function(name, each) for each in tree.body if isinstance(each, ast.FunctionDef)},
         {
-            each.name: {own.name: Function(name, own) for own in each.body if isinstance(own, ast.FunctionDef)}
+            each.name: {
+                own.name: Function(name, own) for own in each.body if isinstance(own, ast.FunctionDef)
+            }
             for each in tree.body
             if isinstance(each, ast.ClassDef)
         },
@@ -149,7 +151,9 @@ def _fault(node: ast.AST) -> str:
             is_square = isinstance(right, ast.Constant) and right.value == 2
             return "" if is_exact or is_square else ast.unparse(node)
         case ast.Call(func=ast.Attribute(value=value, attr=name), keywords=keywords):
-            is_sum = name in _SUMS or (name in _REDUCTIONS and ast.unparse(value) in ("np.add", "np.multiply"))
+            is_sum = name in _SUMS or (
+                name in _REDUCTIONS and ast.unparse(value) in ("np.add", "np.multiply")
+            )
             is_whole = any(each.arg == "dtype" for each in keywords) or ast.unparse(value) == "math"
             return ast.unparse(node) if is_sum and not is_whole else ""
         case ast.Attribute(value=ast.Name(id="np" | "math" | "scipy"), attr=name) if name in _FUNCTIONS:

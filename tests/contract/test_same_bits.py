@@ -7,7 +7,6 @@ import functools
 import pytest
 from numpy._core._multiarray_umath import __cpu_features__
 
-
 from ..same_bits import elsewhere, machine
 from .options import OPTIONS
 from .studies import STUDIES

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.compiled import compiled, inlined, intrinsic, ir, types
-from unpooled.kernels.fixed_order import LN2
+from unpooled.elementary import LN2
 from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.penalty import penalise
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call

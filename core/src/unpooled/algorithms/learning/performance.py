@@ -61,9 +61,7 @@ def grid(design: SumProducts) -> float:
     return math.ldexp(1.0, (0 if design.classes else int(design.exponent[-1])) - _GRID_BITS)
 
 
-def edges(
-    mean: np.ndarray, deviation: np.ndarray, rows: int, step: float
-) -> tuple[np.ndarray, np.ndarray]:
+def edges(mean: np.ndarray, deviation: np.ndarray, rows: int, step: float) -> tuple[np.ndarray, np.ndarray]:
     """Where ranges of the scores end, given mean and deviation of each; and how many ranges each has."""
     ranges = int(np.clip(rows // _ROWS_A_RANGE, 2, MOST_RANGES))
     normal = normal_quantile(np.arange(1, ranges) / ranges)

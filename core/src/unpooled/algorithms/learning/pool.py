@@ -74,11 +74,11 @@ class Standard:
             sums["rows"].astype(float),
         )
         found = []
-        for part, total, n in zip(full, totals, rows, strict=True):
-            across = np.outer(self.shift, total)
+        for part, sums_of, n in zip(full, totals, rows, strict=True):
+            across = np.outer(self.shift, sums_of)
             moved = part - across - across.T + n * np.outer(self.shift, self.shift)
             scaled = moved * np.outer(self.scale, self.scale)
-            found.append(Pool(n, (total - n * self.shift) * self.scale, scaled, self.targets))
+            found.append(Pool(n, (sums_of - n * self.shift) * self.scale, scaled, self.targets))
         return found
 
 

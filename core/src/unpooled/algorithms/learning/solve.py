@@ -215,4 +215,4 @@ def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
     S, one = pool.covariance[np.ix_(used, used)], np.eye(len(used))
     variance = np.diagonal(S)
     least = 8 * len(used) * np.finfo(float).eps  # beyond what rounding can make negative
-    return np.diagonal(solve_positive(S + least * variance * one, one)) * variance
+    return np.asarray(np.diagonal(solve_positive(S + least * variance * one, one)) * variance)

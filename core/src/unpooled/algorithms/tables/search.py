@@ -18,9 +18,9 @@ from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values, titles_of
 from unpooled.cohort import Table
+from unpooled.elementary import exp
 from unpooled.errors import Refuse, listed
 from unpooled.kernels.bends import bend_sums
-from unpooled.kernels.fixed_order import exp
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.question import Arrays, Asking, Foreseen, Question, Real, Sent

@@ -154,7 +154,9 @@ class RankLevels(OfKept):
     def bounds(self, reaches: np.ndarray, known: np.ndarray) -> Bounds:
         """Between which numbers those of the levels lie, given how many rows have a word, int64 (groups,)."""
         of_columns = np.split(known, np.cumsum(self.folds)[:-1])
-        all_of = joined([np.tile(n, np.count_nonzero(kept)) for n, kept in zip(of_columns, self.kept_of, strict=True)])
+        all_of = joined(
+            [np.tile(n, np.count_nonzero(kept)) for n, kept in zip(of_columns, self.kept_of, strict=True)]
+        )
         rungs = np.count_nonzero(reaches, axis=1)
         least = self.people << rungs
         most = np.where(rungs < self.rungs, 2 * least - 1, all_of)
