@@ -84,6 +84,10 @@ class Told:
         self.unlike: defaultdict[str, set[str]] = defaultdict(set)
         """By the names of questions that differ, their fields that do."""
 
+    @property
+    def left(self) -> int:
+        return len(self._before) - self._place
+
     def total(self, question: Question) -> Arrays:
         message, came = self._before[self._place]
         self._place += 1
@@ -110,13 +114,17 @@ def unlike(name: str, before: Asked) -> Iterator[str]:
     try:
         alone.finished(whole(study_of(small(name))), told, [])
     except (ValueError, IndexError, KeyError) as error:
-        yield f"{name}: {error}"
+        yield str(error)
+    if told.left:
+        yield f"asks {told.left} questions less"
     for question, fields in told.unlike.items():
-        yield f"{name}: {question}: {', '.join(sorted(fields))}"
+        yield f"{question}: {', '.join(sorted(fields))}"
 
 
-def elsewhere(studies: Sequence[str], openblas: str = "Nehalem") -> tuple[list[str], dict[str, str]]:
-    """What these studies ask otherwise in such a process; and how that computes what machines differ in."""
+def elsewhere(
+    studies: Sequence[str], openblas: str = "Nehalem"
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """What each study asks otherwise in such a process; and how that computes what machines differ in."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "asked"
         file.write_bytes(codec.encode(tuple((name, tuple(asked(run(name)))) for name in studies)))
@@ -128,7 +136,7 @@ def elsewhere(studies: Sequence[str], openblas: str = "Nehalem") -> tuple[list[s
             check=True,
         )
     lines, of_machine = json.loads(done.stdout)
-    return lines, of_machine
+    return dict(zip(studies, lines, strict=True)), of_machine
 
 
 def main() -> None:
@@ -139,10 +147,11 @@ def main() -> None:
     given = parser.parse_args()
     if given.again:
         before = codec.decode(given.again.read_bytes())
-        print(json.dumps([[line for one in before for line in unlike(*one)], machine()]))
+        print(json.dumps([[list(unlike(*one)) for one in before], machine()]))
         return
     studies = [name for name in STUDIES | OPTIONS if name.startswith(tuple(given.studies) or "")]
-    lines, of_machine = elsewhere(studies, given.openblas)
+    found, of_machine = elsewhere(studies, given.openblas)
+    lines = [f"{name}: {line}" for name, of_study in found.items() for line in of_study]
     here = machine()
     differs = [name for name in here if here[name] != of_machine[name]]
     print(*lines, f"{len(studies)} studies; computed otherwise there: {', '.join(differs)}", sep="\n")
