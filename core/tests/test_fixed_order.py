@@ -119,10 +119,13 @@ def test_compiled_functions_give_the_same_bits() -> None:
     assert found[:, 1].tolist() == elementary.log(np.abs(WIDE)).tolist()
 
 
-def test_an_array_may_have_any_size_and_shape() -> None:
-    values = RANDOM.normal(size=(3, 7000))
-    assert elementary.exp(values)[2, 6999] == elementary.exp(values[2, 6999])
-    assert elementary.exp(np.zeros((0, 2))).shape == (0, 2)
+@pytest.mark.parametrize("name", TWINS)
+def test_an_array_may_have_any_size_and_shape(name: str) -> None:
+    of, some = getattr(elementary, name), np.append(WIDE, [np.nan, np.inf, -np.inf, 0.0, -1.0])
+    for times in (1, 10, 50):
+        values = np.tile(some, (times, 1))
+        np.testing.assert_array_equal(of(values), np.tile([of(x) for x in some], (times, 1)))
+    assert of(np.zeros((0, 2))).shape == (0, 2)
 
 
 def test_geometric_numbers_are_those_of_numpy() -> None:
@@ -184,8 +187,8 @@ def test_shifted_equations_are_solved(n: int) -> None:
 
 @pytest.mark.parametrize("k, n", [(1, 5), (5, 5), (8, 30), (21, 3000)])
 def test_rows_become_orthonormal_and_span_the_same(k: int, n: int) -> None:
-    rows = RANDOM.normal(size=(k, n)) @ np.diag(10.0 ** RANDOM.uniform(-4, 4, n))
-    rows[k // 2] += 1e6 * rows[0]
+    rows = RANDOM.normal(size=(k, n)) @ np.diag(10.0 ** RANDOM.uniform(-2, 2, n))
+    rows[k // 2] += 1e4 * rows[0]
     found = orthonormal(rows)
     np.testing.assert_allclose(found @ found.T, np.eye(k), atol=1e-14)
     q = np.linalg.qr(rows.T)[0].T
