@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from unpooled import alone, driver
+from unpooled import driver
 from unpooled import question as questions
 from unpooled.algorithms import questions_of, whole
+from unpooled.driver import Place, Tree
 from unpooled.protocol import codec
 from unpooled.question import Arrays, Question
 
@@ -88,7 +89,7 @@ class Told:
     def left(self) -> int:
         return len(self._before) - self._place
 
-    def total(self, question: Question) -> Arrays:
+    def total(self, place: Place, question: Question) -> Arrays:
         message, came = self._before[self._place]
         self._place += 1
         if message != questions.encode(question):
@@ -112,7 +113,7 @@ def unlike(name: str, before: Asked) -> Iterator[str]:
     """What a study asks otherwise than before, a line for each kind of question."""
     told = Told(name, before)
     try:
-        alone.finished(whole(study_of(small(name))), told, [])
+        Tree(whole(study_of(small(name))), told.kinds, told.total, []).value()
     except (ValueError, IndexError, KeyError) as error:
         yield str(error)
     if told.left:

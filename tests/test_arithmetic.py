@@ -3,7 +3,7 @@
 That is every function which a procedure names, and which those name, but
 
     `local`, which only a cohort runs, on its own data
-    functions that return `Rows`, or iterate over them: they only make rows of a result
+    functions that return `Rows`, or iterate over them, and what `Rows.later` is given: they only make rows
 
 What such a function may not do is below. A sum of whole numbers says that it is one: `.sum(dtype=np.int64)`.
 """
@@ -101,10 +101,18 @@ def methods() -> dict[str, list[Function]]:
     return found
 
 
+def nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all within, but what only makes rows."""
+    yield node
+    if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "Rows.later"):
+        for child in ast.iter_child_nodes(node):
+            yield from nodes(child)
+
+
 def named(function: Function) -> Iterator[Function]:
     """The functions that a function names."""
     module = modules()[function.module]
-    for node in ast.walk(function.node):
+    for node in nodes(function.node):
         if isinstance(node, ast.Name):
             where, name = module.imported.get(node.id, (function.module, node.id))
             there = modules().get(where)
@@ -137,7 +145,7 @@ def leading_to_questions() -> list[Function]:
 
 def faults(function: Function) -> Iterator[str]:
     """What a function does that it may not, with its place."""
-    for node in ast.walk(function.node):
+    for node in nodes(function.node):
         if what := _fault(node):
             yield f"{function.module}:{node.lineno}: {function.node.name}: {what}"
 
