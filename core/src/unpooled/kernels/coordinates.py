@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.compiled import compiled
+from unpooled.kernels.fixed_order import product
 
 TOLERANCE = 1e-12
 """Of a coordinate's last change, beside the largest coefficient."""
@@ -26,7 +27,7 @@ def descend(
     `covariance` S is (m, m) and `with_outcome` c is (m,). A column of variance 0 has the coefficient 0.
     """
     w = start.copy()
-    _descend(covariance, with_outcome, lasso, ridge, w, covariance @ w, TOLERANCE, MOST_PASSES)
+    _descend(covariance, with_outcome, lasso, ridge, w, product(covariance, w), TOLERANCE, MOST_PASSES)
     return w
 
 

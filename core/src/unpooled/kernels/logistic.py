@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.compiled import compiled, inlined, intrinsic, ir, types
+from unpooled.elementary import LN2
 from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.penalty import penalise
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
@@ -328,9 +329,7 @@ class _Precision:
 
 
 _PRECISIONS = {
-    "float64": _Precision.of(
-        np.float64, (6.93147180369123816490e-01, 1.90821492927058770002e-10), 52, 1023, np.int64
-    ),
+    "float64": _Precision.of(np.float64, LN2, 52, 1023, np.int64),
     "float32": _Precision.of(np.float32, (0.693359375, -2.12194440054690583e-4), 23, 127, np.int32),
 }
 

@@ -73,10 +73,14 @@ def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
     if isinstance(solver, LeastSquares) and not plan.alone:
         refuse_determined(sums, folds)
     path = fit_path(folds, solver, plan.penalties)
+    return folds, path, _rows(sums, folds, path, solver)
+
+
+def _rows(sums: Sums, folds: Folds, path: Path, solver: Solver) -> Iterator[Rows]:
     errors = standard_errors(folds, path, solver) if isinstance(solver, LeastSquares) else None
     whole = folds.but()
     variance = float(np.trace(whole.covariance[-whole.targets :, -whole.targets :]))
-    return folds, path, report(folds, path, sums.folds, errors, variance)
+    yield from report(folds, path, sums.folds, errors, variance)
 
 
 def refuse_determined(sums: Sums, folds: Folds) -> None:
@@ -85,7 +89,8 @@ def refuse_determined(sums: Sums, folds: Folds) -> None:
     Whatever the outcome and however many rows there are: it is looked for in the columns alone.
     """
     used = LeastSquares(sums.references).used(folds.but())
-    if names := [sums.names[k] for k in used[inflation(folds.but(), used) > _MOST_INFLATION].tolist()]:
+    determined = ~(inflation(folds.but(), used) <= _MOST_INFLATION)
+    if names := [sums.names[k] for k in used[determined].tolist()]:
         raise Refuse(
             "schema",
             f"{listed(names)} determine one another, so that none of them has a coefficient of its own",

@@ -71,7 +71,7 @@ def of_missing(plan: Plan, title: str, missing: np.ndarray) -> Floor:
     rows may be one person's.
     """
     named = any(column.is_patient for column in plan.schema)
-    return Floor(MISSING, title, missing, int(missing.sum()) + 1 if named else FEWEST_AT_A_LEVEL)
+    return Floor(MISSING, title, missing, int(missing.sum(dtype=int)) + 1 if named else FEWEST_AT_A_LEVEL)
 
 
 def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
@@ -83,7 +83,9 @@ def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
     if plan.alone:
         return np.arange(count)
     parts = _parts((1 << count) - 1, _good(floors, count))
-    if len(parts) < fewest_folds(plan) or not all(floor.holds(floor.counts.sum()) for floor in floors):
+    if len(parts) < fewest_folds(plan) or not all(
+        floor.holds(floor.counts.sum(dtype=int)) for floor in floors
+    ):
         refuse_few(plan, floors)
     found = np.zeros(count, np.int64)
     for part in parts:
@@ -143,7 +145,11 @@ def refuse_few(plan: Plan, floors: Sequence[Floor]) -> NoReturn:
 def _most_folds(floor: Floor) -> int:
     """Count the folds in which the floor could be held, were there no other; 0 if not even in one."""
     count = len(floor.counts)
-    return len(_parts((1 << count) - 1, _good([floor], count))) if floor.holds(floor.counts.sum()) else 0
+    return (
+        len(_parts((1 << count) - 1, _good([floor], count)))
+        if floor.holds(floor.counts.sum(dtype=int))
+        else 0
+    )
 
 
 _BESIDE = f"fewer than {FEWEST_AT_A_LEVEL} people are above, or below, the mean of all"

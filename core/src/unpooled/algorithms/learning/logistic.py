@@ -12,6 +12,7 @@ Hessian.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -30,9 +31,10 @@ from unpooled.algorithms.learning.performance import measure_path
 from unpooled.algorithms.learning.pool import Folds, folds_of
 from unpooled.algorithms.learning.procedure import Sums, describe_columns, sum_products
 from unpooled.algorithms.learning.questions import SumProducts
-from unpooled.algorithms.learning.solve import Errors, Path
+from unpooled.algorithms.learning.solve import Errors, Path, solved
 from unpooled.errors import Refuse
-from unpooled.procedure import Asks, Go, Study, procedure
+from unpooled.kernels.fixed_order import orthonormal, product, settled, step_of, total
+from unpooled.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.question import Arrays
 
 _NEAR = 1e-8
@@ -43,8 +45,8 @@ they grow on."""
 _MOST_HALVINGS = 30
 _NOISE = 1e-10
 """By which share a likelihood may fall for rounding."""
-_DETERMINED = 1e-14
-"""Of the largest eigenvalue of a Hessian: below, columns determine one another."""
+_GRID_BITS = 30
+"""Trials lie on a grid of 2^-30 in standard errors: no last bit shows in them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,11 @@ class Ground:
         folds = {name: getattr(self, name) for name in ("people", "rows", "sums", "products")}
         design = {"centre": self.question.centre, "exponent": self.question.exponent}
         return Sums(folds, design, self.question.targets, self.names, self.references, self.question)
+
+    @property
+    def step(self) -> float:
+        """The step on which trials lie."""
+        return step_of(_GRID_BITS, int(self.rows.sum(dtype=int)))
 
     @property
     def folds(self) -> Folds:
@@ -119,6 +126,10 @@ class Climb:
             1,
         )
 
+    def tried(self, grid: float) -> np.ndarray:
+        """The trials of all models."""
+        return settled(self.taken + self.step, grid)
+
     @property
     def running(self) -> np.ndarray:
         """int64: the models that have not ended."""
@@ -148,7 +159,7 @@ def climb(study: Study, ground: Ground, tested: Climb, at: Climb) -> Asks[None]:
     """
     some = at.running
     design = ground.folds
-    beta = (at.taken + at.step)[some] @ _to_standard(design)
+    beta = product(at.tried(ground.step)[some], _to_standard(design))
     sums = yield Differentiate(ground.question, beta, at.without[some], at.iteration)
     following = advance(ground, design, at, sums)
     if len(following.running) and following.iteration <= MOST_TURNS:
@@ -162,13 +173,13 @@ def climb(study: Study, ground: Ground, tested: Climb, at: Climb) -> Asks[None]:
 
 def best(tested: Climb) -> Climb:
     """The model of all rows with the penalty that does best, from the mean of those without a fold."""
-    penalty = tested.penalty[np.argmax(_by_penalty(tested).mean(axis=1)) * _folds(tested)]
-    start = tested.taken[tested.penalty == penalty].mean(axis=0, keepdims=True)
+    penalty = tested.penalty[np.argmax(total(_by_penalty(tested))) * _folds(tested)]
+    start = total(tested.taken[tested.penalty == penalty], 0)[None] / _folds(tested)
     return Climb.begin(np.array([penalty]), np.array([-1]), start, keeps=True)
 
 
 def _folds(tested: Climb) -> int:
-    return int(np.sum(tested.penalty == tested.penalty[0]))
+    return int(np.count_nonzero(tested.penalty == tested.penalty[0]))
 
 
 def _by_penalty(tested: Climb) -> np.ndarray:
@@ -195,11 +206,11 @@ def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays) -> Climb:
         },
         iteration=at.iteration + 1,
     )
-    to = _to_standard(folds)
+    to, trials = _to_standard(folds), at.tried(ground.step)
     for place, k in enumerate(at.running.tolist()):
-        rows = ground.rows.sum() - (ground.rows[at.without[k]] if at.without[k] >= 0 else 0)
-        tried, weight = at.taken[k] + at.step[k], at.penalty[k] * float(rows)
-        height = float(sums["likelihood"][place]) - weight * np.sum(tried[:, 1:] ** 2) / 2
+        rows = ground.rows.sum(dtype=int) - (ground.rows[at.without[k]] if at.without[k] >= 0 else 0)
+        tried, weight = trials[k], at.penalty[k] * float(rows)
+        height = float(sums["likelihood"][place]) - weight * float(total(tried[:, 1:].ravel() ** 2)) / 2
         if height < at.height[k] - _NOISE * (1 + abs(height)) and at.halvings[k] < _MOST_HALVINGS:
             new.step[k] /= 2
             new.halvings[k] += 1
@@ -207,15 +218,18 @@ def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays) -> Climb:
         gradient, hessian = _standardised(sums, place, to, tried.shape[0])
         penalised = np.tile(np.append(0.0, np.full(tried.shape[1] - 1, weight)), len(tried))
         free = _free(ground, folds, at.penalty[k])
-        step = _solved(hessian + np.diag(penalised), gradient - penalised * tried.ravel(), free, len(tried))
+        slope = gradient - penalised * tried.ravel()
+        step = _solved(hessian + np.diag(penalised), slope, free, len(tried))
         new.taken[k], new.height[k], new.held_out[k] = tried, height, sums["held_out"][place]
         new.step[k], new.halvings[k] = step.reshape(tried.shape), 0
         if len(new.hessian):
             new.hessian[k] = hessian
         # The square of the step in standard errors, by which the likelihood still grows.
-        is_near = abs(float(step @ (gradient - penalised * tried.ravel()))) <= _NEAR**2
+        is_near = abs(float(product(step, slope))) <= _NEAR**2
         if is_near and np.abs(step).max() <= _SETTLED * (1 + np.abs(tried).max()):
-            new.taken[k], new.ended[k] = tried + new.step[k], True
+            estimate = tried + new.step[k]
+            common = total(estimate, 0) / len(estimate) if len(estimate) > 1 else 0.0  # of the grid alone
+            new.taken[k], new.ended[k] = estimate - common, True
     return new
 
 
@@ -226,8 +240,9 @@ def _standardised(sums: Arrays, place: int, to: np.ndarray, scores: int) -> tupl
     full[np.triu_indices(width)] = sums["hessian"][place]
     full += np.triu(full, 1).T
     blocks = full.reshape(scores, size, scores, size)
-    hessian = np.einsum("ij,ajbk,lk->aibl", to, blocks, to, optimize=True).reshape(width, width)
-    return (sums["gradient"][place].reshape(scores, size) @ to.T).ravel(), hessian
+    half = np.moveaxis(product(blocks, to.T), 1, 0)  # by the second of two columns
+    hessian = np.swapaxes(product(to, half), 0, 1).reshape(width, width)
+    return product(sums["gradient"][place].reshape(scores, size), to.T).ravel(), hessian
 
 
 def _free(ground: Ground, folds: Folds, penalty: float) -> np.ndarray:
@@ -239,26 +254,23 @@ def _free(ground: Ground, folds: Folds, penalty: float) -> np.ndarray:
 
 
 def _solved(hessian: np.ndarray, gradient: np.ndarray, free: np.ndarray, scores: int) -> np.ndarray:
-    """The Newton step; along directions in which nothing changes none."""
-    across = _directions(free, scores)
-    values, vectors = np.linalg.eigh(across.T @ hessian @ across)
-    along = vectors.T @ (across.T @ gradient)
-    good = values > values.max(initial=0) * _DETERMINED
-    return np.asarray(across @ (vectors[:, good] @ (along[good] / values[good])))
-
-
-def _directions(free: np.ndarray, scores: int) -> np.ndarray:
-    """Orthonormal ones in which a model may change: float64 (width, directions).
+    """The Newton step; along directions in which nothing changes none.
 
     What several scores have in common changes no probability, so a column's steps add up to 0 over them: what
     the Hessian says of anything else is rounding.
     """
-    size = len(free) // scores
-    columns = np.eye(size)[:, free[:size]]
-    if scores == 1:
-        return columns
-    common = np.column_stack([np.ones(scores), np.eye(scores)[:, 1:]])
-    return np.asarray(np.kron(np.linalg.qr(common)[0][:, 1:], columns))
+    used = np.flatnonzero(free)
+    columns, across = len(used) // scores, np.ones((1, 1))
+    if scores > 1:
+        across = orthonormal(np.vstack([np.ones(scores), np.eye(scores)[1:]]))[1:]
+    several = len(across) * columns
+    blocks = hessian[np.ix_(used, used)].reshape(scores, columns, scores, columns)
+    half = np.swapaxes(product(across, blocks), 2, 3)
+    inside = np.swapaxes(product(half, across.T), 2, 3).reshape(several, several)
+    along = solved(inside, product(across, gradient[used].reshape(scores, columns)).ravel())
+    step = np.zeros(len(free))
+    step[used] = product(across.T, along.reshape(-1, columns)).ravel()
+    return step
 
 
 @procedure("model/tell")
@@ -266,16 +278,20 @@ def tell(study: Study, ground: Ground, tested: Climb, fitted: Climb) -> Asks[Non
     """Report the model of all rows; and how well those without a fold do."""
     folds = ground.folds
     path = path_of(ground, tested, fitted)
+    yield from _rows(ground, folds, path, fitted)
+    yield from measure_path(study, ground.question, folds, path, ground.rows)
+
+
+def _rows(ground: Ground, folds: Folds, path: Path, fitted: Climb) -> Iterator[Rows]:
     of_one = len(path.penalties) == 1 and path.penalties[0] == 0 and ground.question.targets == 1
     errors = errors_of(ground, folds, fitted) if of_one else None
     yield from report(folds, path, ground.as_sums.folds, errors, _null(folds))
-    yield from measure_path(study, ground.question, folds, path, ground.rows)
 
 
 def path_of(ground: Ground, tested: Climb, fitted: Climb) -> Path:
     """The fit as one from products would be told; the error is the mean negative log likelihood."""
     errors = -_by_penalty(tested) / ground.rows[ground.rows > 0]
-    chosen = int(np.argmin(-_by_penalty(tested).mean(axis=1)))
+    chosen = int(np.argmax(total(_by_penalty(tested))))
     own = tested.taken[tested.penalty == fitted.penalty[0]]
     held_out = own[:, :, 1:].swapaxes(1, 2), own[:, :, 0]
     w = fitted.taken[0]

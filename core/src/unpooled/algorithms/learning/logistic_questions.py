@@ -10,6 +10,7 @@ class
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +21,7 @@ from unpooled.algorithms.learning.options import LOGISTIC_PENALTIES, MOST_TURNS
 from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples
 from unpooled.algorithms.shared import plausible
 from unpooled.cohort import Table
+from unpooled.kernels.fixed_order import geometric
 from unpooled.plan import Plan
 from unpooled.question import Arrays, Asking, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
@@ -117,7 +119,7 @@ class Differentiate(OfDesign):
 
     @property
     def width(self) -> int:
-        return int(np.prod(self.beta.shape[1:]))
+        return math.prod(self.beta.shape[1:])
 
     @property
     def pairs(self) -> int:
@@ -217,7 +219,7 @@ def penalties_of(plan: Plan) -> np.ndarray:
     """The penalties to try, falling: float64."""
     if plan.penalties:
         return np.array(sorted(set(plan.penalties), reverse=True))
-    return np.geomspace(1.0, 1e-5, LOGISTIC_PENALTIES)
+    return geometric(1.0, 1e-5, LOGISTIC_PENALTIES)
 
 
 def triangle(width: int) -> int:

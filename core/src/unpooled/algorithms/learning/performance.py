@@ -11,9 +11,9 @@ the sums that the models were fitted to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from unpooled.algorithms.learning.pool import Folds
 from unpooled.algorithms.learning.questions import SumProducts
 from unpooled.algorithms.learning.scores import MOST_RANGES, AverageScores, SiftScores, SumScores
 from unpooled.algorithms.learning.solve import Path
+from unpooled.kernels.fixed_order import normal_quantile, product, settled, total
 from unpooled.model import SOFTMAX
 from unpooled.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.question import Arrays
@@ -30,6 +31,8 @@ PERFORMANCE, RANGES = "performance", "ranges"
 """The result tables: of each score, and of each of its ranges."""
 
 _ROWS_A_RANGE = 20
+_GRID_BITS = 36
+"""Weights and edges are whole numbers of 2^-36 of the outcome's unit: no last bit shows in them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,37 +45,41 @@ class HeldOut:
     """float64 (folds, scores)"""
 
     @classmethod
-    def of(cls, folds: Folds, path: Path, rows: np.ndarray) -> HeldOut:
+    def of(cls, folds: Folds, path: Path, rows: np.ndarray, step: float) -> HeldOut:
         """`rows`, int64 (all folds,): those of an empty fold have no model."""
         w, b = path.held_out
         m, some = w.shape[1], rows > 0
         weights, intercepts = np.zeros((len(rows), *w.shape[1:])), np.zeros((len(rows), b.shape[1]))
         shift, scale = folds.standard.shift[:m], folds.standard.scale[:m]
         weights[some] = w * scale[:, None]
-        intercepts[some] = folds.origin + b - (shift * scale) @ w
-        return cls(weights, intercepts)
+        intercepts[some] = folds.origin + b - product(shift * scale, np.swapaxes(w, 0, 1))
+        return cls(settled(weights, step), settled(intercepts, step))
 
 
-def edges(mean: np.ndarray, deviation: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def grid(design: SumProducts) -> float:
+    """The step on which weights and edges lie."""
+    return math.ldexp(1.0, (0 if design.classes else int(design.exponent[-1])) - _GRID_BITS)
+
+
+def edges(mean: np.ndarray, deviation: np.ndarray, rows: int, step: float) -> tuple[np.ndarray, np.ndarray]:
     """Where ranges of the scores end, given mean and deviation of each; and how many ranges each has."""
     ranges = int(np.clip(rows // _ROWS_A_RANGE, 2, MOST_RANGES))
-    normal = np.array([NormalDist().inv_cdf(k / ranges) for k in range(1, ranges)])
-    found = [np.unique(m + s * normal) for m, s in zip(mean, deviation, strict=True)]
+    normal = normal_quantile(np.arange(1, ranges) / ranges)
+    found = [np.unique(settled(m + s * normal, step)) for m, s in zip(mean, deviation, strict=True)]
     return np.concatenate(found), np.array([len(each) + 1 for each in found], np.int64)
 
 
 def _moments(folds: Folds, path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of each score over all rows, each scored without its fold: float64 (scores,)."""
-    total, squares, n = np.zeros(path.held_out[1].shape[1]), 0.0, 0.0
+    sums, squares, n = np.zeros(path.held_out[1].shape[1]), 0.0, 0.0
     for fold, w, b in zip(folds.folds, *path.held_out, strict=True):
         m = len(w)
-        own = fold.sums[:m] @ w
-        total += fold.rows * b + own
-        squares = (
-            squares + fold.rows * b**2 + 2 * b * own + np.einsum("mt,mk,kt->t", w, fold.products[:m, :m], w)
-        )
+        own = product(fold.sums[:m], w)
+        sums += fold.rows * b + own
+        of_products = total(w * product(fold.products[:m, :m], w), 0)
+        squares = squares + fold.rows * b**2 + 2 * b * own + of_products
         n += fold.rows
-    mean = total / n
+    mean = sums / n
     return folds.origin + mean, np.sqrt(np.maximum(squares / n - mean**2, 0))
 
 
@@ -91,11 +98,11 @@ def measure_path(
     """
     if np.count_nonzero(rows) < 2:
         return
-    held_out, total = HeldOut.of(folds, path, rows), int(rows.sum())
+    held_out, n = HeldOut.of(folds, path, rows, grid(question)), int(rows.sum(dtype=int))
     weights, intercepts = held_out.weights, held_out.intercepts
     if link_of(study.plan) == SOFTMAX:
-        yield from Go(measure_odds(study, question, weights, intercepts, total))
-    ends = edges(*(of_scores or _moments(folds, path)), total)
+        yield from Go(measure_odds(study, question, weights, intercepts, n))
+    ends = edges(*(of_scores or _moments(folds, path)), n, grid(question))
     yield from Go(measure(study, question, weights, intercepts, *ends))
 
 
@@ -109,7 +116,7 @@ def measure_odds(
     sums = yield AverageScores(*about)
     mean = sums["sums"] / rows
     deviation = np.sqrt(np.maximum(sums["squares"] / rows - mean**2, 0))
-    yield from Go(measure(study, design, weights, intercepts, *edges(mean, deviation, rows)))
+    yield from Go(measure(study, design, weights, intercepts, *edges(mean, deviation, rows, grid(design))))
 
 
 @procedure("model/measure")

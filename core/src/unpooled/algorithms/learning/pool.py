@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unpooled.kernels.fixed_order import product, total
 from unpooled.question import Arrays
 
 _CONSTANT = 1e-14
@@ -36,7 +37,7 @@ class Pool:
     def intercept(self, w: np.ndarray) -> np.ndarray:
         """Float64 (..., t), that goes with coefficients w, float64 (..., m, t)."""
         return np.asarray(
-            self.mean[-self.targets :] - np.einsum("m,...mt->...t", self.mean[: -self.targets], w)
+            self.mean[-self.targets :] - product(np.swapaxes(w, -2, -1), self.mean[: -self.targets])
         )
 
     def error(self, w: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -45,11 +46,13 @@ class Pool:
         `w` is (models, m, t) and `intercept` (models, t). Of residuals y - b - w'x the squares sum up to
         y'y - 2 w'X'y + w'X'Xw - 2 b (1'y - w'X'1) + n b^2.
         """
-        m = len(self.sums) - self.targets
-        xx, xy, yy = self.products[:m, :m], self.products[:m, m:], np.trace(self.products[m:, m:])
-        squares = yy - 2 * np.einsum("mt,lmt->l", xy, w) + np.einsum("lmt,lmt->l", np.matmul(xx, w), w)
-        left = self.sums[m:] - np.einsum("m,lmt->lt", self.sums[:m], w)
-        squares += np.sum(intercept * (self.rows * intercept - 2 * left), axis=1)
+        m, models = len(self.sums) - self.targets, len(w)
+        columns, flat = np.swapaxes(w, 0, 1), w.reshape(models, -1)
+        along = np.swapaxes(product(self.products[:m, :m], columns), 0, 1).reshape(models, -1)
+        squares = total(np.diagonal(self.products)[m:]) + total(along * flat)
+        squares -= 2 * product(flat, self.products[:m, m:].ravel())
+        left = self.sums[m:] - product(self.sums[:m], columns)
+        squares += total(intercept * (self.rows * intercept - 2 * left))
         return np.asarray(np.maximum(squares, 0) / self.rows)
 
 
@@ -71,11 +74,11 @@ class Standard:
             sums["rows"].astype(float),
         )
         found = []
-        for part, total, n in zip(full, totals, rows, strict=True):
-            across = np.outer(self.shift, total)
+        for part, sums_of, n in zip(full, totals, rows, strict=True):
+            across = np.outer(self.shift, sums_of)
             moved = part - across - across.T + n * np.outer(self.shift, self.shift)
             scaled = moved * np.outer(self.scale, self.scale)
-            found.append(Pool(n, (total - n * self.shift) * self.scale, scaled, self.targets))
+            found.append(Pool(n, (sums_of - n * self.shift) * self.scale, scaled, self.targets))
         return found
 
 
@@ -103,8 +106,8 @@ def together(pools: Sequence[Pool]) -> Pool:
     """Several folds as one."""
     return Pool(
         sum(pool.rows for pool in pools),
-        np.sum([pool.sums for pool in pools], axis=0),
-        np.sum([pool.products for pool in pools], axis=0),
+        np.asarray(sum(pool.sums for pool in pools)),
+        np.asarray(sum(pool.products for pool in pools)),
         pools[0].targets,
     )
 
@@ -124,9 +127,9 @@ def standardised(
 ) -> Folds:
     """The same from sums and squares of the columns: without folds."""
     m = len(centre) - targets
-    n, unit = float(sums["rows"].sum()), np.ldexp(1.0, exponent.astype(np.int32))
-    mean = sums["sums"].sum(axis=0)[:m] / n
-    squares = sums["squares"].sum(axis=0)[:m]
+    n, unit = float(sums["rows"].sum(dtype=int)), np.ldexp(1.0, exponent.astype(np.int32))
+    mean, squares = (total(sums[name], 0)[:m] for name in ("sums", "squares"))
+    mean /= n
     # Of a column that is constant but for rounding, all that is left of its variance is rounding.
     variance = squares / n - mean**2
     varies = variance > _CONSTANT

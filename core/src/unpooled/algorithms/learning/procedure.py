@@ -51,6 +51,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.encoder import distinct, outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
+from unpooled.kernels.fixed_order import product
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study
 from unpooled.question import Arrays
@@ -75,7 +76,7 @@ class Levels:
     @property
     def shares(self) -> np.ndarray:
         """The share of rows with each kept level, and with the rest: float64 (all of these,)."""
-        return np.concatenate([rows / max(1, rows.sum()) for rows in self.rows] or [np.zeros(0)])
+        return np.concatenate([rows / max(1, rows.sum(dtype=int)) for rows in self.rows] or [np.zeros(0)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +135,14 @@ def describe_columns(study: Study) -> Asks[Described]:
     join_folds(plan, floors)
     n = yield from count_values(study)
     levels, of_words = yield from keep_levels(study, counted["rows"])
-    refuse_wide(plan, levels, int(counted["people"].sum()))
+    refuse_wide(plan, levels, int(counted["people"].sum(dtype=int)))
     means = yield from find_means(study, n, FindMagnitude, Average)
     sides = yield CountSides(means.centre, plan.validation_folds)
     part_of = join_folds(plan, [*floors, *of_words, *of_columns(plan, sides)])
     mean, deviation = yield from find_spread(study, n, means, MeasureSpread)
     centre, spread = design_moments(plan, levels, mean, deviation)
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
-    question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent, part_of)
+    question = question_of(plan, levels, int(counted["rows"].sum(dtype=int)), centre, exponent, part_of)
     return Described(question, {name: joined(counted[name], part_of) for name in ("people", "rows")}, levels)
 
 
@@ -231,11 +232,11 @@ def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[F
     sums = yield question
     rows = list(split(sums["of_rows"], question.lines, question.folds))
     missing = [
-        of_missing(plan, column.title, in_folds - count.sum(axis=0))
+        of_missing(plan, column.title, in_folds - count.sum(axis=0, dtype=int))
         for column, count in zip(plan.dictionaries, rows, strict=True)
         if column.encoded.kind == ONE_HOT
     ]
-    return Levels(kept, [count.sum(axis=1) for count in rows]), missing
+    return Levels(kept, [count.sum(axis=1, dtype=int) for count in rows]), missing
 
 
 def design_moments(
@@ -249,13 +250,13 @@ def design_moments(
     numbers = [k for k in range(len(mean)) if k != place]
     found = [(mean[numbers], deviation[numbers])]
     for column, rows in zip(plan.dictionaries, levels.rows, strict=True):
-        share = rows / max(1, rows.sum())
+        share = rows / max(1, rows.sum(dtype=int))
         if column.encoded.kind == ONE_HOT:
             found.append((share, np.sqrt(share * (1 - share))))
             continue
         value = np.arange(len(rows), dtype=float) if column.encoded.kind == ORDINAL else share
-        centre = float(value @ share)
-        found.append((np.array([centre]), np.array([np.sqrt(((value - centre) ** 2) @ share)])))
+        centre = product(value, share)[None]
+        found.append((centre, np.sqrt(product((value - centre) ** 2, share))[None]))
     classes = np.zeros(targets), np.ones(targets)
     found.append(classes if place is None else (mean[[place]], deviation[[place]]))
     centres, spreads = (np.nan_to_num(np.concatenate(part)) for part in zip(*found, strict=True))

@@ -318,7 +318,7 @@ class SumProducts(Question):
         good = good and bool(((self.part_of >= 0) & (self.part_of < self.folds)).all())
         good = good and self.sizes.dtype == np.int64 and self.sizes.shape == (len(self.encodings),)
         good = good and self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
-        good = good and plausible.real(self.shares, (int(self.kept.sum()) + len(self.sizes),))
+        good = good and plausible.real(self.shares, (int(self.kept.sum(dtype=int)) + len(self.sizes),))
         good = good and plausible.columns(self.centre, self.exponent) and len(self.centre) > self.targets
         plausible.require(good and len(self.centre) <= MOST_WIDE + self.targets, "products")
 
@@ -344,8 +344,8 @@ class SumProducts(Question):
             outcome=-1 if place is None else place,
             encodings=encodings,
             sizes=levels,
-            kept=np.ones(int(levels.sum()), bool),
-            shares=np.zeros(int(levels.sum()) + len(levels)),
+            kept=np.ones(int(levels.sum(dtype=int)), bool),
+            shares=np.zeros(int(levels.sum(dtype=int)) + len(levels)),
             centre=np.zeros(columns),
             exponent=np.zeros(columns, np.int64),
         )
@@ -407,7 +407,7 @@ class SumProducts(Question):
 
     @property
     def _shares(self) -> list[np.ndarray]:
-        ends = np.cumsum([kept.sum() + 1 for kept in self._kept])
+        ends = np.cumsum([np.count_nonzero(kept) + 1 for kept in self._kept])
         return np.split(self.shares, ends[:-1]) if len(ends) else []
 
     def local(self, table: Table) -> Arrays:
@@ -450,7 +450,8 @@ class SumProducts(Question):
         for k, (encoding, kept, shares) in enumerate(
             zip(self.encodings, self._kept, self._shares, strict=True)
         ):
-            lines = np.append(np.where(kept, np.cumsum(kept) - 1, kept.sum()), [kept.sum(), -1])
+            rest = np.count_nonzero(kept)
+            lines = np.append(np.where(kept, np.cumsum(kept) - 1, rest), [rest, -1])
             line = lines[categories.levels[rows, k]]  # of a missing word, whose level is -1, the last
             if encoding == ONE_HOT:
                 yield (line[:, None] == np.arange(len(shares))).astype(float)

@@ -18,6 +18,12 @@ import numpy as np
 from unpooled.algorithms.learning.options import PENALTIES
 from unpooled.algorithms.learning.pool import Folds, Pool
 from unpooled.kernels.coordinates import descend
+from unpooled.kernels.fixed_order import eigen, geometric, product, solve_positive, solve_shifted, total
+
+_SURE = 1e-12
+"""A pivot that is a larger share of its diagonal is no rounding."""
+_DETERMINED = 1e-14
+"""Of the largest eigenvalue: below, columns determine one another."""
 
 
 class Solver(Protocol):
@@ -56,7 +62,7 @@ def fit_path(folds: Folds, solver: Solver, penalties: tuple[float, ...]) -> Path
     tried = np.array(sorted(penalties, reverse=True)) if penalties else solver.path(whole)
     models = [solver.fit(folds.but(k), tried) for k in range(len(folds.folds))]
     errors = np.column_stack([fold.error(*model) for fold, model in zip(folds.folds, models, strict=True)])
-    chosen = int(np.argmin(errors.mean(axis=1)))
+    chosen = int(np.argmin(total(errors)))
     w, b = solver.fit(whole, tried[: chosen + 1])  # those before it, as each begins where the last one ended
     held_out = np.stack([w[chosen] for w, _ in models]), np.stack([b[chosen] for _, b in models])
     return Path(tried, errors, chosen, w[-1], b[-1], held_out)
@@ -67,18 +73,12 @@ class Ridge:
     """share = 0: w = (S + penalty)^-1 c, with the covariances S of features, and c with the outcome."""
 
     def path(self, pool: Pool) -> np.ndarray:
-        return np.geomspace(1e2, 1e-5, PENALTIES)
+        return geometric(1e2, 1e-5, PENALTIES)
 
     def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         m = len(pool.sums) - pool.targets
         covariance = pool.covariance
-        values, vectors = np.linalg.eigh(covariance[:m, :m])
-        along = vectors.T @ covariance[:m, m:]
-        total = np.maximum(values, 0) + penalties[:, None]
-        # With the penalty 0 columns that determine one another share what either explains.
-        least = values.max(initial=0) * m * np.finfo(float).eps
-        shrunk = np.divide(1.0, total, out=np.zeros_like(total), where=total > least)
-        w = np.matmul(vectors, shrunk[:, :, None] * along)
+        w = penalised(covariance[:m, :m], covariance[:m, m:], penalties)
         return w, pool.intercept(w)
 
 
@@ -92,7 +92,7 @@ class ElasticNet:
     def path(self, pool: Pool) -> np.ndarray:
         m = len(pool.sums) - pool.targets
         most = np.abs(pool.covariance[:m, m:]).max(initial=1e-300) / self.share
-        return np.geomspace(most, most * 1e-3, PENALTIES)
+        return geometric(most, most * 1e-3, PENALTIES)
 
     def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         m, t = len(pool.sums) - pool.targets, pool.targets
@@ -119,11 +119,9 @@ class LeastSquares:
         m = len(pool.sums) - pool.targets
         covariance, used = pool.covariance, self.used(pool)
         S, c = covariance[np.ix_(used, used)], covariance[used, m:]
-        inverse = np.linalg.pinv(S, hermitian=True)
-        solved = inverse @ c
-        solved += inverse @ (c - S @ solved)
+        found = solved(S, c)
         w = np.zeros((1, m, pool.targets))
-        w[0, used] = solved
+        w[0, used] = found + solved(S, c - product(S, found))
         return w, pool.intercept(w)
 
     def used(self, pool: Pool) -> np.ndarray:
@@ -133,7 +131,7 @@ class LeastSquares:
         return np.setdiff1d(np.flatnonzero(varies), self.left_out)
 
 
-LOG_ODDS = math.log(19)
+LOG_ODDS = 2.9444389791664403  # log 19
 """What a one-layer network takes for an outcome of 0.95; the negative for one of 0.05."""
 SLOPE = 0.95 * 0.05
 """The derivative of the logistic function at both."""
@@ -156,13 +154,33 @@ class OneLayer:
         both = np.empty((m + 1, m + 1))
         both[0, 0], both[0, 1:], both[1:, 0] = pool.rows, pool.sums[:m], pool.sums[:m]
         both[1:, 1:] = pool.products[:m, :m]
-        values, vectors = np.linalg.eigh(both)
-        along = vectors.T @ np.vstack([pool.sums[None, m:], pool.products[:m, m:]])
-        total = np.maximum(values, 0) + (penalties / SLOPE**2)[:, None]
-        least = values.max() * len(values) * np.finfo(float).eps
-        shrunk = np.divide(1.0, total, out=np.zeros_like(total), where=total > least)
-        w = np.matmul(vectors, shrunk[:, :, None] * along)
+        right = np.vstack([pool.sums[None, m:], pool.products[:m, m:]])
+        w = penalised(both, right, penalties / SLOPE**2)
         return w[:, 1:], w[:, 0]
+
+
+def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The x of matrix x = right, for a symmetric matrix without negative eigenvalues.
+
+    Along directions in which nothing changes it has none.
+    """
+    found = solve_positive(matrix, right, _SURE)
+    if not np.isnan(found).any():
+        return found
+    values, vectors = eigen(matrix)
+    good = values > values.max(initial=0) * _DETERMINED
+    return product(vectors[:, good] / values[good], product(vectors[:, good].T, right))
+
+
+def penalised(matrix: np.ndarray, right: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    """The same of matrix + penalty, for each penalty: float64 (penalties, m, t).
+
+    With the penalty 0 columns that determine one another share what either explains.
+    """
+    m = len(matrix)
+    if penalties.min() > total(np.diagonal(matrix)) * m * np.finfo(float).eps:
+        return solve_shifted(matrix, right, penalties)
+    return np.stack([solved(matrix + penalty * np.eye(m), right) for penalty in penalties])
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +212,7 @@ def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
 
 def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
     """Variance inflation factors of these columns, float64 (used,): huge of those that others determine."""
-    S = pool.covariance[np.ix_(used, used)]
-    values, vectors = np.linalg.eigh(S)
-    least = values.max(initial=0) * len(used) * np.finfo(float).eps
-    return np.asarray((vectors**2 / np.maximum(values, least)).sum(axis=1) * np.diagonal(S))
+    S, one = pool.covariance[np.ix_(used, used)], np.eye(len(used))
+    variance = np.diagonal(S)
+    least = 8 * len(used) * np.finfo(float).eps  # beyond what rounding can make negative
+    return np.asarray(np.diagonal(solve_positive(S + least * variance * one, one)) * variance)

@@ -99,7 +99,7 @@ class Stored:
         folds = {
             name: self.arrays[name] - less.get(name, 0) for name in ("people", "rows", "sums", "products")
         }
-        question = self.question(plan, int(folds["rows"].sum()))
+        question = self.question(plan, int(folds["rows"].sum(dtype=int)))
         return Sums(folds, self.arrays, question.targets, *names_of(plan, self.levels), question)
 
 
@@ -140,7 +140,7 @@ def refitted_columns(contents: Sequence[Mapping[str, Any]], plan: Plan) -> Array
         first = _added(first, other)
     sums = first.sums(plan)
     tables: dict[str, Arrays] = {}
-    rows = int(sums.folds["rows"].sum())
+    rows = int(sums.folds["rows"].sum(dtype=int))
     for table in (*report_levels(plan, first.levels, rows), *fit_sums(plan, sums)[2]):
         tables[table.table] = table.columns
     return columns_of("", tables)

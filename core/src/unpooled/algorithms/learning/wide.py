@@ -6,7 +6,7 @@ formed: a turn asks for its product with one direction of each fit. One Krylov s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,8 +28,9 @@ from unpooled.algorithms.learning.solve import LOG_ODDS, SLOPE, Path
 from unpooled.algorithms.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.errors import Refuse
+from unpooled.kernels.fixed_order import geometric, product, total
 from unpooled.plan import Plan
-from unpooled.procedure import Asks, Go, Study, procedure
+from unpooled.procedure import Asks, Go, Rows, Study, procedure
 
 TOLERANCE = 1e-12
 """Of a residual: coefficients then agree with those of a direct solution to nine digits and more."""
@@ -67,14 +68,14 @@ class Ground:
         if left_out >= 0 and not self.rows[inside].any():
             inside[:] = True
         standard, m = self.folds.standard, self.question.columns - self.question.targets
-        n, total, crossed = (each[inside].sum(axis=0) for each in (self.rows, self.sums, self.crossed))
+        n, sums_of, crossed = (total(each[inside], 0) for each in (self.rows, self.sums, self.crossed))
         crossed = crossed.reshape(-1, self.question.targets)
-        moved = crossed - np.outer(standard.shift, total[m:])
+        moved = crossed - np.outer(standard.shift, sums_of[m:])
         scaled = moved * standard.scale[:, None] * standard.scale[m:]
-        sums = (total - n * standard.shift) * standard.scale
+        sums = (sums_of - n * standard.shift) * standard.scale
         return Part(
             float(n),
-            total[:m],
+            sums_of[:m],
             sums,
             scaled,
             standard.shift[:m],
@@ -86,8 +87,8 @@ class Ground:
         """Those to try, rising: float64."""
         if plan.penalties:
             return np.array(sorted(set(plan.penalties)))
-        usual = np.geomspace(1e-4, 1e2, WIDE_PENALTIES)
-        return usual * float(self.rows.sum()) * SLOPE**2 if self.one_layer else usual
+        usual = geometric(1e-4, 1e2, WIDE_PENALTIES)
+        return usual * float(self.rows.sum(dtype=int)) * SLOPE**2 if self.one_layer else usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,17 +130,17 @@ class Part:
         q, s = self.asked(direction), self.sums[: self.features]
         at, along = dot(self.shift, q), dot(self.totals, q)
         moved = projection - self.shift * along - at * self.totals + self.rows * at * self.shift
-        product, total = moved * self.scale, along - self.rows * at
+        scaled, sum_of = moved * self.scale, along - self.rows * at
         if self.one_layer:
-            return np.append(self.rows * direction[0] + total, s * direction[0] + product)
-        return np.asarray((product - s * total / self.rows) / self.rows)
+            return np.append(self.rows * direction[0] + sum_of, s * direction[0] + scaled)
+        return np.asarray((scaled - s * sum_of / self.rows) / self.rows)
 
     def solution(self, found: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (models, m) and intercepts (models,) of a target, from solutions."""
         if self.one_layer:
             return found[:, 1:], found[:, 0]
         m = self.features
-        return found, (self.sums[m + target] - found @ self.sums[:m]) / self.rows
+        return found, (self.sums[m + target] - product(found, self.sums[:m])) / self.rows
 
 
 def fit_wide(study: Study, described: Described) -> Asks[None]:
@@ -162,7 +163,7 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
 
 def most_turns(plan: Plan, ground: Ground, systems: int) -> int:
     """In how many directions each of so many systems may be asked about."""
-    allowed = int(ground.people.sum()) // (PEOPLE_A_PROJECTION * systems)
+    allowed = int(ground.people.sum(dtype=int)) // (PEOPLE_A_PROJECTION * systems)
     return MOST_DIRECTIONS if plan.alone else min(MOST_DIRECTIONS, allowed)
 
 
@@ -181,8 +182,7 @@ def climb_wide(study: Study, ground: Ground, systems: tuple[Gradients, ...], tur
     found = (yield ProjectColumns(ground.question, units, np.array(fits), turn))["projections"]
     following = list(systems)
     for k, fit, length, projection in zip(running, fits, lengths, found, strict=True):
-        product = parts[fit].product(systems[k].direction, length * projection)
-        following[k] = systems[k].advance(product)
+        following[k] = systems[k].advance(parts[fit].product(systems[k].direction, length * projection))
     yield from Go(climb_wide(study, ground, tuple(following), turn + 1))
 
 
@@ -201,13 +201,12 @@ def choose_wide(study: Study, ground: Ground, systems: tuple[Gradients, ...], tu
     some, scale = ground.rows > 0, folds.standard.scale[-targets:]
     residuals, predictions = (sums[name].reshape(len(some), len(solved), -1) for name in sums)
     errors = (residuals[some, :, 0] / ground.rows[some, None]).T * scale[0] ** 2
-    chosen = int(np.argmin(errors.mean(axis=1)))
+    chosen = int(np.argmin(total(errors)))
     held_out = tuple(np.stack([model[part][chosen] for model in tested]) for part in (0, 1))
     w, b = (each[chosen] for each in whole)
     path = Path(ground.penalties(study.plan)[solved], errors, chosen, w, b, (held_out[0], held_out[1]))
-    counts = {"people": ground.people, "rows": ground.rows}
-    yield from report(folds, path, counts, None, _variance(ground))
-    squares = predictions[:, chosen].sum(axis=0) * scale**2
+    yield from _rows(ground, folds, path)
+    squares = total(predictions[:, chosen], 0) * scale**2
     moments = _moments(ground, folds, path, squares)
     yield from measure_path(study, ground.question, folds, path, ground.rows, moments)
 
@@ -231,26 +230,26 @@ def _residuals(ground: Ground, folds: Folds, tested: Sequence[Models]) -> SumRes
     intercepts = np.zeros((ground.question.folds, models, targets))
     for fold, (w, b) in zip(ground.left_out, tested, strict=False):
         weights[fold] = w * scale[:, None] / unit
-        intercepts[fold] = (b - np.einsum("m,lmt->lt", shift * scale, w)) / unit
+        intercepts[fold] = (b - product(shift * scale, np.swapaxes(w, 0, 1))) / unit
     return SumResiduals(ground.question, weights, intercepts)
 
 
-def _variance(ground: Ground) -> float:
-    """The error of a model without features."""
+def _rows(ground: Ground, folds: Folds, path: Path) -> Iterator[Rows]:
     part, targets = ground.part(-1), ground.question.targets
     mean = part.sums[-targets:] / part.rows
-    return float(np.trace(part.crossed[-targets:]) / part.rows - mean @ mean)
+    of_none = float(np.trace(part.crossed[-targets:]) / part.rows - mean @ mean)
+    yield from report(folds, path, {"people": ground.people, "rows": ground.rows}, None, of_none)
 
 
 def _moments(ground: Ground, folds: Folds, path: Path, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of each score over all rows, each scored without its fold: float64 (t,)."""
     standard, m = folds.standard, ground.question.columns - ground.question.targets
-    total = np.zeros(ground.question.targets)
+    sums = np.zeros(ground.question.targets)
     for fold, w, b in zip(ground.left_out, *path.held_out, strict=False):
         own = (ground.sums[fold, :m] - ground.rows[fold] * standard.shift[:m]) * standard.scale[:m]
-        total += ground.rows[fold] * b + own @ w
-    mean = total / ground.rows.sum()
-    return folds.origin + mean, np.sqrt(np.maximum(squares / ground.rows.sum() - mean**2, 0))
+        sums += ground.rows[fold] * b + product(own, w)
+    mean = sums / ground.rows.sum(dtype=int)
+    return folds.origin + mean, np.sqrt(np.maximum(squares / ground.rows.sum(dtype=int) - mean**2, 0))
 
 
 def refuse_zero(penalties: np.ndarray) -> None:

@@ -63,7 +63,7 @@ def polygenic(study: Study) -> Asks[None]:
 
 
 def _left_out(found: Arrays) -> int:
-    return int(found["people"][LEFT_OUT].sum())
+    return int(found["people"][LEFT_OUT].sum(dtype=int))
 
 
 def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:

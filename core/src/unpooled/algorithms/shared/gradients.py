@@ -13,6 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.kernels.fixed_order import product
+
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
@@ -90,5 +92,5 @@ class Gradients:
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Not by BLAS, whose last bit goes with the processor: what follows from it is asked of others."""
-    return float(np.einsum("i,i->", a, b))
+    """The product of two vectors."""
+    return float(product(a, b))

@@ -264,7 +264,7 @@ def refuse_constant(plan: Plan, constant: np.ndarray) -> None:
 
 def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
     """The most bits after the point with which `cohorts` numbers of size up to `bound` cannot overflow."""
-    return ring_bits - 2 - math.ceil(math.log2(bound * cohorts + 1))
+    return ring_bits - 2 - int(bound * cohorts).bit_length()
 
 
 class OfColumns:

@@ -64,9 +64,9 @@ class Brackets:
     def questions(self) -> np.ndarray:
         """What to ask of the features that are `open`, nearest first: float64 (open, 15)."""
         near, far = self.near[self.open, None], self.far[self.open, None]
-        doubled = 2.0 ** np.arange(1, ASKED + 1)
-        both = np.concatenate(
-            [[0.0], np.repeat(2.0 ** np.arange(_DOUBLINGS), 2) * np.tile([1, -1], _DOUBLINGS)]
+        doubled = np.ldexp(1.0, np.arange(1, ASKED + 1))
+        both = np.append(
+            0.0, np.repeat(np.ldexp(1.0, np.arange(_DOUBLINGS)), 2) * np.tile([1, -1], _DOUBLINGS)
         )
         with np.errstate(invalid="ignore", over="ignore"):
             between = near + (far - near) * np.arange(1, ASKED + 1) / (ASKED + 1)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
@@ -350,9 +351,8 @@ def settled(
 
 def rounded(numbers: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Numbers without the decimals that are smaller than their errors: as `numbers`."""
-    places = np.floor(np.log10(errors, out=np.full(errors.shape, -400.0), where=errors > 0)).astype(int)
     found = [
-        round(number, -place)
-        for number, place in zip(numbers.ravel().tolist(), places.ravel().tolist(), strict=True)
+        round(number, -Decimal(error).adjusted()) if error > 0 else number
+        for number, error in zip(numbers.ravel().tolist(), errors.ravel().tolist(), strict=True)
     ]
     return np.where(np.abs(numbers) > errors, np.reshape(found, numbers.shape), 0.0)

@@ -120,7 +120,7 @@ class Narrow(Question):
 
     def byte(self, sums: Arrays, wanted: np.ndarray) -> np.ndarray:
         """The byte that is asked for, given what came back: (features, elements)."""
-        return np.asarray(np.sum(sums["within"] < wanted[:, :, None], axis=2))
+        return np.asarray(np.count_nonzero(sums["within"] < wanted[:, :, None], axis=2))
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
@@ -224,7 +224,7 @@ class NarrowByBits(Narrow):
         return {"within": self.wanted[:, :, None]}
 
     def byte(self, sums: Arrays, wanted: np.ndarray) -> np.ndarray:
-        return np.asarray(np.sum(~sums["enough"], axis=2))
+        return np.asarray(np.count_nonzero(~sums["enough"], axis=2))
 
     def goes_on_from(self, earlier: Narrow) -> bool:
         same = isinstance(earlier, NarrowByBits) and np.array_equal(self.wanted, earlier.wanted)

@@ -5,6 +5,7 @@ Why the sums that `Search` asks for tell whether the likelihood grows with lambd
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values, titles_of
 from unpooled.cohort import Table
+from unpooled.elementary import exp
 from unpooled.errors import Refuse, listed
 from unpooled.kernels.bends import bend_sums
 from unpooled.plan import Plan
@@ -171,7 +173,7 @@ class Pool:
         low, high = (transform.from_offsets(end, middle, START) for end in ends)  # x - middle
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             sizes = [np.abs(transform.from_offsets(end, middle, power)) for end in ends]
-            slopes = [np.exp((power - 1) * end) for end in ends]
+            slopes = [exp((power - 1) * end) for end in ends]
             lost = [transform.ROUNDING * size / slope for size, slope in zip(sizes, slopes, strict=True)]
         return np.asarray(np.maximum(*lost) > _FLAT * (high - low))
 
@@ -388,7 +390,7 @@ def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
     g, squares, slope, product = (total[name] / n for name in ("g", "squares", "slopes", "products"))
     variance, covariance = squares - g * g, product - g * slope
     derivative = total["offsets"][:, None] / n * variance - covariance
-    known = (variance > _LOST * squares) & (squares > 2.0 ** (_NEEDED_BITS - bits))
+    known = (variance > _LOST * squares) & (squares > math.ldexp(1.0, _NEEDED_BITS - bits))
     return np.where(known, np.where(derivative >= 0, 1, -1), 0).astype(np.int8)
 
 
@@ -446,7 +448,7 @@ def _parameters(power: np.ndarray, centre: np.ndarray, mean: np.ndarray, spread:
             "mean": transform.transformed(centre, power) + slope * mean,
             "deviation": slope * spread,
             "centre": middle,
-            "spread": spread * np.exp((1 - power) * transform.offsets(middle, centre)),
+            "spread": spread * exp((1 - power) * transform.offsets(middle, centre)),
             "rest": np.where(spread > 0, (mean - transform.about(middle, centre, power)) / spread, 0.0),
         }
 

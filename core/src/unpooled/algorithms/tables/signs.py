@@ -12,6 +12,7 @@ values, so that what is compared is at most 1 (`unpooled.protocol.circuits.Grows
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -68,7 +69,7 @@ def _apart(n: np.ndarray, middle: np.ndarray) -> np.ndarray:
     square of its distance from the centre. See `unpooled.scaler.is_nearly_constant`.
     """
     share = n * np.finfo(np.float64).eps
-    return np.asarray(middle * (1 - 2.0 ** (SURE_BITS / 2) * share / np.sqrt(1 - share)))
+    return np.asarray(middle * (1 - math.sqrt(2**SURE_BITS) * share / np.sqrt(1 - share)))
 
 
 def _onwards(study: Study, pool: Pool, brackets: Outwards, centre: np.ndarray | None = None) -> Asks[None]:
@@ -128,7 +129,7 @@ class Outwards(Brackets):
         places = np.arange(ASKED)
         with np.errstate(invalid="ignore", over="ignore"):
             step = np.where(near == START, np.sign(far) * self.step[self.open, None], 2 * (near - START))
-            beyond = np.clip(START + step * 2.0**places, -FARTHEST, FARTHEST)
+            beyond = np.clip(START + np.ldexp(step, places), -FARTHEST, FARTHEST)
             between = near + (far - near) * (places + 1) / (ASKED + 1)
         return np.asarray(np.where(np.isinf(far), beyond, between))
 
@@ -144,7 +145,7 @@ class Outwards(Brackets):
             direction = np.where(grows[:, 0], np.inf, -np.inf)
             far[self.open] = np.where(known[:, 0], direction, START)  # not known: the values do not differ
             return replace(self, far=far)
-        count = np.sum(grows, axis=1)
+        count = np.count_nonzero(grows, axis=1)
         last, ended = np.minimum(count, ASKED - 1), count < ASKED
         near[self.open] = np.where(count > 0, asked[rows, count - 1], near[self.open])
         far[self.open] = np.where(ended, asked[rows, last], far[self.open])

@@ -43,7 +43,7 @@ def encode(study: Study) -> Asks[None]:
     refuse_rare_columns(
         study.plan,
         [column.title for column in study.plan.dictionaries],
-        np.add.reduceat(sums["known"], np.cumsum(folds) - folds),
+        np.add.reduceat(sums["known"], np.cumsum(folds) - folds, dtype=int),
         sums["enough"],
     )
     if study.plan.searched:
@@ -93,7 +93,7 @@ def report(study: Study, about: About, counted: Counted) -> Asks[None]:
     """Report each column, each level and the rest; of columns encoded by a target with its sums."""
     plan, (sizes, folds, _) = study.plan, about
     by_target = np.array([bool(column.encoded.target) for column in plan.dictionaries])
-    n = np.array([count.sum() for count in counted.rows], np.int64)
+    n = np.array([count.sum(dtype=int) for count in counted.rows], np.int64)
     moments, sums = np.zeros((len(n), 2)), [np.zeros((2, *count.shape)) for count in counted.rows]
     if by_target.any():
         mean, deviation = yield from find_moments(
@@ -120,7 +120,7 @@ def levels_table(
     """The table `LEVELS`: a row for each level of each column, then one for its rest; fold by fold."""
     widest = int(folds.max())
     kept = np.split(counted.kept, np.cumsum(sizes)[:-1])
-    total = int((sizes + 1).sum())
+    total = int((sizes + 1).sum(dtype=int))
     table = {
         "index": np.arange(total),
         "column": np.repeat(np.arange(len(sizes)), sizes + 1),

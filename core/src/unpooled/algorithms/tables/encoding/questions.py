@@ -127,7 +127,7 @@ class OfWords(Question):
     @property
     def groups(self) -> int:
         """Columns, each as often as it has folds."""
-        return int(self.folds.sum())
+        return int(self.folds.sum(dtype=int))
 
     def agrees(self, plan: Plan) -> bool:
         if len(self.codes) != len(plan.dictionaries):
@@ -311,7 +311,7 @@ class OfKept(OfWords):
     @property
     def lines(self) -> np.ndarray:
         """Of each column how many levels are kept, and one for the rest: int64 (d,)."""
-        return np.array([kept.sum() + 1 for kept in self.kept_of], np.int64)
+        return np.array([np.count_nonzero(kept) + 1 for kept in self.kept_of], np.int64)
 
     @property
     def cells(self) -> int:

@@ -131,7 +131,7 @@ class RankLevels(OfKept):
     def most_rungs(cls, plan: Plan) -> int:
         """How often the fewest people are doubled at most: less often for very many levels."""
         sizes, folds, _ = at_most(plan, cls.folds_under(plan))
-        return min(MOST_RUNGS, MOST_CELLS // max(1, int((sizes * folds).sum())))
+        return min(MOST_RUNGS, MOST_CELLS // max(1, int((sizes * folds).sum(dtype=int))))
 
     def agrees(self, plan: Plan) -> bool:
         same = self.people == floors(plan)[0] and self.rungs <= self.most_rungs(plan)
@@ -142,7 +142,7 @@ class RankLevels(OfKept):
 
     @property
     def kept_cells(self) -> int:
-        return int(((self.lines - 1) * self.folds).sum())
+        return int(((self.lines - 1) * self.folds).sum(dtype=int))
 
     def thresholds(self) -> Arrays:
         return {"rows": self.people << np.arange(1, self.rungs + 1)}
@@ -154,8 +154,10 @@ class RankLevels(OfKept):
     def bounds(self, reaches: np.ndarray, known: np.ndarray) -> Bounds:
         """Between which numbers those of the levels lie, given how many rows have a word, int64 (groups,)."""
         of_columns = np.split(known, np.cumsum(self.folds)[:-1])
-        all_of = joined([np.tile(n, kept.sum()) for n, kept in zip(of_columns, self.kept_of, strict=True)])
-        rungs = reaches.sum(axis=1)
+        all_of = joined(
+            [np.tile(n, np.count_nonzero(kept)) for n, kept in zip(of_columns, self.kept_of, strict=True)]
+        )
+        rungs = np.count_nonzero(reaches, axis=1)
         least = self.people << rungs
         most = np.where(rungs < self.rungs, 2 * least - 1, all_of)
         return Bounds(*(list(split(part, self.lines - 1, self.folds)) for part in (least, most)))
@@ -305,7 +307,7 @@ def _adding(
     orders, steps, compared = [], [], []
     of_columns = zip(ranked.kept_of, *bounds, np.split(known, np.cumsum(ranked.folds)[:-1]), strict=True)
     for kept, least, most, n in of_columns:
-        order = np.lexsort((-np.arange(len(least)), least.sum(axis=1)))
+        order = np.lexsort((-np.arange(len(least)), least.sum(axis=1, dtype=int)))
         levels = np.flatnonzero(kept)[order]
         step = np.full(len(kept) + 1, -1)
         if len(levels):
