@@ -83,7 +83,7 @@ class Scaled:
             np.asarray(first <= second)[some],
             first[some].astype(np.int64),
             (first + second)[some].astype(np.int64),
-            squared - 2 * mean * copies + n * mean**2,
+            squared - 2 * mean * copies + n * mean * mean,
         )
 
     @classmethod

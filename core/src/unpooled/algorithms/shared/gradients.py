@@ -13,6 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.kernels.fixed_order import settled, step_of, total
+
+DIRECTION_BITS, RESIDUAL_BITS = 32, 36
+"""Of the largest number, to which a direction and a residual are settled."""
+
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
@@ -50,8 +55,8 @@ class Gradients:
     @property
     def solved(self) -> np.ndarray:
         """Which systems are solved: bool (s,)."""
-        lengths = np.square(self.along) * dot(self.residual, self.residual)
-        return np.asarray(lengths <= self.tolerance**2 * self.start)
+        lengths = self.along * self.along * dot(self.residual, self.residual)
+        return np.asarray(lengths <= self.tolerance * self.tolerance * self.start)
 
     @property
     def has_ended(self) -> bool:
@@ -76,7 +81,7 @@ class Gradients:
         for k in np.flatnonzero(~self.solved).tolist():  # the others stay: their numbers would only underflow
             ratio = along[k] / self.along[k]
             solutions[k] += (step * ratio) * directions[k]
-            directions[k] = along[k] * residual + (turned * ratio**2) * directions[k]
+            directions[k] = along[k] * residual + (turned * ratio * ratio) * directions[k]
         return replace(
             self,
             residual=residual,
@@ -88,7 +93,18 @@ class Gradients:
             directions=directions,
         )
 
+    def settled(self) -> Gradients:
+        """With the residual and the direction on a grid, where last bits that machines differ in are lost.
+
+        Of the first system the solution still has this residual but for the grid, and the others follow.
+        """
+        directions = self.directions.copy()
+        directions[0] = settled(directions[0], step_of(directions[0], DIRECTION_BITS))
+        return replace(
+            self, residual=settled(self.residual, step_of(self.residual, RESIDUAL_BITS)), directions=directions
+        )
+
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Not by BLAS, whose last bit goes with the processor: what follows from it is asked of others."""
-    return float(np.einsum("i,i->", a, b))
+    """In an order that is fixed: what follows from it is asked of others."""
+    return float(total(a * b))
