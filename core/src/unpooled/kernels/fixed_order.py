@@ -33,7 +33,8 @@ _DEEP, _WIDE = 64, 512
 def product(a: ArrayLike, b: ArrayLike) -> Floats:
     """The product of matrices or vectors, as `@` has it; each sum is in rising order."""
     left, right = np.asarray(a, float), np.asarray(b, float)
-    rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(len(right), -1)
+    rows = left.reshape(math.prod(left.shape[:-1]), left.shape[-1])  # not -1: there may be none
+    columns = right.reshape(len(right), math.prod(right.shape[1:]))
     found = np.zeros((len(rows), columns.shape[1]))
     if found.size * len(right) > _FEW:
         _add_products(rows, columns, found)

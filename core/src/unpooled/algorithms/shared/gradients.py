@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.kernels.fixed_order import settled, step_of, total
+from unpooled.kernels.fixed_order import product, settled, step_of
 
 DIRECTION_BITS, RESIDUAL_BITS = 32, 36
 """Of the largest number, to which a direction and a residual are settled."""
@@ -106,5 +106,5 @@ class Gradients:
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """In an order that is fixed: what follows from it is asked of others."""
-    return float(total(a * b))
+    """The product of two vectors."""
+    return float(product(a, b))
