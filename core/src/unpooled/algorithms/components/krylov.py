@@ -5,8 +5,8 @@ block Krylov methods, NIPS 2015; Golub and Van Loan, Matrix Computations, 10.3).
 outside the space is the next block, so each eigenvector's residual is known without a product of its own.
 Vectors are rows here: their numbers lie one after the other.
 
-Blocks are rounded before they are multiplied, to `Directions`. So they are orthonormal to about 10⁻⁹, and
-the space lacks a little of each product: `lost`.
+Blocks are rounded before they are multiplied, to `Directions`. So they are orthonormal to about 10⁻⁹ only,
+which is made good where eigenvectors are found, and the space lacks a little of each product: `lost`.
 
 Which block is next, and whether there is one, every cohort finds by itself: by `kernels.long_rows` and
 `kernels.fixed_order`, with the same bits on every machine.
@@ -42,6 +42,8 @@ class Krylov:
     """Orthonormal, those of all blocks together; the last was not multiplied yet"""
     small: np.ndarray
     """float64 (d, d): A within the space of all blocks but the last"""
+    off: np.ndarray
+    """float64 (d, d): how far the products of these blocks are off those of orthonormal ones"""
     left: np.ndarray
     """float64 (b, b'): what is left of the last product outside that space, by the last block"""
     lost: float
@@ -51,7 +53,8 @@ class Krylov:
     def begin(cls, start: np.ndarray) -> Krylov:
         """From a block of vectors, float64 (b, m), which is overwritten."""
         rows, _ = orthonormal(start, _SPENT * float(lengths(start).max(initial=0)))
-        return cls((Directions.of(rows),), np.zeros((0, 0)), np.zeros((0, len(rows))), 0.0)
+        nothing = np.zeros((0, 0))
+        return cls((Directions.of(rows),), nothing, nothing, np.zeros((0, len(rows))), 0.0)
 
     @property
     def next(self) -> Directions:
@@ -60,13 +63,12 @@ class Krylov:
 
     def advance(self, rows: np.ndarray) -> Krylov:
         """With the next block's product with A: float64 (b, m), which is overwritten."""
-        d, b = len(self.small), len(rows)
-        inside = [crossed(block.rows(), rows) for block in self.blocks]
-        small = np.zeros((d + b, d + b))
-        small[:d, :d], small[:, d:] = self.small, np.concatenate(inside)
-        small[d:] = small[:, d:].T
-        small[d:, d:] = (inside[-1] + inside[-1].T) / 2
-        for block, share in zip(self.blocks, inside, strict=True):
+        last = self.next.rows()
+        both = [(crossed(q, rows), crossed(q, last)) for q in map(Directions.rows, self.blocks)]
+        inside, beside = (np.concatenate(parts) for parts in zip(*both, strict=True))
+        small = _bordered(self.small, inside)
+        off = _bordered(self.off, beside - np.eye(len(beside))[:, len(self.off) :])
+        for block, (share, _) in zip(self.blocks, both, strict=True):
             add(rows, -share.T, block.rows())
         _take_out(rows, self.blocks)
         near, sizes = orthonormal(rows, _SPENT * float(np.abs(small).max(initial=0)) + self.lost)
@@ -75,11 +77,17 @@ class Krylov:
         following, left = Directions.of(exact), product(sizes, again)
         exact -= following.rows()  # what rounding loses
         lost = float(total((product(left.T, left) * crossed(exact, exact)).ravel()))
-        return Krylov((*self.blocks, following), small, left, math.sqrt(self.lost * self.lost + lost))
+        return Krylov((*self.blocks, following), small, off, left, math.sqrt(self.lost * self.lost + lost))
 
     def found(self, count: int) -> Found:
-        """The first eigenvectors, as far as the space has them: `count`, or as many as there are."""
-        values, vectors = eigen(self.small)
+        """The first eigenvectors, as far as the space has them: `count`, or as many as there are.
+
+        What blocks are off, e, counts once: (1 + e)^-1/2 is 1 - e/2 to 10⁻¹⁸.
+        """
+        half = self.off / 2
+        moved = product(half, self.small)
+        values, vectors = eigen(self.small - (moved + moved.T))
+        vectors -= product(half, vectors)
         values, vectors = values[::-1], vectors[:, ::-1]
         count = min(count, len(values))
         of_last = vectors[len(vectors) - len(self.left) :, : count + 1]
@@ -95,6 +103,16 @@ class Krylov:
         largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None], axis=1)
         vectors /= lengths(vectors)[:, None] * np.sign(largest)
         return vectors
+
+
+def _bordered(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """A symmetric matrix with further columns, float64 (d + b, b), and the same rows."""
+    d = len(matrix)
+    found = np.zeros((len(columns), len(columns)))
+    found[:d, :d], found[:, d:] = matrix, columns
+    found[d:] = found[:, d:].T
+    found[d:, d:] = (columns[d:] + columns[d:].T) / 2
+    return found
 
 
 def _take_out(rows: np.ndarray, blocks: Sequence[Directions]) -> None:
