@@ -7,20 +7,23 @@ sums in rising order, and compiled loops without `fastmath`, which are never fus
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unpooled.compiled import compiled
+from unpooled.elementary import exp, log, log1p
+
+__all__ = [
+    *("LN2", "betainc", "eigen", "exp", "exp_of", "expit", "expm1", "geometric", "length", "log", "log1p"),
+    *("log_of", "normal_quantile", "orthonormal", "product", "settled", "solve_positive", "solve_shifted"),
+    *("step_of", "total"),
+]
 
 Floats = NDArray[np.float64]
 
-_BLOCK = 1 << 13
-"""Numbers at a time: what is computed on the way stays in the cache."""
 _FEW = 1 << 16
 """Products that are not worth loading Numba for."""
 _DEEP, _WIDE = 64, 512
@@ -33,10 +36,12 @@ _DEEP, _WIDE = 64, 512
 def product(a: ArrayLike, b: ArrayLike) -> Floats:
     """The product of matrices or vectors, as `@` has it; each sum is in rising order."""
     left, right = np.asarray(a, float), np.asarray(b, float)
-    rows = left.reshape(math.prod(left.shape[:-1]), left.shape[-1])  # not -1: there may be none
+    rows = left.reshape(math.prod(left.shape[:-1]), len(right))
     columns = right.reshape(len(right), math.prod(right.shape[1:]))
     found = np.zeros((len(rows), columns.shape[1]))
-    if found.size * len(right) > _FEW:
+    if columns.shape[1] == 1:
+        found[:, 0] += total(rows * columns[:, 0])
+    elif found.size * len(right) > _FEW:
         _add_products(rows, columns, found)
     else:
         for k in range(len(right)):
@@ -82,109 +87,12 @@ def settled(values: ArrayLike, step: float) -> Floats:
     return np.asarray(np.rint(np.asarray(values, float) / step) * step + 0.0)
 
 
-def step_of(values: ArrayLike, bits: int) -> float:
-    """The step of a grid that has so many bits of the largest value: a power of two."""
-    return math.ldexp(1.0, int(np.frexp(np.abs(np.asarray(values, float)).max(initial=0))[1]) - bits)
+def step_of(bits: int, people: int) -> float:
+    """The step 2^-bits in standard errors of so many people: over their root, rounded up to a power of two."""
+    return math.ldexp(1.0, -bits - ((people - 1).bit_length() + 1) // 2)
 
 
-# Functions, by the formulas of Sun's fdlibm
-
-LN2 = _HIGH, _LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""The logarithm of 2 in two parts; a whole number of four digits times the first is exact."""
-_PER_LN2 = 1.44269504088896338700
-_P1, _P2, _P3 = 1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05
-_P4, _P5 = -1.65339022054652515390e-06, 4.13813679705723846039e-08
-_L1, _L2, _L3 = 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01
-_L4, _L5, _L6 = 2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01
-_L7 = 1.479819860511658591e-01
-_ROOT = math.sqrt(0.5)
-
-
-def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[ArrayLike], Floats]:
-    """The function of arrays of any size, by blocks."""
-
-    @functools.wraps(function)
-    def of_any(x: ArrayLike) -> Floats:
-        given = np.asarray(x, float)
-        flat, found = given.ravel(), np.empty(given.size)
-        with np.errstate(all="ignore"):
-            for first in range(0, len(flat), _BLOCK):
-                found[first : first + _BLOCK] = function(flat[first : first + _BLOCK])
-        return found.reshape(given.shape)
-
-    return of_any
-
-
-@_elementwise
-def exp(x: Floats) -> Floats:
-    """e to the power of each number, to a unit in the last place."""
-    x = np.clip(x, -750.0, 710.0)
-    k = np.rint(x * _PER_LN2)
-    return np.asarray(np.ldexp(_exp_within.py_func(x - k * _HIGH, k * _LOW), k.astype(np.int32)))
-
-
-@compiled
-def exp_of(x: Any) -> Any:
-    """The same of one number, for compiled functions."""
-    k = np.rint(min(max(x, -750.0), 710.0) * _PER_LN2)
-    return math.ldexp(_exp_within(min(max(x, -750.0), 710.0) - k * _HIGH, k * _LOW), int(k))
-
-
-@compiled
-def _exp_within(high: Any, low: Any) -> Any:
-    """The exponential of high - low, at most half of log 2 in size."""
-    r = high - low
-    t = r * r
-    c = r - t * (_P1 + t * (_P2 + t * (_P3 + t * (_P4 + t * _P5))))
-    return 1.0 - ((low - r * c / (2.0 - c)) - high)
-
-
-@_elementwise
-def log(x: Floats) -> Floats:
-    """The natural logarithm of each number, to a unit in the last place."""
-    m, k = np.frexp(x)
-    below = m < _ROOT
-    found = _log_near.py_func(np.where(below, 2 * m, m) - 1.0, k - below)
-    return np.where((x > 0) & (x < np.inf), found, np.where(x == 0, -np.inf, np.where(x > 0, x, np.nan)))
-
-
-@compiled
-def log_of(x: Any) -> Any:
-    """The same of one number above 0, for compiled functions."""
-    m, k = math.frexp(x)
-    return _log_near(2 * m - 1.0, k - 1) if m < _ROOT else _log_near(m - 1.0, k)
-
-
-@compiled
-def _log_near(f: Any, k: Any) -> Any:
-    """The logarithm of (1 + f) 2^k, 1 + f between the roots of 1/2 and 2."""
-    s, half = f / (2.0 + f), 0.5 * f * f
-    z = s * s
-    w = z * z
-    rest = w * (_L2 + w * (_L4 + w * _L6)) + z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
-    return k * _HIGH - ((half - (s * (half + rest) + k * _LOW)) - f)
-
-
-@_elementwise
-def log1p(x: Floats) -> Floats:
-    """The logarithm of 1 + x, as exact for small x."""
-    u = 1.0 + x
-    found = log(u)
-    return np.where((u > 0) & (u < np.inf), found + (x - (u - 1.0)) / u, found)
-
-
-@_elementwise
-def expm1(x: Floats) -> Floats:
-    """e to the power of x, less 1, as exact for small x."""
-    u = exp(x)  # of which the logarithm is known as well as its own last bit
-    return np.where(u == 1.0, x, np.where(np.abs(x) < 1, (u - 1.0) * (x / log(u)), u - 1.0))
-
-
-@_elementwise
-def expit(x: Floats) -> Floats:
-    """The logistic function of each number: 1 / (1 + exp(-x))."""
-    e = exp(-np.abs(x))
-    return np.where(x < 0, e, 1.0) / (1.0 + e)
+# Functions
 
 
 def geometric(first: float, last: float, count: int) -> Floats:
@@ -238,7 +146,9 @@ def _log_beta(a: Floats, b: Floats) -> Floats:
         times, b = times * ((a + b) / b), b + 1
     both = a + b
     rest = _beyond_stirling(a) + _beyond_stirling(b) - _beyond_stirling(both)
-    found = (a - 0.5) * log1p(-b / both) + b * log1p(-a / both) - 0.5 * log(b)
+    of_a = np.where(a > b, log1p(-b / both), log(a / both))
+    of_b = np.where(a > b, log(b / both), log1p(-a / both))
+    found = (a - 0.5) * of_a + b * of_b - 0.5 * log(b)
     return np.asarray(log(times) + found + 0.5 * log(2 * math.pi) + rest)
 
 
@@ -393,56 +303,69 @@ def orthonormal(rows: ArrayLike) -> Floats:
     return found
 
 
-_MOST_SWEEPS = 60
-_NOTHING = 1e-17
-"""Beside the root of the product of two diagonal entries, what is between them."""
+_ROUNDING = 2.0**-52
 
 
 def eigen(a: ArrayLike) -> tuple[Floats, Floats]:
-    """Eigenvalues (n,), rising, and vectors, the columns of (n, n), of a symmetric matrix; by Jacobi's method.
+    """Eigenvalues (n,), rising, and vectors, the columns of (n, n), of a symmetric matrix.
 
-    Of each vector the largest entry, or the first of these, is positive.
+    By Householder's reflections and the QL method with implicit shifts (Golub and Van Loan, Matrix
+    Computations, 8.3). Of each vector the largest entry, or the first of these, is positive.
     """
     left = np.array(a, float)
-    rows = np.eye(len(left))
-    _rotate(left, rows)
-    values = np.diagonal(left)
+    scale, rows = np.zeros(len(left)), np.eye(len(left))
+    _make_tridiagonal(left, np.zeros((len(left), 0)), scale)
+    values, beside = np.diagonal(left).copy(), np.append(np.diagonal(left, -1), 0.0)
+    _diagonalise(values, beside, rows)
     order = np.argsort(values, kind="stable")
-    rows = rows[order]
-    largest = np.argmax(np.abs(rows), axis=1, keepdims=True) if len(rows) else np.zeros((0, 1), np.int64)
-    signs = np.where(np.take_along_axis(rows, largest, axis=1) < 0, -1.0, 1.0)
-    return values[order], np.ascontiguousarray((rows * signs).T)
+    vectors = np.ascontiguousarray(rows[order].T)
+    _reflect_back(left, scale, vectors)
+    if len(left):
+        largest = np.argmax(np.abs(vectors), axis=0)[None]
+        vectors *= np.where(np.take_along_axis(vectors, largest, axis=0) < 0, -1.0, 1.0)
+    return values[order], vectors
 
 
 @compiled
-def _rotate(a: Any, rows: Any) -> None:
-    """Rotate two of its directions after the other until a is diagonal."""
-    n, largest = len(a), 0.0
-    for p in range(n):
-        for q in range(n):
-            largest = max(largest, abs(a[p, q]))
-    for _ in range(_MOST_SWEEPS):
-        is_diagonal = True
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                between = a[p, q]
-                least = _NOTHING * max(np.sqrt(abs(a[p, p] * a[q, q])), _NOTHING * largest)
-                if abs(between) <= least:
-                    continue
-                is_diagonal = False
-                ratio = (a[q, q] - a[p, p]) / (2.0 * between)
-                tangent = 1.0 / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
-                tangent = -tangent if ratio < 0 else tangent
-                cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-                sine = tangent * cosine
-                at_p, at_q = a[p, p] - tangent * between, a[q, q] + tangent * between
-                _turn(a[p], a[q], cosine, sine)
-                _turn(rows[p], rows[q], cosine, sine)
-                for k in range(n):
-                    a[k, p], a[k, q] = a[p, k], a[q, k]
-                a[p, p], a[q, q], a[p, q], a[q, p] = at_p, at_q, 0.0, 0.0
-        if is_diagonal:
+def _diagonalise(values: Any, beside: Any, rows: Any) -> None:
+    """Make a tridiagonal matrix diagonal, given its diagonal and what is beside it; rows become vectors."""
+    for first in range(len(values)):
+        while True:
+            last = first
+            while last < len(values) - 1 and abs(beside[last]) > _ROUNDING * (
+                abs(values[last]) + abs(values[last + 1])
+            ):
+                last += 1
+            if last == first:
+                break
+            _step(values, beside, rows, first, last)
+
+
+@compiled
+def _step(values: Any, beside: Any, rows: Any, first: Any, last: Any) -> None:
+    """One turn of the part from the first to the last, with Wilkinson's shift."""
+    ratio = (values[first + 1] - values[first]) / (2.0 * beside[first])
+    root = np.sqrt(ratio * ratio + 1.0)
+    across = values[last] - values[first] + beside[first] / (ratio + (root if ratio >= 0 else -root))
+    sine = cosine = 1.0
+    moved = 0.0
+    for k in range(last - 1, first - 1, -1):
+        ahead, behind = sine * beside[k], cosine * beside[k]
+        size = np.sqrt(ahead * ahead + across * across)
+        beside[k + 1] = size
+        if size == 0.0:  # it falls into two parts
+            values[k + 1] -= moved
+            beside[last] = 0.0
             return
+        sine, cosine = ahead / size, across / size
+        across = values[k + 1] - moved
+        turned = (values[k] - across) * sine + 2.0 * cosine * behind
+        moved = sine * turned
+        values[k + 1] = across + moved
+        across = cosine * turned - behind
+        _turn(rows[k], rows[k + 1], cosine, sine)
+    values[first] -= moved
+    beside[first], beside[last] = across, 0.0
 
 
 @compiled
@@ -450,3 +373,8 @@ def _turn(one: Any, other: Any, cosine: Any, sine: Any) -> None:
     for k in range(len(one)):
         x, y = one[k], other[k]
         one[k], other[k] = cosine * x - sine * y, sine * x + cosine * y
+
+
+def grid_of(values: ArrayLike, bits: int) -> float:
+    """The step of a grid with so many bits for the largest of the values: a power of two."""
+    return math.ldexp(1.0, int(np.frexp(np.abs(np.asarray(values, float)).max(initial=0))[1]) - bits)

@@ -18,7 +18,7 @@ from unpooled.kernels.lanes import Product, tile_sums
 Floats = NDArray[np.float64]
 
 TILE = 256
-"""Numbers of a row at once: six such parts stay in the first cache, and those of twenty rows in the second."""
+"""Numbers of a row at once: six such parts stay in the first cache, those of twenty rows in the second."""
 _DOWN, _ACROSS = 2, 4
 """Rows of either side of which all products are taken at once."""
 
@@ -77,9 +77,7 @@ def _crossed(some: Any, others: Any, out: Any) -> None:
         _fill(right, others, start)
         for i in range(0, out.shape[0], _DOWN):
             for j in range(0, out.shape[1], _ACROSS):
-                sums = _products(
-                    (left[i], left[i + 1], right[j], right[j + 1], right[j + 2], right[j + 3])
-                )
+                sums = _products((left[i], left[i + 1], right[j], right[j + 1], right[j + 2], right[j + 3]))
                 for k in range(_ACROSS):
                     out[i, j + k] += sums[k]
                     out[i + 1, j + k] += sums[_ACROSS + k]

@@ -35,7 +35,7 @@ from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.algorithms.shared.groups import CASE, COMPLETE
 from unpooled.algorithms.shared.standardise import column_names, standardise
 from unpooled.errors import Refuse
-from unpooled.kernels.fixed_order import settled, step_of
+from unpooled.kernels.fixed_order import grid_of, settled
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Each, Go, Study, procedure
@@ -212,7 +212,7 @@ def choose(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, 
         refuse_unsolved(ground, rounds)
     scores = [score(ground, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
     weights = np.array([each.weights / each.deviation * ground.scale for each in scores])
-    weights = settled(weights, step_of(weights, WEIGHT_BITS))
+    weights = settled(weights, grid_of(weights, WEIGHT_BITS))
     sums = yield SumScores(ground.kept, ground.mean, weights, ground.design)
     shares = np.array(shares_of(study.plan)[::-1])[solved]
     yield from rows_of(ground, shares, scores, sums, of_all.solutions[solved], rounds)

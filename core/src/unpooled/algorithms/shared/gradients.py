@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.kernels.fixed_order import product, settled, step_of
+from unpooled.kernels.fixed_order import grid_of, product, settled
 
 DIRECTION_BITS, RESIDUAL_BITS = 32, 36
 """Of the largest number, to which a direction and a residual are settled."""
@@ -99,9 +99,11 @@ class Gradients:
         Of the first system the solution still has this residual but for the grid, and the others follow.
         """
         directions = self.directions.copy()
-        directions[0] = settled(directions[0], step_of(directions[0], DIRECTION_BITS))
+        directions[0] = settled(directions[0], grid_of(directions[0], DIRECTION_BITS))
         return replace(
-            self, residual=settled(self.residual, step_of(self.residual, RESIDUAL_BITS)), directions=directions
+            self,
+            residual=settled(self.residual, grid_of(self.residual, RESIDUAL_BITS)),
+            directions=directions,
         )
 
 
