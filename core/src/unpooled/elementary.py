@@ -1,7 +1,7 @@
 """Exponentials and logarithms with the same bits on every machine, by the formulas of Sun's fdlibm.
 
-Those of NumPy and of a C library choose by processor which products they round. Here is nothing but elementwise
-arithmetic of NumPy, whose rounding IEEE 754 fixes.
+Those of NumPy and of a C library choose by processor which products they round. Here is nothing but
+elementwise arithmetic of NumPy, whose rounding IEEE 754 fixes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 12
 """Numbers at a time: what is computed on the way stays in the cache."""
+_MANY = 1 << 16
+"""More numbers are worth loading Numba for, in whose loops they take half the time."""
 
 LN2 = _HIGH, _LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """The logarithm of 2 in two parts; a whole number of four digits times the first is exact."""
@@ -33,12 +35,15 @@ _ROOT = math.sqrt(0.5)
 
 
 def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[ArrayLike], Floats]:
-    """The function of arrays of any size, by blocks."""
+    """The function of arrays of any size: by blocks, or compiled where there are many numbers."""
 
     @functools.wraps(function)
     def of_any(x: ArrayLike) -> Floats:
         given = np.asarray(x, float)
         flat, found = given.ravel(), np.empty(given.size)
+        if len(flat) > _MANY and function.__name__ in _LOOPS:
+            _LOOPS[function.__name__](flat, found)
+            return found.reshape(given.shape)
         with np.errstate(all="ignore"):
             for first in range(0, len(flat), _BLOCK):
                 found[first : first + _BLOCK] = function(flat[first : first + _BLOCK])
@@ -58,6 +63,8 @@ def exp(x: Floats) -> Floats:
 @compiled
 def exp_of(x: Any) -> Any:
     """The same of one number, for compiled functions."""
+    if x != x:
+        return x
     k = np.rint(min(max(x, -750.0), 710.0) * _PER_LN2)
     return math.ldexp(_exp_within(min(max(x, -750.0), 710.0) - k * _HIGH, k * _LOW), int(k))
 
@@ -82,7 +89,9 @@ def log(x: Floats) -> Floats:
 
 @compiled
 def log_of(x: Any) -> Any:
-    """The same of one number above 0, for compiled functions."""
+    """The same of one number, for compiled functions."""
+    if not 0.0 < x < np.inf:
+        return x if x > 0.0 else (-np.inf if x == 0.0 else np.nan)
     m, k = math.frexp(x)
     return _log_near(2 * m - 1.0, k - 1) if m < _ROOT else _log_near(m - 1.0, k)
 
@@ -117,3 +126,34 @@ def expit(x: Floats) -> Floats:
     """The logistic function of each number: 1 / (1 + exp(-x))."""
     e = exp(-np.abs(x))
     return np.where(x < 0, e, 1.0) / (1.0 + e)
+
+
+@compiled
+def _exp_all(x: Any, found: Any) -> None:
+    for k in range(len(x)):
+        found[k] = exp_of(x[k])
+
+
+@compiled
+def _log_all(x: Any, found: Any) -> None:
+    for k in range(len(x)):
+        found[k] = log_of(x[k])
+
+
+@compiled
+def _log1p_all(x: Any, found: Any) -> None:
+    for k in range(len(x)):
+        u = 1.0 + x[k]
+        found[k] = log_of(u)
+        if 0.0 < u < np.inf:
+            found[k] += (x[k] - (u - 1.0)) / u
+
+
+@compiled
+def _expm1_all(x: Any, found: Any) -> None:
+    for k in range(len(x)):
+        u = exp_of(x[k])
+        found[k] = x[k] if u == 1.0 else (u - 1.0) * (x[k] / log_of(u)) if abs(x[k]) < 1.0 else u - 1.0
+
+
+_LOOPS = {"exp": _exp_all, "log": _log_all, "log1p": _log1p_all, "expm1": _expm1_all}

@@ -16,12 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from unpooled.compiled import compiled
 from unpooled.elementary import exp, log, log1p
 
-__all__ = [
-    *("LN2", "betainc", "eigen", "exp", "exp_of", "expit", "expm1", "geometric", "length", "log", "log1p"),
-    *("log_of", "normal_quantile", "orthonormal", "product", "settled", "solve_positive", "solve_shifted"),
-    *("step_of", "total"),
-]
-
 Floats = NDArray[np.float64]
 
 _FEW = 1 << 16
@@ -43,7 +37,7 @@ def product(a: ArrayLike, b: ArrayLike) -> Floats:
         found[:, 0] += total(rows * columns[:, 0])
     elif found.size * len(right) > _FEW:
         _add_products(rows, columns, found)
-    else:
+    elif found.size:
         for k in range(len(right)):
             found += rows[:, k, None] * columns[k]
     return found.reshape(left.shape[:-1] + right.shape[1:])
@@ -88,7 +82,7 @@ def settled(values: ArrayLike, step: float) -> Floats:
 
 
 def step_of(bits: int, people: int) -> float:
-    """The step 2^-bits in standard errors of so many people: over their root, rounded up to a power of two."""
+    """The step 2^-bits in standard errors of so many people: over their root, up to a power of two."""
     return math.ldexp(1.0, -bits - ((people - 1).bit_length() + 1) // 2)
 
 
@@ -134,7 +128,7 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:
     found = np.empty(at.shape)
     _continue_fractions(p.ravel(), q.ravel(), at.ravel(), found.reshape(-1))
     found = front * found / p
-    return np.where(turned, 1 - found, found)
+    return np.asarray(np.where(turned, 1 - found, found))
 
 
 def _log_beta(a: Floats, b: Floats) -> Floats:
