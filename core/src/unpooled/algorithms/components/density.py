@@ -114,7 +114,7 @@ def density(found: Components, plan: Plan) -> Asks[Rows]:
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
     told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, found.people)
-    reached = told["reaches"].sum(axis=1)
+    reached = told["reaches"].sum(axis=1, dtype=np.int64)
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH
     edges = np.stack([low, low + 2 * REACH / SIDE], axis=2).reshape(len(index), 2 * COMPONENTS)

@@ -71,7 +71,7 @@ class Scaled:
     def of(cls, counted: Counted, plan: Plan) -> Scaled:
         """Those of which each allele has enough carriers."""
         counts = counted.table.counts
-        two, one, none = np.moveaxis(counts.sum(axis=1), 1, 0)
+        two, one, none = np.moveaxis(counts.sum(axis=1, dtype=np.int64), 1, 0)
         first, second = counted.table.frequency_alleles()
         good = np.minimum(two + one, one + none) >= (1 if plan.alone else FEWEST_AT_A_LEVEL)
         some = np.flatnonzero(good & (np.minimum(first, second) > 0))
@@ -153,7 +153,7 @@ def components(study: Study) -> Asks[Components]:
             f"{FEWEST_AT_A_LEVEL} carriers of each allele in the pool",
             "Choose other filters, or fewer components.",
         )
-    everyone = int(people.sum())
+    everyone = int(people.sum(dtype=np.int64))
     block, _ = block_of(count, len(scaled.variants), everyone, alone=study.plan.alone)
     (found,) = yield Each([begin(study, scaled, everyone, block)])
     return found  # type: ignore[no-any-return]
@@ -170,11 +170,11 @@ def _refuse_few(plan: Plan, people: np.ndarray) -> None:
         )
     count = number_of(plan)
     least = LEAST_ROUNDS * PEOPLE_PER_DIRECTION * count
-    if people.sum() < least:
+    if (everyone := int(people.sum(dtype=np.int64))) < least:
         raise Refuse(
             PCA_COUNT.name if plan.test == PCA_COUNT.name else COMPONENTS.name,
             f"{count} components take {least:,} people: sums in as many directions as there are "
-            f"people would tell all their genotypes. The pool has {int(people.sum()):,}",
+            f"people would tell all their genotypes. The pool has {everyone:,}",
             "Choose fewer components, or invite further cohorts.",
         )
 
@@ -186,7 +186,7 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
     inside = tuple(group for group, n in zip(groups_of(plan), people.tolist(), strict=True) if n)
     groups = inside or groups_of(plan)
     sums = yield CountGenotypes(chunk.start, chunk.stop, groups, int(people.max()), chunk.chromosome)
-    table = GenotypeTable(sums["genotypes"], groups, int(people.sum()), chunk.chromosome, ())
+    table = GenotypeTable(sums["genotypes"], groups, int(people.sum(dtype=np.int64)), chunk.chromosome, ())
     found = Counted.of(chunk, table)
     code = study.panel.chromosome[chunk.start : chunk.stop]
     placed = (code >= 1) & (code <= plan.autosomes)  # not those without a place, nor XY

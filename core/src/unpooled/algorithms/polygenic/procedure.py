@@ -67,7 +67,7 @@ def polygenic(study: Study) -> Asks[None]:
 
 
 def _left_out(found: Arrays) -> int:
-    return int(found["people"][LEFT_OUT].sum())
+    return int(found["people"][LEFT_OUT].sum(dtype=np.int64))
 
 
 def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
