@@ -211,7 +211,7 @@ def test_directions_are_rounded_once_and_then_exact() -> None:
     for rows in (random.normal(size=(3, 500)) / 40, np.array([ends]), np.zeros((2, 3)), np.zeros((0, 4))):
         found = Directions.of(rows)
         assert found.are_plausible and found.shape == rows.shape
-        np.testing.assert_allclose(found.rows(), rows, rtol=0, atol=2.0**-39 * np.abs(rows).max(initial=0))
+        np.testing.assert_allclose(found.rows(), rows, rtol=0, atol=2.0**-31 * np.abs(rows).max(initial=0))
         again = Directions.of(found.rows())
         assert again.exponent == found.exponent and (again.packed == found.packed).all()
 
@@ -225,11 +225,11 @@ def test_a_space_that_is_exhausted_is_exact() -> None:
         krylov = krylov.advance(krylov.next.rows() @ a)
     found = krylov.found(5)
     expected, vectors = np.linalg.eigh(a)
-    np.testing.assert_allclose(found.values, expected[::-1][:5], rtol=1e-10)
+    np.testing.assert_allclose(found.values, expected[::-1][:5], rtol=1e-14)
     assert (off(krylov.vectors(found), vectors.T[::-1][:5]) < 1e-13).all()
     assert (found.error < 1e-12).all()
     together = np.concatenate([block.rows() for block in krylov.blocks])
-    np.testing.assert_allclose(together @ together.T, np.eye(len(together)), atol=1e-11)
+    np.testing.assert_allclose(together @ together.T, np.eye(len(together)), atol=1e-8)
 
 
 def test_no_error_is_larger_than_it_is_said_where_people_allow_few_rounds() -> None:
@@ -283,9 +283,9 @@ def test_a_question_beyond_the_plan_is_not_answered() -> None:
         {"round": 21},
         {"mean": asked.mean * 5},
         {"most": 0},
-        {"exponent": -37},  # with which a number may be beyond 2
+        {"exponent": -29},  # with which a number may be beyond 2
         {"exponent": -1001},
-        {"packed": asked.packed[..., :4]},
+        {"packed": asked.packed[0]},
         {"packed": asked.packed[:, :59]},
         {"packed": asked.packed.astype(np.float64)},
     )

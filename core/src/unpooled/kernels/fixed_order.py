@@ -297,56 +297,69 @@ def orthonormal(rows: ArrayLike) -> Floats:
     return found
 
 
-_MOST_SWEEPS = 60
-_NOTHING = 1e-17
-"""Beside the root of the product of two diagonal entries, what is between them."""
+_ROUNDING = 2.0**-52
 
 
 def eigen(a: ArrayLike) -> tuple[Floats, Floats]:
     """Eigenvalues (n,), rising, and vectors, the columns of (n, n), of a symmetric matrix.
 
-    By Jacobi's method. Of each vector the largest entry, or the first of these, is positive.
+    By Householder's reflections and the QL method with implicit shifts (Golub and Van Loan, Matrix
+    Computations, 8.3). Of each vector the largest entry, or the first of these, is positive.
     """
     left = np.array(a, float)
-    rows = np.eye(len(left))
-    _rotate(left, rows)
-    values = np.diagonal(left)
+    scale, rows = np.zeros(len(left)), np.eye(len(left))
+    _make_tridiagonal(left, np.zeros((len(left), 0)), scale)
+    values, beside = np.diagonal(left).copy(), np.append(np.diagonal(left, -1), 0.0)
+    _diagonalise(values, beside, rows)
     order = np.argsort(values, kind="stable")
-    rows = rows[order]
-    largest = np.argmax(np.abs(rows), axis=1, keepdims=True) if len(rows) else np.zeros((0, 1), np.int64)
-    signs = np.where(np.take_along_axis(rows, largest, axis=1) < 0, -1.0, 1.0)
-    return values[order], np.ascontiguousarray((rows * signs).T)
+    vectors = np.ascontiguousarray(rows[order].T)
+    _reflect_back(left, scale, vectors)
+    if len(left):
+        largest = np.argmax(np.abs(vectors), axis=0)[None]
+        vectors *= np.where(np.take_along_axis(vectors, largest, axis=0) < 0, -1.0, 1.0)
+    return values[order], vectors
 
 
 @compiled
-def _rotate(a: Any, rows: Any) -> None:
-    """Rotate two of its directions after the other until a is diagonal."""
-    n, largest = len(a), 0.0
-    for p in range(n):
-        for q in range(n):
-            largest = max(largest, abs(a[p, q]))
-    for _ in range(_MOST_SWEEPS):
-        is_diagonal = True
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                between = a[p, q]
-                least = _NOTHING * max(np.sqrt(abs(a[p, p] * a[q, q])), _NOTHING * largest)
-                if abs(between) <= least:
-                    continue
-                is_diagonal = False
-                ratio = (a[q, q] - a[p, p]) / (2.0 * between)
-                tangent = 1.0 / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
-                tangent = -tangent if ratio < 0 else tangent
-                cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-                sine = tangent * cosine
-                at_p, at_q = a[p, p] - tangent * between, a[q, q] + tangent * between
-                _turn(a[p], a[q], cosine, sine)
-                _turn(rows[p], rows[q], cosine, sine)
-                for k in range(n):
-                    a[k, p], a[k, q] = a[p, k], a[q, k]
-                a[p, p], a[q, q], a[p, q], a[q, p] = at_p, at_q, 0.0, 0.0
-        if is_diagonal:
+def _diagonalise(values: Any, beside: Any, rows: Any) -> None:
+    """Make a tridiagonal matrix diagonal, given its diagonal and what is beside it; rows become vectors."""
+    for first in range(len(values)):
+        while True:
+            last = first
+            while last < len(values) - 1 and abs(beside[last]) > _ROUNDING * (
+                abs(values[last]) + abs(values[last + 1])
+            ):
+                last += 1
+            if last == first:
+                break
+            _step(values, beside, rows, first, last)
+
+
+@compiled
+def _step(values: Any, beside: Any, rows: Any, first: Any, last: Any) -> None:
+    """One turn of the part from the first to the last, with Wilkinson's shift."""
+    ratio = (values[first + 1] - values[first]) / (2.0 * beside[first])
+    root = np.sqrt(ratio * ratio + 1.0)
+    across = values[last] - values[first] + beside[first] / (ratio + (root if ratio >= 0 else -root))
+    sine = cosine = 1.0
+    moved = 0.0
+    for k in range(last - 1, first - 1, -1):
+        ahead, behind = sine * beside[k], cosine * beside[k]
+        size = np.sqrt(ahead * ahead + across * across)
+        beside[k + 1] = size
+        if size == 0.0:  # it falls into two parts
+            values[k + 1] -= moved
+            beside[last] = 0.0
             return
+        sine, cosine = ahead / size, across / size
+        across = values[k + 1] - moved
+        turned = (values[k] - across) * sine + 2.0 * cosine * behind
+        moved = sine * turned
+        values[k + 1] = across + moved
+        across = cosine * turned - behind
+        _turn(rows[k], rows[k + 1], cosine, sine)
+    values[first] -= moved
+    beside[first], beside[last] = across, 0.0
 
 
 @compiled
@@ -354,3 +367,8 @@ def _turn(one: Any, other: Any, cosine: Any, sine: Any) -> None:
     for k in range(len(one)):
         x, y = one[k], other[k]
         one[k], other[k] = cosine * x - sine * y, sine * x + cosine * y
+
+
+def grid_of(values: ArrayLike, bits: int) -> float:
+    """The step of a grid with so many bits for the largest of the values: a power of two."""
+    return math.ldexp(1.0, int(np.frexp(np.abs(np.asarray(values, float)).max(initial=0))[1]) - bits)

@@ -1,19 +1,19 @@
-"""Directions of a block as they are stored and sent: whole numbers of five bytes.
+"""Directions of a block as they are stored and sent: whole numbers of four bytes.
 
 What matters is that everybody multiplies with the same numbers, not which these are: so they are rounded
-before, and the rounded ones are the block. A number is off by 2⁻⁴⁰ of the largest or less, hence a direction
-by some 10⁻¹² of its length, where float64 would be three bytes longer.
+before, and the rounded ones are the block. A number is off by 2⁻³² of the largest's power of two or less,
+hence a direction by some 10⁻⁹ of its length; and last bits that another machine finds are lost.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-_BYTES = 5
-_BITS = 8 * _BYTES - 1  # without the sign's
+_BITS = 31  # without the sign's
 _LEAST_EXPONENT = -1000
 """Of two: with it no number is too small for a float64 to hold it exactly."""
 
@@ -25,7 +25,7 @@ class Directions:
     name: ClassVar[str] = "directions"
 
     packed: np.ndarray
-    """uint8 (b, m, 5): whole numbers, little-endian, negative ones as two's complement"""
+    """int32 (b, m)"""
     exponent: int
     """The power of two that is 1 of them."""
 
@@ -34,16 +34,15 @@ class Directions:
         """The nearest to these, float64 (b, m)."""
         exponent = max(int(np.frexp(np.abs(rows).max(initial=0))[1]) - _BITS, _LEAST_EXPONENT)
         most = (1 << _BITS) - 1  # the largest number may be a little below a power of two
-        packed = np.empty((*rows.shape, _BYTES), np.uint8)
-        for row, into in zip(rows, packed, strict=True):  # one by one, as they are unpacked: for the memory
-            whole = np.minimum(np.rint(np.ldexp(row, -exponent)), most).astype("<i8")
-            into[:] = whole.view(np.uint8).reshape(-1, 8)[:, :_BYTES]
+        packed = np.empty(rows.shape, np.int32)
+        for row, into in zip(rows, packed, strict=True):  # one by one: for the memory
+            into[:] = np.minimum(np.rint(row * math.ldexp(1.0, -exponent)), most)
         return cls(packed, exponent)
 
     @property
     def are_plausible(self) -> bool:
         """Whether they are of this form, and no number beyond 2: one of length 1 can have a 1."""
-        good = self.packed.dtype == np.uint8 and self.packed.ndim == 3 and self.packed.shape[2] == _BYTES
+        good = self.packed.dtype == np.int32 and self.packed.ndim == 2
         return good and _LEAST_EXPONENT <= self.exponent <= 1 - _BITS
 
     @property
@@ -52,8 +51,4 @@ class Directions:
 
     def rows(self) -> np.ndarray:
         """float64 (b, m)"""
-        rows, wide = np.empty(self.shape), np.zeros((self.shape[1], 8), np.uint8)
-        for row, packed in zip(rows, self.packed, strict=True):
-            wide[:, -_BYTES:] = packed  # at the upper end, where the sign is
-            np.ldexp(wide.view("<i8")[:, 0] >> (64 - 8 * _BYTES), self.exponent, out=row)
-        return rows
+        return np.asarray(self.packed * math.ldexp(1.0, self.exponent))

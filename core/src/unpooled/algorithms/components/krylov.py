@@ -5,28 +5,31 @@ block Krylov methods, NIPS 2015; Golub and Van Loan, Matrix Computations, 10.3).
 outside the space is the next block, so each eigenvector's residual is known without a product of its own.
 Vectors are rows here: their numbers lie one after the other.
 
-Blocks are rounded before they are multiplied, to `Directions`. So they are orthonormal to about 10⁻¹², and
-the space lacks a little of each product: `lost`.
+Blocks are rounded before they are multiplied, to `Directions`. So they are orthonormal to about 10⁻⁹ only,
+which is made good where eigenvectors are found, and the space lacks a little of each product: `lost`.
+
+Which block is next, and whether there is one, every cohort finds by itself: by `kernels.long_rows` and
+`kernels.fixed_order`, with the same bits on every machine.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms.components.directions import Directions
+from unpooled.kernels.fixed_order import eigen, length, product, total
+from unpooled.kernels.long_rows import add, crossed, lengths, orthonormal
 
 _SPENT = 1e-11
 """What is left of a product below this share of the largest eigenvalue is rounding."""
 _SETTLED = 0.05
 """Share of an eigenvalue that its vector's residual may have: then whether it stands out is known."""
-
-_AT_ONCE = 1 << 14
-"""Dimensions of which anything is held beside a block: of a large study, each copy of one takes 16 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,8 @@ class Krylov:
     """Orthonormal, those of all blocks together; the last was not multiplied yet"""
     small: np.ndarray
     """float64 (d, d): A within the space of all blocks but the last"""
+    off: np.ndarray
+    """float64 (d, d): how far the products of these blocks are off those of orthonormal ones"""
     left: np.ndarray
     """float64 (b, b'): what is left of the last product outside that space, by the last block"""
     lost: float
@@ -46,96 +51,75 @@ class Krylov:
 
     @classmethod
     def begin(cls, start: np.ndarray) -> Krylov:
-        """From a block of independent vectors, float64 (b, m)."""
-        first = Directions.of(np.linalg.qr(start.T)[0].T)
-        return cls((first,), np.zeros((0, 0)), np.zeros((0, len(start))), 0.0)
+        """From a block of vectors, float64 (b, m), which is overwritten."""
+        rows, _ = orthonormal(start, _SPENT * float(lengths(start).max(initial=0)))
+        nothing = np.zeros((0, 0))
+        return cls((Directions.of(rows),), nothing, nothing, np.zeros((0, len(rows))), 0.0)
 
     @property
     def next(self) -> Directions:
         """The block to multiply; it has no row if the space has everything that A reaches."""
         return self.blocks[-1]
 
-    def advance(self, product: np.ndarray) -> Krylov:
+    def advance(self, rows: np.ndarray) -> Krylov:
         """With the next block's product with A: float64 (b, m), which is overwritten."""
-        d, b = len(self.small), len(product)
-        inside = np.concatenate([block.rows() @ product.T for block in self.blocks])
-        small = np.zeros((d + b, d + b))
-        small[:d, :d] = self.small
-        small[:, d:], small[d:] = inside, inside.T
-        small[d:, d:] = (inside[d:] + inside[d:].T) / 2
-        rows = _take_out(product, self.blocks)
-        u, sizes = _spread(rows)
-        kept = sizes > _SPENT * np.abs(small).max(initial=0) + self.lost
-        rows = _combine(u[:, kept].T / sizes[kept, None], rows)
-        exact, rest = _orthonormal(_take_out(rows, self.blocks))
-        following = Directions.of(exact)
+        last = self.next.rows()
+        both = [(crossed(q, rows), crossed(q, last)) for q in map(Directions.rows, self.blocks)]
+        inside, beside = (np.concatenate(parts) for parts in zip(*both, strict=True))
+        small = _bordered(self.small, inside)
+        off = _bordered(self.off, beside - np.eye(len(beside))[:, len(self.off) :])
+        for block, (share, _) in zip(self.blocks, both, strict=True):
+            add(rows, -share.T, block.rows())
+        _take_out(rows, self.blocks)
+        near, sizes = orthonormal(rows, _SPENT * float(np.abs(small).max(initial=0)) + self.lost)
+        _take_out(near, self.blocks)  # once more: little was outside of some
+        exact, again = orthonormal(near, 0.0)
+        following, left = Directions.of(exact), product(sizes, again)
         exact -= following.rows()  # what rounding loses
-        left = u[:, kept] * sizes[kept] @ rest
-        lost = float(np.hypot(self.lost, np.linalg.norm(left @ exact)))
-        return Krylov((*self.blocks, following), small, left, lost)
+        lost = float(total((product(left.T, left) * crossed(exact, exact)).ravel()))
+        return Krylov((*self.blocks, following), small, off, left, math.sqrt(self.lost * self.lost + lost))
 
     def found(self, count: int) -> Found:
-        """The first eigenvectors, as far as the space has them: `count`, or as many as there are."""
-        values, vectors = np.linalg.eigh(self.small)
+        """The first eigenvectors, as far as the space has them: `count`, or as many as there are.
+
+        What blocks are off, e, counts once: (1 + e)^-1/2 is 1 - e/2 to 10⁻¹⁸.
+        """
+        half = self.off / 2
+        moved = product(half, self.small)
+        values, vectors = eigen(self.small - (moved + moved.T))
+        vectors -= product(half, vectors)
         values, vectors = values[::-1], vectors[:, ::-1]
         count = min(count, len(values))
         of_last = vectors[len(vectors) - len(self.left) :, : count + 1]
-        residual = np.append(np.linalg.norm(self.left.T @ of_last, axis=0) + self.lost, 0)
+        residual = np.append(length(product(self.left.T, of_last), axis=0) + self.lost, 0)
         return Found(values[:count], np.append(values, 0)[count], residual[: count + 1], vectors[:, :count])
 
     def vectors(self, found: Found) -> np.ndarray:
         """Them in all dimensions: float64 (count, m), of length 1; the largest number of each is positive."""
-        multiplied = self.blocks[:-1]
-        ends = np.cumsum([0, *(block.shape[0] for block in multiplied)]).tolist()
-        parts = zip(multiplied, ends, ends[1:], strict=False)
-        made = sum(found.within[begin:end].T @ block.rows() for block, begin, end in parts)
-        vectors = np.asarray(made / np.linalg.norm(made, axis=1)[:, None])
+        vectors, end = np.zeros((len(found.values), self.next.shape[1])), 0
+        for block in self.blocks[:-1]:  # of which one at a time is unpacked
+            begin, end = end, end + block.shape[0]
+            add(vectors, found.within[begin:end].T, block.rows())
         largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None], axis=1)
-        return np.asarray(vectors * np.sign(largest))
+        vectors /= lengths(vectors)[:, None] * np.sign(largest)
+        return vectors
 
 
-def _take_out(rows: np.ndarray, blocks: Sequence[Directions]) -> np.ndarray:
-    """The same rows, without what of them is within the space of blocks. Twice: once leaves too much where
-    little is outside."""
-    for _ in range(2):
-        for block in blocks:  # of which one at a time is unpacked: all together are the most that there is
-            q = block.rows()
-            share = rows @ q.T
-            for part in _parts(rows):
-                rows[:, part] -= share @ q[:, part]
-    return rows
+def _bordered(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """A symmetric matrix with further columns, float64 (d + b, b), and the same rows."""
+    d = len(matrix)
+    found = np.zeros((len(columns), len(columns)))
+    found[:d, :d], found[:, d:] = matrix, columns
+    found[d:] = found[:, d:].T
+    found[d:, d:] = (columns[d:] + columns[d:].T) / 2
+    return found
 
 
-def _spread(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Left singular vectors of few long rows, float64 (b, m), as columns: (b, b); and their values, falling.
-
-    From the R of their QR decomposition, to which parts are added one by one (Demmel and others,
-    Communication-optimal parallel and sequential QR, SIAM J. Sci. Comput. 34, 2012).
-    """
-    r = np.zeros((0, len(rows)))
-    for part in _parts(rows):
-        r = np.asarray(np.linalg.qr(np.concatenate([r, rows[:, part].T]), mode="r"))
-    u, sizes, _ = np.linalg.svd(r.T, full_matrices=False)
-    return u, sizes
-
-
-def _orthonormal(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The orthonormal rows next to some that nearly are, float64 (b, m), and these by those, (b, b)."""
-    values, vectors = np.linalg.eigh(rows @ rows.T)
-    near = vectors * np.sqrt(values) @ vectors.T
-    return _combine(vectors / np.sqrt(values) @ vectors.T, rows), near
-
-
-def _combine(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """matrix @ rows in the memory of the rows: (a, b) by (b, m), with a no more than b."""
-    for part in _parts(rows):
-        rows[: len(matrix), part] = matrix @ rows[:, part]
-    return rows[: len(matrix)]
-
-
-def _parts(rows: np.ndarray) -> Iterator[slice]:
-    for begin in range(0, rows.shape[1], _AT_ONCE):
-        yield slice(begin, begin + _AT_ONCE)
+def _take_out(rows: np.ndarray, blocks: Sequence[Directions]) -> None:
+    """Take from rows what of them is within the space of blocks."""
+    for block in blocks:  # of which one at a time is unpacked: all together are the most that there is
+        q = block.rows()
+        add(rows, -crossed(rows, q), q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +148,7 @@ class Found:
             before = gaps[:-1] * np.sqrt(self.values[1:] / self.values[:-1])
             gap = np.fmin(gaps - self.residual[1:], np.append(np.inf, before)).clip(0)
             sine = np.where(residual > 0, np.minimum(1, residual / gap), 0)
-        return np.asarray(sine**2 / (1 + np.sqrt(1 - sine**2)))
+        return np.asarray(sine * sine / (1 + np.sqrt(1 - sine * sine)))
 
     def is_enough(self, gap: float, tolerance: float, worst: float) -> bool:
         """Tell whether those that stand out are known to the tolerance, and the others to the worst."""

@@ -83,7 +83,7 @@ class Scaled:
             np.asarray(first <= second)[some],
             first[some].astype(np.int64),
             (first + second)[some].astype(np.int64),
-            squared - 2 * mean * copies + n * mean**2,
+            squared - 2 * mean * copies + n * mean * mean,
         )
 
     @classmethod
@@ -170,11 +170,11 @@ def _refuse_few(plan: Plan, people: np.ndarray) -> None:
         )
     count = number_of(plan)
     least = LEAST_ROUNDS * PEOPLE_PER_DIRECTION * count
-    if people.sum(dtype=int) < least:
+    if (everyone := int(people.sum(dtype=int))) < least:
         raise Refuse(
             PCA_COUNT.name if plan.test == PCA_COUNT.name else COMPONENTS.name,
             f"{count} components take {least:,} people: sums in as many directions as there are "
-            f"people would tell all their genotypes. The pool has {int(people.sum(dtype=int)):,}",
+            f"people would tell all their genotypes. The pool has {everyone:,}",
             "Choose fewer components, or invite further cohorts.",
         )
 

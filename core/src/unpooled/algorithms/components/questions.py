@@ -31,6 +31,7 @@ from unpooled.algorithms.shared.groups import FOUNDER, NONFOUNDER, Group
 from unpooled.algorithms.shared.kept import OfKept
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort
+from unpooled.kernels.fixed_order import total
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real, encode
 from unpooled.sizes import Sizes
@@ -149,7 +150,7 @@ class Multiply(OfPeople):
     kept: np.ndarray
     mean: np.ndarray
     packed: np.ndarray
-    """uint8 (block, kept, 5): the directions, for genotypes in their units, as `Directions` keeps them"""
+    """int32 (block, kept): the directions, for genotypes in their units, as `Directions` keeps them"""
     exponent: int
     most: int
     """No product is beyond this."""
@@ -289,7 +290,7 @@ def bound(squares: np.ndarray, scale: np.ndarray) -> int:
     `squares`, float64 (m,), are the variants' sums of squares about their means in the pool. By Cauchy and
     Schwarz |x'(X q)| is at most |x| |X q|, and |X q|² at most the trace of X X'.
     """
-    return math.ceil(math.sqrt(float(squares.max(initial=0)) * float(squares @ scale**2))) + 1
+    return math.ceil(math.sqrt(float(squares.max(initial=0)) * float(total(squares * scale * scale)))) + 1
 
 
 ASKS: tuple[type[Question], ...] = (*PRUNING_ASKS, CountPeople, CountGenotypes, Multiply)

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.polygenic.people import FITTED
+from unpooled.algorithms.polygenic.people import FITTED, LEFT_OUT
 from unpooled.algorithms.polygenic.questions import SumColumns
+from unpooled.kernels.fixed_order import product, solve_positive
 
 OF_SOME, OF_ALL = 0, 1
 """The two fits: without the people that are left out, and to everyone."""
@@ -50,8 +51,6 @@ class Ground:
     """float64 (m, groups, q + 1)"""
     products: np.ndarray
     """float64 (groups, q + 1, q + 1)"""
-    inverse: np.ndarray
-    """float64 (fits, q, q), of the products of one and the covariates"""
 
     @classmethod
     def of(cls, design: SumColumns, starts: Sequence[int], parts: Sequence[Part], sums: np.ndarray) -> Ground:
@@ -62,7 +61,6 @@ class Ground:
         products = np.zeros((len(sums), design.width, design.width))
         upper = np.triu_indices(design.width)
         products[:, upper[0], upper[1]] = products[:, upper[1], upper[0]] = sums
-        inverse = [np.linalg.inv(own[:-1, :-1]) for own in _of_fits(products)]
         return cls(
             design,
             kept,
@@ -71,7 +69,6 @@ class Ground:
             np.concatenate([part.first_is_a1 for part in parts]),
             np.concatenate([part.crossed for part in parts]),
             products,
-            np.array(inverse),
         )
 
     @property
@@ -82,26 +79,30 @@ class Ground:
     @cached_property
     def people(self) -> np.ndarray:
         """How many people each fit is of: float64 (fits,)."""
-        return np.array([own[0, 0] for own in _of_fits(self.products)])
+        return np.array([self.products_of(fit)[0, 0] for fit in (OF_SOME, OF_ALL)])
 
     def crossed_of(self, fit: int) -> np.ndarray:
         """X'C and X'y of the people of a fit: float64 (m, q + 1)."""
-        return self.crossed[:, FITTED] if fit == OF_SOME else self.crossed.sum(axis=1)
+        return of_fit(self.crossed.swapaxes(0, 1), fit)
 
     def products_of(self, fit: int) -> np.ndarray:
         """Of one, the covariates and the phenotype: float64 (q + 1, q + 1)."""
-        return np.asarray(_of_fits(self.products)[fit])
+        return of_fit(self.products, fit)
 
-    def without_columns(self, fit: int, product: np.ndarray, with_columns: np.ndarray) -> np.ndarray:
+    def on_columns(self, fit: int, with_columns: np.ndarray) -> np.ndarray:
+        """The regression of v on one and the covariates, from C'v: float64 (q,)."""
+        return solve_positive(self.products_of(fit)[:-1, :-1], with_columns)
+
+    def without_columns(self, fit: int, with_variants: np.ndarray, with_columns: np.ndarray) -> np.ndarray:
         """X'Mv from X'v, float64 (m,), and C'v, (q,); M takes from v what one and the covariates explain."""
-        explained = np.einsum("ij,j->i", self.inverse[fit], with_columns)
-        return np.asarray(product - np.einsum("mq,q->m", self.crossed_of(fit)[:, :-1], explained))
+        explained = self.on_columns(fit, with_columns)
+        return np.asarray(with_variants - product(self.crossed_of(fit)[:, :-1], explained))
 
     def target(self, fit: int) -> np.ndarray:
         """X'My: float64 (m,)."""
         return self.without_columns(fit, self.crossed_of(fit)[:, -1], self.products_of(fit)[:-1, -1])
 
 
-def _of_fits(products: np.ndarray) -> list[np.ndarray]:
-    """Sums over the people of each fit, from those over the two groups."""
-    return [products[FITTED], products.sum(axis=0)]
+def of_fit(sums: np.ndarray, fit: int) -> np.ndarray:
+    """Sums over the people of a fit, from those over the two groups."""
+    return np.asarray(sums[FITTED] if fit == OF_SOME else sums[FITTED] + sums[LEFT_OUT])

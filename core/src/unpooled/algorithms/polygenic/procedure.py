@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from unpooled.algorithms.polygenic.counts import GROUPS, CountLeftOut, CountSides
-from unpooled.algorithms.polygenic.ground import OF_ALL, OF_SOME, Ground, Part
+from unpooled.algorithms.polygenic.ground import OF_ALL, OF_SOME, Ground, Part, of_fit
 from unpooled.algorithms.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
-from unpooled.algorithms.polygenic.people import FITTED, LEFT_OUT
+from unpooled.algorithms.polygenic.people import LEFT_OUT
 from unpooled.algorithms.polygenic.questions import (
     CountCarriers,
     Project,
@@ -35,11 +35,15 @@ from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.algorithms.shared.groups import CASE, COMPLETE
 from unpooled.algorithms.shared.standardise import column_names, standardise
 from unpooled.errors import Refuse
+from unpooled.kernels.fixed_order import grid_of, settled
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Each, Go, Study, procedure
 from unpooled.question import Arrays
 from unpooled.shared_options import COVARIATES, MAF
+
+WEIGHT_BITS = 36
+"""Of the largest number, to which the weights of scores that are tested are settled."""
 
 
 @procedure("polygenic")
@@ -128,7 +132,7 @@ def _refuse_dependent(plan: Plan, design: SumColumns, products: np.ndarray) -> N
     """Refuse covariates that determine one another, among the people of either fit."""
     width = design.width
     i, _ = np.triu_indices(width)
-    for sums in (products[FITTED], products.sum(axis=0)):
+    for sums in (of_fit(products, fit) for fit in (OF_SOME, OF_ALL)):
         of_columns = about_means(sums[1:width], sums[i > 0], sums[0])
         refuse_dependent(plan, of_columns, MOST_INFLATED)
 
@@ -144,12 +148,12 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns, left
     least = _fewest_carriers(
         carriers(calls.genotypes[:, 0]), of_some["carriers"][counted.variants - chunk.start]
     )
-    good = (least >= (1 if study.plan.alone else FEWEST_AT_A_LEVEL)) & (n * squares > total**2)
+    good = (least >= (1 if study.plan.alone else FEWEST_AT_A_LEVEL)) & (n * squares > total * total)
     kept = np.zeros(chunk.variants, bool)
     kept[counted.variants[good] - chunk.start] = True
     n, mean = n[good], total[good] / np.maximum(n[good], 1)
     # A missing call is the mean, so that it adds nothing to the squares about it.
-    scale = np.sqrt(pool.of(COMPLETE) / (squares[good] - n * mean**2))
+    scale = np.sqrt(pool.of(COMPLETE) / (squares[good] - n * mean * mean))
     sums = np.zeros((0, GROUPS, design.width))
     if kept.any():
         sums = (yield SumWithAlleles(chunk.start, chunk.stop, kept, mean, design))["sums"]
@@ -167,7 +171,8 @@ def begin(study: Study, ground: Ground) -> Asks[None]:
     """Both fits at zero."""
     shares = np.array(shares_of(study.plan)[::-1])
     penalties = len(ground.mean) * (1 - shares) / shares
-    fits = [Gradients.begin(penalties, ground.target(fit), TOLERANCE) for fit in (OF_SOME, OF_ALL)]
+    targets = [ground.target(fit) for fit in (OF_SOME, OF_ALL)]
+    fits = [Gradients.begin(penalties, target, TOLERANCE).settled() for target in targets]
     yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], 1))
 
 
@@ -195,7 +200,7 @@ def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, t
     for place, (fit, length) in enumerate(zip(running, lengths, strict=True)):
         product = sums["genotypes"][place] * ground.scale
         product = ground.without_columns(fit, product, sums["columns"][place])
-        fits[fit] = fits[fit].advance(length * product)
+        fits[fit] = fits[fit].advance(length * product).settled()
     yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], turn + 1))
 
 
@@ -206,8 +211,9 @@ def choose(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, 
     if not len(solved):
         refuse_unsolved(ground, rounds)
     scores = [score(ground, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
-    weights = np.array([each.weights / each.deviation for each in scores])
-    sums = yield SumScores(ground.kept, ground.mean, weights * ground.scale, ground.design)
+    weights = np.array([each.weights / each.deviation * ground.scale for each in scores])
+    weights = settled(weights, grid_of(weights, WEIGHT_BITS))
+    sums = yield SumScores(ground.kept, ground.mean, weights, ground.design)
     shares = np.array(shares_of(study.plan)[::-1])[solved]
     yield from rows_of(ground, shares, scores, sums, of_all.solutions[solved], rounds)
 

@@ -14,7 +14,9 @@ import numpy as np
 from unpooled.algorithms.polygenic.ground import OF_SOME, Ground
 from unpooled.algorithms.polygenic.people import LEFT_OUT
 from unpooled.algorithms.polygenic.questions import shares_of
+from unpooled.algorithms.shared.gradients import dot
 from unpooled.algorithms.shared.summary import VARIANTS
+from unpooled.kernels.fixed_order import total
 from unpooled.page import Html, facts, joined, section, table
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -48,11 +50,11 @@ def score(ground: Ground, penalty: float, weights: np.ndarray) -> Scored:
 
     From (X'MX + k I) b = X'My the sum of its squares is b'(X'My - k b).
     """
-    squares = float(np.einsum("m,m->", weights, ground.target(OF_SOME) - penalty * weights))
+    squares = dot(weights, ground.target(OF_SOME) - penalty * weights)
     deviation = math.sqrt(max(squares, 0) / max(ground.people[OF_SOME], 1)) or 1.0
-    crossed, products = ground.crossed_of(OF_SOME), ground.products_of(OF_SOME)
-    left = products[:-1, -1] - np.einsum("mq,m->q", crossed[:, :-1], weights)
-    return Scored(weights, deviation, np.einsum("ij,j->i", ground.inverse[OF_SOME], left))
+    explained = total(ground.crossed_of(OF_SOME)[:, :-1] * weights[:, None], axis=0)
+    left = ground.products_of(OF_SOME)[:-1, -1] - explained
+    return Scored(weights, deviation, ground.on_columns(OF_SOME, left))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ def tested(ground: Ground, scored: Scored, squares: float, products: np.ndarray)
 
     g = scored.of_columns
     with_score = error(g) + 2 * (g @ of_score - with_y) + of_itself
-    alone = ground.inverse[OF_SOME] @ ground.products_of(OF_SOME)[:-1, -1]
+    alone = ground.on_columns(OF_SOME, ground.products_of(OF_SOME)[:-1, -1])
     inverse = np.linalg.pinv(cc, hermitian=True)
     together = with_y - of_score @ inverse @ cy
     apart = (of_itself - of_score @ inverse @ of_score) * (yy - cy @ inverse @ cy)

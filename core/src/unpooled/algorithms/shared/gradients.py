@@ -13,7 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.kernels.fixed_order import product
+from unpooled.kernels.fixed_order import grid_of, product, settled
+
+DIRECTION_BITS, RESIDUAL_BITS = 40, 44
+"""Of the largest number, to which a direction and a residual are settled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +55,8 @@ class Gradients:
     @property
     def solved(self) -> np.ndarray:
         """Which systems are solved: bool (s,)."""
-        lengths = np.square(self.along) * dot(self.residual, self.residual)
-        return np.asarray(lengths <= self.tolerance**2 * self.start)
+        lengths = self.along * self.along * dot(self.residual, self.residual)
+        return np.asarray(lengths <= self.tolerance * self.tolerance * self.start)
 
     @property
     def has_ended(self) -> bool:
@@ -78,7 +81,7 @@ class Gradients:
         for k in np.flatnonzero(~self.solved).tolist():  # the others stay: their numbers would only underflow
             ratio = along[k] / self.along[k]
             solutions[k] += (step * ratio) * directions[k]
-            directions[k] = along[k] * residual + (turned * ratio**2) * directions[k]
+            directions[k] = along[k] * residual + (turned * ratio * ratio) * directions[k]
         return replace(
             self,
             residual=residual,
@@ -87,6 +90,19 @@ class Gradients:
             step=step,
             turned=turned,
             solutions=solutions,
+            directions=directions,
+        )
+
+    def settled(self) -> Gradients:
+        """With the residual and the direction on a grid, where last bits that machines differ in are lost.
+
+        Of the first system the solution still has this residual but for the grid, and the others follow.
+        """
+        directions = self.directions.copy()
+        directions[0] = settled(directions[0], grid_of(directions[0], DIRECTION_BITS))
+        return replace(
+            self,
+            residual=settled(self.residual, grid_of(self.residual, RESIDUAL_BITS)),
             directions=directions,
         )
 
