@@ -1,0 +1,446 @@
+"""Arithmetic with the same bits on every machine: whatever leads to a question is computed with it.
+
+BLAS, LAPACK, NumPy's own sums and the logarithms of a C library choose by processor in which order they add,
+and which products they round. Here are elementwise + - * / and roots of NumPy, whose rounding IEEE 754 fixes,
+sums in rising order, and compiled loops without `fastmath`, which are never fused.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unpooled.compiled import compiled
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 13
+"""Numbers at a time: what is computed on the way stays in the cache."""
+_FEW = 1 << 16
+"""Products that are not worth loading Numba for."""
+_DEEP, _WIDE = 64, 512
+"""Rows and columns of the part of a matrix that stays in the cache."""
+
+
+# Sums
+
+
+def product(a: ArrayLike, b: ArrayLike) -> Floats:
+    """The product of matrices or vectors, as `@` has it; each sum is in rising order."""
+    left, right = np.asarray(a, float), np.asarray(b, float)
+    rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(len(right), -1)
+    found = np.zeros((len(rows), columns.shape[1]))
+    if found.size * len(right) > _FEW:
+        _add_products(rows, columns, found)
+    else:
+        for k in range(len(right)):
+            found += rows[:, k, None] * columns[k]
+    return found.reshape(left.shape[:-1] + right.shape[1:])
+
+
+@compiled
+def _add_products(a: Any, b: Any, found: Any) -> None:
+    """Add the product of two matrices to `found`, by parts of the second."""
+    part = np.empty((_DEEP, _WIDE))
+    for left in range(0, b.shape[1], _WIDE):
+        width = min(_WIDE, b.shape[1] - left)
+        for top in range(0, b.shape[0], _DEEP):
+            depth = min(_DEEP, b.shape[0] - top)
+            for k in range(depth):
+                for j in range(width):
+                    part[k, j] = b[top + k, left + j]
+            for i in range(a.shape[0]):
+                row = found[i, left : left + width]
+                for k in range(depth):
+                    times = a[i, top + k]
+                    for j in range(width):
+                        row[j] += times * part[k, j]
+
+
+def total(values: ArrayLike, axis: int = -1) -> Floats:
+    """The sums along an axis, in the order of the index."""
+    given = np.moveaxis(np.asarray(values, float), axis, -1)
+    if not given.shape[-1]:
+        return np.zeros(given.shape[:-1])
+    return np.asarray(np.cumsum(given, axis=-1)[..., -1])
+
+
+def length(values: ArrayLike, axis: int = -1) -> Floats:
+    """The root of the sum of the squares along an axis."""
+    given = np.asarray(values, float)
+    return np.asarray(np.sqrt(total(given * given, axis)))
+
+
+def settled(values: ArrayLike, step: float) -> Floats:
+    """The values on a grid of this step, a power of two: what differs in its last bits seldom does there."""
+    return np.asarray(np.rint(np.asarray(values, float) / step) * step + 0.0)
+
+
+# Functions, by the formulas of Sun's fdlibm
+
+LN2 = _HIGH, _LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""The logarithm of 2 in two parts; a whole number of four digits times the first is exact."""
+_PER_LN2 = 1.44269504088896338700
+_P1, _P2, _P3 = 1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05
+_P4, _P5 = -1.65339022054652515390e-06, 4.13813679705723846039e-08
+_L1, _L2, _L3 = 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01
+_L4, _L5, _L6 = 2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01
+_L7 = 1.479819860511658591e-01
+_ROOT = math.sqrt(0.5)
+
+
+def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[ArrayLike], Floats]:
+    """The function of arrays of any size, by blocks."""
+
+    @functools.wraps(function)
+    def of_any(x: ArrayLike) -> Floats:
+        given = np.asarray(x, float)
+        flat, found = given.ravel(), np.empty(given.size)
+        with np.errstate(all="ignore"):
+            for first in range(0, len(flat), _BLOCK):
+                found[first : first + _BLOCK] = function(flat[first : first + _BLOCK])
+        return found.reshape(given.shape)
+
+    return of_any
+
+
+@_elementwise
+def exp(x: Floats) -> Floats:
+    """e to the power of each number, to a unit in the last place."""
+    x = np.clip(x, -750.0, 710.0)
+    k = np.rint(x * _PER_LN2)
+    return np.asarray(np.ldexp(_exp_within.py_func(x - k * _HIGH, k * _LOW), k.astype(np.int32)))
+
+
+@compiled
+def exp_of(x: Any) -> Any:
+    """The same of one number, for compiled functions."""
+    k = np.rint(min(max(x, -750.0), 710.0) * _PER_LN2)
+    return math.ldexp(_exp_within(min(max(x, -750.0), 710.0) - k * _HIGH, k * _LOW), int(k))
+
+
+@compiled
+def _exp_within(high: Any, low: Any) -> Any:
+    """The exponential of high - low, at most half of log 2 in size."""
+    r = high - low
+    t = r * r
+    c = r - t * (_P1 + t * (_P2 + t * (_P3 + t * (_P4 + t * _P5))))
+    return 1.0 - ((low - r * c / (2.0 - c)) - high)
+
+
+@_elementwise
+def log(x: Floats) -> Floats:
+    """The natural logarithm of each number, to a unit in the last place."""
+    m, k = np.frexp(x)
+    below = m < _ROOT
+    found = _log_near.py_func(np.where(below, 2 * m, m) - 1.0, k - below)
+    return np.where((x > 0) & (x < np.inf), found, np.where(x == 0, -np.inf, np.where(x > 0, x, np.nan)))
+
+
+@compiled
+def log_of(x: Any) -> Any:
+    """The same of one number above 0, for compiled functions."""
+    m, k = math.frexp(x)
+    return _log_near(2 * m - 1.0, k - 1) if m < _ROOT else _log_near(m - 1.0, k)
+
+
+@compiled
+def _log_near(f: Any, k: Any) -> Any:
+    """The logarithm of (1 + f) 2^k, 1 + f between the roots of 1/2 and 2."""
+    s, half = f / (2.0 + f), 0.5 * f * f
+    z = s * s
+    w = z * z
+    rest = w * (_L2 + w * (_L4 + w * _L6)) + z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
+    return k * _HIGH - ((half - (s * (half + rest) + k * _LOW)) - f)
+
+
+@_elementwise
+def log1p(x: Floats) -> Floats:
+    """The logarithm of 1 + x, as exact for small x."""
+    u = 1.0 + x
+    found = log(u)
+    return np.where((u > 0) & (u < np.inf), found + (x - (u - 1.0)) / u, found)
+
+
+@_elementwise
+def expm1(x: Floats) -> Floats:
+    """e to the power of x, less 1, as exact for small x."""
+    u = exp(x)  # of which the logarithm is known as well as its own last bit
+    return np.where(u == 1.0, x, np.where(np.abs(x) < 1, (u - 1.0) * (x / log(u)), u - 1.0))
+
+
+@_elementwise
+def expit(x: Floats) -> Floats:
+    """The logistic function of each number: 1 / (1 + exp(-x))."""
+    e = exp(-np.abs(x))
+    return np.where(x < 0, e, 1.0) / (1.0 + e)
+
+
+def geometric(first: float, last: float, count: int) -> Floats:
+    """So many numbers from the first to the last, each the same multiple of the one before."""
+    ends = log([first, last])
+    found = exp(ends[0] + np.arange(count) * ((ends[1] - ends[0]) / (count - 1)))
+    found[0], found[-1] = first, last
+    return found
+
+
+_TERMS, _TURNS = 40, 30
+"""Of the series for numbers up to 3, and of Newton's method for those."""
+
+
+def normal_quantile(p: ArrayLike) -> Floats:
+    """The numbers that a normal one is below with these probabilities, from 0.002 to 0.998."""
+    beyond = np.abs(np.asarray(p, float) - 0.5)
+    x = np.zeros(beyond.shape)
+    for _ in range(_TURNS):  # from below, as the probability is concave there
+        density = exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+        term, series = x, x
+        for k in range(1, _TERMS):
+            term = term * x * x / (2 * k + 1)
+            series = series + term
+        x = x + (beyond / density - series)
+    return np.asarray(np.copysign(x, np.asarray(p) - 0.5))
+
+
+_LEAST = 12
+"""From here on the series of the gamma function's logarithm has all digits."""
+
+
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:
+    """The regularised incomplete beta function I_x(a, b) of a, b above 0 and x from 0 to 1; broadcast."""
+    p, q, at = (each.copy() for each in np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x))))
+    turned = at >= (p + 1) / (p + q + 2)
+    front = exp(p * log(at) + q * log1p(-at) - _log_beta(p, q))
+    p, q, at = np.where(turned, q, p), np.where(turned, p, q), np.where(turned, 1 - at, at)
+    found = np.empty(at.shape)
+    _continue_fractions(p.ravel(), q.ravel(), at.ravel(), found.reshape(-1))
+    found = front * found / p
+    return np.where(turned, 1 - found, found)
+
+
+def _log_beta(a: Floats, b: Floats) -> Floats:
+    """log B(a, b): B(a, b) = B(a + 1, b) (a + b) / a, until Stirling's series has all digits."""
+    times = np.ones(a.shape)
+    for _ in range(_LEAST):
+        times, a = times * ((a + b) / a), a + 1
+    for _ in range(_LEAST):
+        times, b = times * ((a + b) / b), b + 1
+    both = a + b
+    rest = _beyond_stirling(a) + _beyond_stirling(b) - _beyond_stirling(both)
+    found = (a - 0.5) * log1p(-b / both) + b * log1p(-a / both) - 0.5 * log(b)
+    return np.asarray(log(times) + found + 0.5 * log(2 * math.pi) + rest)
+
+
+def _beyond_stirling(x: Floats) -> Floats:
+    z = 1 / (x * x)
+    series = 1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156))
+    return np.asarray((1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * series))) / x)
+
+
+@compiled
+def _continue_fractions(a: Any, b: Any, x: Any, found: Any) -> None:
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
+    for k in range(len(found)):
+        p, q, at = a[k], b[k], x[k]
+        c, d = 1.0, 1.0 / (1.0 - (p + q) * at / (p + 1.0))
+        value = d
+        for m in range(1, 100_000):
+            even = m * (q - m) * at / ((p + 2 * m - 1.0) * (p + 2 * m))
+            d, c = 1.0 / (1.0 + even * d), 1.0 + even / c
+            value *= d * c
+            odd = -(p + m) * (p + q + m) * at / ((p + 2 * m) * (p + 2 * m + 1.0))
+            d, c = 1.0 / (1.0 + odd * d), 1.0 + odd / c
+            value *= d * c
+            if abs(d * c - 1.0) < 3e-16:
+                break
+        found[k] = value
+
+
+# Equations
+
+
+def solve_positive(a: ArrayLike, b: ArrayLike, least: float = 0.0) -> Floats:
+    """The x of a x = b, for symmetric positive a (…, n, n) and b (…, n) or (…, n, m), by Cholesky's method.
+
+    NaN where a pivot is no more than `least` of its diagonal: a is not positive, or nearly so.
+    """
+    left = np.array(a, float)
+    is_vector = np.ndim(b) == left.ndim - 1
+    x = np.array(b, float)[..., None] if is_vector else np.array(b, float)
+    n = left.shape[-1]
+    diagonal = np.diagonal(left, axis1=-2, axis2=-1).copy()
+    for k in range(n):
+        pivot = left[..., k, k]
+        left[..., k, k] = np.where(pivot > least * diagonal[..., k], pivot, np.nan)
+        factor = left[..., k + 1 :, k] / left[..., k, k, None]
+        left[..., k + 1 :, k + 1 :] -= factor[..., :, None] * left[..., k, None, k + 1 :]
+        x[..., k + 1 :, :] -= factor[..., :, None] * x[..., k, None, :]
+    for k in range(n - 1, -1, -1):
+        x[..., k, :] /= left[..., k, k, None]
+        x[..., :k, :] -= left[..., :k, k, None] * x[..., k, None, :]
+    return x[..., 0] if is_vector else x
+
+
+def solve_shifted(a: ArrayLike, b: ArrayLike, shifts: ArrayLike) -> Floats:
+    """The x of (a + shift) x = b, (shifts, n, m), for symmetric a without negative eigenvalues, b (n, m).
+
+    By Householder's reflections a becomes tridiagonal, once for all shifts, which are above 0.
+    """
+    left, right, shift = np.array(a, float), np.array(b, float), np.asarray(shifts, float)[:, None]
+    n = len(left)
+    scale = np.zeros(n)
+    _make_tridiagonal(left, right, scale)
+    beside = np.append(0.0, np.diagonal(left, -1))
+    pivots, x = np.diagonal(left)[:, None] + shift.T, np.repeat(right[:, None], len(shift), axis=1)
+    for k in range(1, n):
+        factor = beside[k] / pivots[k - 1]
+        pivots[k] -= factor * beside[k]
+        x[k] -= factor[:, None] * x[k - 1]
+    for k in range(n - 1, -1, -1):
+        after = beside[k + 1] * x[k + 1] if k + 1 < n else 0.0
+        x[k] = (x[k] - after) / pivots[k][:, None]
+    turned = x.reshape(n, -1)
+    _reflect_back(left, scale, turned)
+    return np.ascontiguousarray(turned.reshape(n, len(shift), -1).transpose(1, 0, 2))
+
+
+@compiled
+def _make_tridiagonal(a: Any, b: Any, scale: Any) -> None:
+    """Reflect both sides of a, and b; the vectors of the reflections are left in a's upper triangle."""
+    n = len(a)
+    v, w = np.empty(n), np.empty(n)
+    for k in range(n - 2):
+        square = 0.0
+        for i in range(k + 2, n):
+            square += a[i, k] * a[i, k]
+        if square == 0.0:
+            continue
+        below = a[k + 1, k]
+        size = np.sqrt(below * below + square)
+        size = -size if below > 0 else size
+        v[k + 1] = below - size
+        v[k + 2 :] = a[k + 2 :, k]
+        scale[k] = 2.0 / (v[k + 1] * v[k + 1] + square)
+        w[k + 1 :] = 0.0
+        for i in range(k + 1, n):
+            times = scale[k] * v[i]
+            for j in range(k + 1, n):
+                w[j] += times * a[i, j]
+        along = 0.0
+        for i in range(k + 1, n):
+            along += v[i] * w[i]
+        along *= 0.5 * scale[k]
+        for i in range(k + 1, n):
+            w[i] -= along * v[i]
+        for i in range(k + 1, n):
+            of_v, of_w = v[i], w[i]
+            for j in range(k + 1, n):
+                a[i, j] -= of_v * w[j] + of_w * v[j]
+        _reflect(v, scale[k], k + 1, b)
+        a[k + 1, k] = size
+        a[k, k + 1 :] = v[k + 1 :]
+
+
+@compiled
+def _reflect_back(a: Any, scale: Any, x: Any) -> None:
+    for k in range(len(a) - 3, -1, -1):
+        _reflect(a[k], scale[k], k + 1, x)
+
+
+@compiled
+def _reflect(v: Any, scale: Any, first: Any, x: Any) -> None:
+    """x less scale v v'x, of the rows from the first on."""
+    along = np.zeros(x.shape[1])
+    for i in range(first, x.shape[0]):
+        for j in range(x.shape[1]):
+            along[j] += v[i] * x[i, j]
+    for i in range(first, x.shape[0]):
+        times = scale * v[i]
+        for j in range(x.shape[1]):
+            x[i, j] -= times * along[j]
+
+
+# Directions
+
+_TOGETHER = 8
+"""Rows that are made orthogonal to those before at once."""
+
+
+def orthonormal(rows: ArrayLike) -> Floats:
+    """Rows of length 1, orthogonal, of which the first k span what the first k given ones do: (k, n).
+
+    A row that those before determine becomes one of rounding, or 0.
+    """
+    found = np.array(rows, float)
+    for first in range(0, len(found), _TOGETHER):
+        before, block = found[:first], found[first : first + _TOGETHER]
+        for _ in range(2):  # once leaves what rounding has of those before
+            block -= product(product(block, before.T), before)
+            for k in range(len(block)):
+                block[k] -= product(product(block[k], block[:k].T), block[:k])
+                block[k] /= length(block[k]) or 1.0
+    return found
+
+
+_MOST_SWEEPS = 60
+_NOTHING = 1e-17
+"""Beside the root of the product of two diagonal entries, what is between them."""
+
+
+def eigen(a: ArrayLike) -> tuple[Floats, Floats]:
+    """Eigenvalues (n,), rising, and vectors, the columns of (n, n), of a symmetric matrix; by Jacobi's method.
+
+    Of each vector the largest entry, or the first of these, is positive.
+    """
+    left = np.array(a, float)
+    rows = np.eye(len(left))
+    _rotate(left, rows)
+    values = np.diagonal(left)
+    order = np.argsort(values, kind="stable")
+    rows = rows[order]
+    largest = np.argmax(np.abs(rows), axis=1, keepdims=True) if len(rows) else np.zeros((0, 1), np.int64)
+    signs = np.where(np.take_along_axis(rows, largest, axis=1) < 0, -1.0, 1.0)
+    return values[order], np.ascontiguousarray((rows * signs).T)
+
+
+@compiled
+def _rotate(a: Any, rows: Any) -> None:
+    """Rotate two of its directions after the other until a is diagonal."""
+    n, largest = len(a), 0.0
+    for p in range(n):
+        for q in range(n):
+            largest = max(largest, abs(a[p, q]))
+    for _ in range(_MOST_SWEEPS):
+        is_diagonal = True
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                between = a[p, q]
+                least = _NOTHING * max(np.sqrt(abs(a[p, p] * a[q, q])), _NOTHING * largest)
+                if abs(between) <= least:
+                    continue
+                is_diagonal = False
+                ratio = (a[q, q] - a[p, p]) / (2.0 * between)
+                tangent = 1.0 / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
+                tangent = -tangent if ratio < 0 else tangent
+                cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
+                sine = tangent * cosine
+                at_p, at_q = a[p, p] - tangent * between, a[q, q] + tangent * between
+                _turn(a[p], a[q], cosine, sine)
+                _turn(rows[p], rows[q], cosine, sine)
+                for k in range(n):
+                    a[k, p], a[k, q] = a[p, k], a[q, k]
+                a[p, p], a[q, q], a[p, q], a[q, p] = at_p, at_q, 0.0, 0.0
+        if is_diagonal:
+            return
+
+
+@compiled
+def _turn(one: Any, other: Any, cosine: Any, sine: Any) -> None:
+    for k in range(len(one)):
+        x, y = one[k], other[k]
+        one[k], other[k] = cosine * x - sine * y, sine * x + cosine * y
