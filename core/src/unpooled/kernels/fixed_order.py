@@ -444,3 +444,19 @@ def _turn(one: Any, other: Any, cosine: Any, sine: Any) -> None:
     for k in range(len(one)):
         x, y = one[k], other[k]
         one[k], other[k] = cosine * x - sine * y, sine * x + cosine * y
+
+
+# Grids and tails
+
+
+def fine_step(bits: int, people: int) -> float:
+    """2^-(bits + ⌈log2 √people⌉), a step of `settled`: as fine beside standard errors of few and of many."""
+    return math.ldexp(1.0, -bits - (max(people - 1, 0).bit_length() + 1) // 2)
+
+
+def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:
+    """The logarithm of I_x(a, b) for x below (a + 1) / (a + b + 2), however small that is."""
+    p, q, at = (each.copy() for each in np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x))))
+    found = np.empty(at.shape)
+    _continue_fractions(p.ravel(), q.ravel(), at.ravel(), found.reshape(-1))
+    return np.asarray(p * log(at) + q * log1p(-at) - _log_beta(p, q) + log(found / p))

@@ -55,7 +55,8 @@ class Candidates:
         carriers = np.minimum((two + one).sum(axis=1), (one + none).sum(axis=1))
         first, second = in_frequencies(table, plan).frequency_alleles()
         called, total, squares = (
-            (each @ weight[weight > 0]).astype(float) for each in (two + one + none, two - none, two + none)
+            (each * weight[weight > 0]).sum(axis=1).astype(float)
+            for each in (two + one + none, two - none, two + none)
         )
         some = np.flatnonzero(carriers >= (1 if plan.alone else FEWEST_AT_A_LEVEL))
         with np.errstate(invalid="ignore"):

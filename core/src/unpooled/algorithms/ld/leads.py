@@ -28,7 +28,7 @@ from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.clump_option import CLUMPED, is_clumped
-from unpooled.formats.clumped import is_above, of_printed, printed
+from unpooled.formats.clumped import is_above, of_printed, printed, printed_tail
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import (
     PROCEDURES,
@@ -48,6 +48,9 @@ from unpooled.question import Arrays
 
 LEADS_AT_ONCE = 250
 """In one question: a few hundred thousand pairs where variants are dense."""
+
+_ROOM = 1e-3
+"""Of -log10 P: more than another machine's P of a result differs, and its rounding to four digits."""
 
 Columns = Callable[[str, Mapping[str, Arrays]], Arrays]
 
@@ -87,9 +90,11 @@ class Hits:
         """Those among some finished rows."""
         if rows.table != VARIANTS:
             return cls.none()
-        size = printed(rows.columns)
-        few = np.flatnonzero(size >= of_printed(plan.clump_p1))
-        return cls(rows.columns["variant"][few].astype(np.uint32), size[few])
+        limit = of_printed(plan.clump_p1)
+        near = np.flatnonzero(printed(rows.columns) >= limit - _ROOM)
+        size = printed_tail(rows.columns, near)
+        few = size >= limit
+        return cls(rows.columns["variant"][near[few]].astype(np.uint32), size[few])
 
     def some(self, which: np.ndarray) -> Hits:
         return Hits(self.variants[which], self.neg_log10_p[which])

@@ -57,6 +57,7 @@ from unpooled.errors import Refuse
 from unpooled.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
 from unpooled.glm_columns import MACH_R2
 from unpooled.heterogeneity_option import META
+from unpooled.kernels.fixed_order import total
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.procedure import Asks, Later, Rows, Study
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
@@ -424,7 +425,7 @@ TIES = Count(
 )
 
 
-def settled(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohorts: int) -> np.ndarray:
+def ordered(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohorts: int) -> np.ndarray:
     """Which variants' first allele is A1, once the sums of `TIES` are known: bool (m,)."""
     found = first_is_a1.copy()
     found[tied] = most_say_first(first, cohorts)
@@ -502,8 +503,18 @@ class Calls:
     @property
     def mach_r2(self) -> np.ndarray:
         """Imputation quality of the people in the regression, float64 (m,); NaN where it is 0/0."""
-        called, copies, squares = (part.sum(axis=1) for part in (self.called, self.copies, self.squares))
-        return mach_r2(called, copies, squares)
+        return mach_r2(*self._in_all)
+
+    @property
+    def alike(self) -> np.ndarray:
+        """Whether everyone called has the same number of copies: bool (m,)."""
+        n, copies, squares = self._in_all
+        return np.asarray(n * squares == copies * copies)
+
+    @property
+    def _in_all(self) -> tuple[np.ndarray, ...]:
+        """Calls, copies and squares of all sexes: (m,) each."""
+        return tuple(total(part, 1) for part in (self.called, self.copies, self.squares))
 
     def quality(self, plan: Plan) -> dict[str, np.ndarray]:
         """The column of a result with this, where it is asked for."""
