@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.compiled import compiled
-from unpooled.kernels.fixed_order import log, log_betainc
+from unpooled.elementary import log
+from unpooled.kernels.fixed_order import log_betainc
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -77,8 +78,8 @@ def normal_neg_log10_p(z: Floats) -> Floats:
     """-log10 of P(|Z| > |z|) for the standard normal distribution; NaN stays NaN."""
     from scipy.special import log_ndtr
 
-    log_p = log_ndtr(-np.abs(z)) + math.log(2.0)
-    return np.maximum(log_p / -math.log(10.0), 0.0)
+    log_p = log_ndtr(-np.abs(z)) + _LOG_2
+    return np.maximum(log_p / -_LOG_10, 0.0)
 
 
 def t_neg_log10_p(t: Floats, freedom: Floats | Counts) -> Floats:
@@ -97,7 +98,7 @@ def t_neg_log10_p(t: Floats, freedom: Floats | Counts) -> Floats:
         tail = log_p < _LOG_TINY
         if tail.any():
             log_p[tail] = log_betainc(df[tail] / 2, 0.5, (df / (df + t * t))[tail])
-        return np.maximum(log_p / -math.log(10.0), 0.0)
+        return np.maximum(log_p / -_LOG_10, 0.0)
 
 
 _LOG_TINY = -600.0  # the smallest float64 of full precision is e^-708
@@ -125,7 +126,7 @@ def t_tail(t: Floats, freedom: Floats | Counts) -> Floats:
 
 
 _TERMS = 150
-_LOG_10, _ROOT_PI = 2.302585092994046, 1.7724538509055159
+_LOG_2, _LOG_10, _ROOT_PI = 0.6931471805599453, 2.302585092994046, 1.7724538509055159
 
 
 def p_value(neg_log10_p: Floats) -> Floats:

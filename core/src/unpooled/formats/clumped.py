@@ -13,10 +13,10 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.elementary import exp, log
 from unpooled.formats.adjusted import reported
 from unpooled.formats.number import number_text
 from unpooled.formats.plink import Variants
-from unpooled.kernels.fixed_order import exp, log
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays

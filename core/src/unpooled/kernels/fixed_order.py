@@ -7,20 +7,23 @@ sums in rising order, and compiled loops without `fastmath`, which are never fus
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unpooled.compiled import compiled
+from unpooled.elementary import LN2, exp, exp_of, expit, expm1, log, log1p, log_of
+
+__all__ = [
+    *("LN2", "betainc", "eigen", "exp", "exp_of", "expit", "expm1", "geometric", "length", "log", "log1p"),
+    *("log_of", "normal_quantile", "orthonormal", "product", "settled", "solve_positive", "solve_shifted"),
+    *("step_of", "total"),
+]
 
 Floats = NDArray[np.float64]
 
-_BLOCK = 1 << 13
-"""Numbers at a time: what is computed on the way stays in the cache."""
 _FEW = 1 << 16
 """Products that are not worth loading Numba for."""
 _DEEP, _WIDE = 64, 512
@@ -33,9 +36,12 @@ _DEEP, _WIDE = 64, 512
 def product(a: ArrayLike, b: ArrayLike) -> Floats:
     """The product of matrices or vectors, as `@` has it; each sum is in rising order."""
     left, right = np.asarray(a, float), np.asarray(b, float)
-    rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(len(right), -1)
+    rows = left.reshape(math.prod(left.shape[:-1]), len(right))
+    columns = right.reshape(len(right), math.prod(right.shape[1:]))
     found = np.zeros((len(rows), columns.shape[1]))
-    if found.size * len(right) > _FEW:
+    if columns.shape[1] == 1:
+        found[:, 0] += total(rows * columns[:, 0])
+    elif found.size * len(right) > _FEW:
         _add_products(rows, columns, found)
     else:
         for k in range(len(right)):
@@ -81,104 +87,12 @@ def settled(values: ArrayLike, step: float) -> Floats:
     return np.asarray(np.rint(np.asarray(values, float) / step) * step + 0.0)
 
 
-# Functions, by the formulas of Sun's fdlibm
-
-LN2 = _HIGH, _LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""The logarithm of 2 in two parts; a whole number of four digits times the first is exact."""
-_PER_LN2 = 1.44269504088896338700
-_P1, _P2, _P3 = 1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05
-_P4, _P5 = -1.65339022054652515390e-06, 4.13813679705723846039e-08
-_L1, _L2, _L3 = 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01
-_L4, _L5, _L6 = 2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01
-_L7 = 1.479819860511658591e-01
-_ROOT = math.sqrt(0.5)
+def step_of(bits: int, people: int) -> float:
+    """The step 2^-bits in standard errors of so many people: over their root, rounded up to a power of two."""
+    return math.ldexp(1.0, -bits - ((people - 1).bit_length() + 1) // 2)
 
 
-def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[ArrayLike], Floats]:
-    """The function of arrays of any size, by blocks."""
-
-    @functools.wraps(function)
-    def of_any(x: ArrayLike) -> Floats:
-        given = np.asarray(x, float)
-        flat, found = given.ravel(), np.empty(given.size)
-        with np.errstate(all="ignore"):
-            for first in range(0, len(flat), _BLOCK):
-                found[first : first + _BLOCK] = function(flat[first : first + _BLOCK])
-        return found.reshape(given.shape)
-
-    return of_any
-
-
-@_elementwise
-def exp(x: Floats) -> Floats:
-    """e to the power of each number, to a unit in the last place."""
-    x = np.clip(x, -750.0, 710.0)
-    k = np.rint(x * _PER_LN2)
-    return np.asarray(np.ldexp(_exp_within.py_func(x - k * _HIGH, k * _LOW), k.astype(np.int32)))
-
-
-@compiled
-def exp_of(x: Any) -> Any:
-    """The same of one number, for compiled functions."""
-    k = np.rint(min(max(x, -750.0), 710.0) * _PER_LN2)
-    return math.ldexp(_exp_within(min(max(x, -750.0), 710.0) - k * _HIGH, k * _LOW), int(k))
-
-
-@compiled
-def _exp_within(high: Any, low: Any) -> Any:
-    """The exponential of high - low, at most half of log 2 in size."""
-    r = high - low
-    t = r * r
-    c = r - t * (_P1 + t * (_P2 + t * (_P3 + t * (_P4 + t * _P5))))
-    return 1.0 - ((low - r * c / (2.0 - c)) - high)
-
-
-@_elementwise
-def log(x: Floats) -> Floats:
-    """The natural logarithm of each number, to a unit in the last place."""
-    m, k = np.frexp(x)
-    below = m < _ROOT
-    found = _log_near.py_func(np.where(below, 2 * m, m) - 1.0, k - below)
-    return np.where((x > 0) & (x < np.inf), found, np.where(x == 0, -np.inf, np.where(x > 0, x, np.nan)))
-
-
-@compiled
-def log_of(x: Any) -> Any:
-    """The same of one number above 0, for compiled functions."""
-    m, k = math.frexp(x)
-    return _log_near(2 * m - 1.0, k - 1) if m < _ROOT else _log_near(m - 1.0, k)
-
-
-@compiled
-def _log_near(f: Any, k: Any) -> Any:
-    """The logarithm of (1 + f) 2^k, 1 + f between the roots of 1/2 and 2."""
-    s, half = f / (2.0 + f), 0.5 * f * f
-    z = s * s
-    w = z * z
-    rest = w * (_L2 + w * (_L4 + w * _L6)) + z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
-    return k * _HIGH - ((half - (s * (half + rest) + k * _LOW)) - f)
-
-
-@_elementwise
-def log1p(x: Floats) -> Floats:
-    """The logarithm of 1 + x, as exact for small x."""
-    u = 1.0 + x
-    found = log(u)
-    return np.where((u > 0) & (u < np.inf), found + (x - (u - 1.0)) / u, found)
-
-
-@_elementwise
-def expm1(x: Floats) -> Floats:
-    """e to the power of x, less 1, as exact for small x."""
-    u = exp(x)  # of which the logarithm is known as well as its own last bit
-    return np.where(u == 1.0, x, np.where(np.abs(x) < 1, (u - 1.0) * (x / log(u)), u - 1.0))
-
-
-@_elementwise
-def expit(x: Floats) -> Floats:
-    """The logistic function of each number: 1 / (1 + exp(-x))."""
-    e = exp(-np.abs(x))
-    return np.where(x < 0, e, 1.0) / (1.0 + e)
+# Functions
 
 
 def geometric(first: float, last: float, count: int) -> Floats:
@@ -232,7 +146,9 @@ def _log_beta(a: Floats, b: Floats) -> Floats:
         times, b = times * ((a + b) / b), b + 1
     both = a + b
     rest = _beyond_stirling(a) + _beyond_stirling(b) - _beyond_stirling(both)
-    found = (a - 0.5) * log1p(-b / both) + b * log1p(-a / both) - 0.5 * log(b)
+    of_a = np.where(a > b, log1p(-b / both), log(a / both))
+    of_b = np.where(a > b, log(b / both), log1p(-a / both))
+    found = (a - 0.5) * of_a + b * of_b - 0.5 * log(b)
     return np.asarray(log(times) + found + 0.5 * log(2 * math.pi) + rest)
 
 
@@ -446,17 +362,18 @@ def _turn(one: Any, other: Any, cosine: Any, sine: Any) -> None:
         one[k], other[k] = cosine * x - sine * y, sine * x + cosine * y
 
 
-# Grids and tails
-
-
-def fine_step(bits: int, people: int) -> float:
-    """2^-(bits + ⌈log2 √people⌉), a step of `settled`: as fine beside standard errors of few and of many."""
-    return math.ldexp(1.0, -bits - (max(people - 1, 0).bit_length() + 1) // 2)
-
-
 def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:
     """The logarithm of I_x(a, b) for x below (a + 1) / (a + b + 2), however small that is."""
     p, q, at = (each.copy() for each in np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x))))
     found = np.empty(at.shape)
     _continue_fractions(p.ravel(), q.ravel(), at.ravel(), found.reshape(-1))
     return np.asarray(p * log(at) + q * log1p(-at) - _log_beta(p, q) + log(found / p))
+
+
+@compiled
+def total_of(values: Any) -> Any:
+    """The sum of an array, for compiled functions."""
+    found = 0.0
+    for k in range(len(values)):
+        found += values[k]
+    return found

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from unpooled.compiled import compiled
-from unpooled.kernels.fixed_order import exp_of, log_of
+from unpooled.elementary import exp_of, log_of
+from unpooled.kernels.fixed_order import total_of
 
 FARTHEST = 4.0
 """The most steps that are taken at once. Beyond, the likelihood has long bent away from the first step's."""
@@ -27,7 +28,7 @@ def correction(cases: Any, controls: Any, copies: Any) -> Any:
     for v in range(len(cases)):
         found[v, 0], found[v, 1] = 1.0, 0.0
         case, control = cases[v], controls[v]
-        some, others = case.sum(), control.sum()
+        some, others = total_of(case), total_of(control)
         if some == 0 or others == 0:
             continue
         null = log_of(some / others)
@@ -49,8 +50,8 @@ def _estimate(case: Any, control: Any, copies: Any) -> Any:
     genotype's odds: near the estimate, however rare the allele is.
     """
     two, most = copies.max(), np.argmax(case + control)
-    with_, without = (case * copies).sum() + 0.5, (case * (two - copies)).sum() + 0.5
-    with_control, without_control = (control * copies).sum() + 0.5, (control * (two - copies)).sum() + 0.5
+    with_, without = total_of(case * copies) + 0.5, total_of(case * (two - copies)) + 0.5
+    with_control, without_control = total_of(control * copies) + 0.5, total_of(control * (two - copies)) + 0.5
     slope = log_of(with_ * without_control / (without * with_control))
     intercept = log_of((case[most] + 0.5) / (control[most] + 0.5)) - slope * copies[most]
     likelihood, by_slope, by_intercept = _evaluate(case, control, copies, slope, intercept)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.compiled import compiled
-from unpooled.kernels.fixed_order import log_of
+from unpooled.elementary import log_of
 from unpooled.kernels.least_squares import (
     COLLINEAR,
     CONSTANT,

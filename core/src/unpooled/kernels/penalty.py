@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from unpooled.compiled import compiled
-from unpooled.kernels.fixed_order import exp_of, log_of
+from unpooled.elementary import exp_of, log_of
+from unpooled.kernels.fixed_order import total_of
 from unpooled.kernels.lanes import muladd
 
 _MOST_TURNS = 50
@@ -76,8 +77,8 @@ def from_counts(cases: Any, controls: Any, copies: Any) -> Any:
 def _estimate(case: Any, control: Any, copies: Any) -> Any:
     """From the odds ratio of the alleles, all counts raised by a half, by Newton's steps that are halved."""
     two = copies.max()
-    with_, without = (case * copies).sum() + 0.5, (case * (two - copies)).sum() + 0.5
-    with_control, without_control = (control * copies).sum() + 0.5, (control * (two - copies)).sum() + 0.5
+    with_, without = total_of(case * copies) + 0.5, total_of(case * (two - copies)) + 0.5
+    with_control, without_control = total_of(control * copies) + 0.5, total_of(control * (two - copies)) + 0.5
     slope = log_of(with_ * without_control / (without * with_control))
     intercept = log_of(without / without_control)
     likelihood, by_intercept, by_slope = _evaluate(case, control, copies, intercept, slope)

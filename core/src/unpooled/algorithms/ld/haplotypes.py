@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.kernels.fixed_order import log
+from unpooled.elementary import log
 
 Floats = NDArray[np.float64]
 

@@ -169,7 +169,7 @@ def walk(study: Study, hits: Hits, founders: np.ndarray, turn: int) -> Asks[None
     leading = _leading(study, hits)
     if not leading.any():
         return
-    enough = int(founders.sum()) >= FEWEST_AT_A_LEVEL or study.plan.alone
+    enough = int(founders.sum(dtype=np.int64)) >= FEWEST_AT_A_LEVEL or study.plan.alone
     if not enough or turn > MOST_TURNS:
         # Nothing more is asked, and each is alone in its clump.
         none = np.zeros(0, np.uint32)
@@ -230,7 +230,7 @@ def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.nda
             common.variants,
             common.mean,
             *pairs.asked(len(common.variants)),
-            int(founders.sum()),
+            int(founders.sum(dtype=np.int64)),
             study.plan.cohorts,
             chromosome,
             common.heterozygous,
@@ -258,7 +258,7 @@ class _Pairs:
         is_common = np.isin(leads, common)
         size = np.where(is_common, stops - starts, 0)
         lead = np.repeat(place, size)
-        other = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size - starts, size)
+        other = np.arange(size.sum(dtype=np.int64)) - np.repeat(np.cumsum(size) - size - starts, size)
         lead, other = (each[lead != other] for each in (lead, other))
         order = np.lexsort([np.maximum(lead, other), np.minimum(lead, other)])
         return cls(lead[order], other[order])

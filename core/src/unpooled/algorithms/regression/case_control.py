@@ -11,9 +11,10 @@ from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, Group
 from unpooled.cohort import COPY
+from unpooled.elementary import log
 from unpooled.genotype_model import Terms
 from unpooled.kernels import genotype_alone, penalty
-from unpooled.kernels.fixed_order import log, total
+from unpooled.kernels.fixed_order import total
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,7 +137,11 @@ class Fitting:
         counted = tied | first_is_a1  # what is counted until a tie is settled
         calls = Calls.of(table, coding, pool, exact)
         separated = CaseControlCounts.of(table, coding, exact).of_other_allele(~counted).separated(terms)
-        n = calls.called.sum(axis=1) if exact else np.full(len(table.counts), calls.people.sum())
+        n = (
+            calls.called.sum(axis=1, dtype=np.int64)
+            if exact
+            else np.full(len(table.counts), calls.people.sum(dtype=np.int64))
+        )
         code = np.full(len(table.counts), model.code, np.uint8)
         code = np.where(separated, codes.SEPARATED, code)
         still = CodedCalls.of(calls, terms, coding, counted).still.any(axis=1)

@@ -20,15 +20,16 @@ from unpooled.algorithms.shared.coding import MT2, PLACES, X2, X2_KNOWN, Y2, has
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL
 from unpooled.algorithms.shared.standardise import Columns
 from unpooled.cohort import Cohort
+from unpooled.elementary import log
 from unpooled.genotype_model import Terms, terms_of
-from unpooled.kernels.fixed_order import fine_step, log, settled
+from unpooled.kernels.fixed_order import settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
 from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 _OF_MODEL, _OF_VARIANT = 30, 20
-"""Bits after the point of the covariates' coefficients, and of a variant's: see `fine_step`."""
+"""Bits after the point of the covariates' coefficients, and of a variant's: see `step_of`."""
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
 """Codings that share the covariates' model of another, because how copies count makes no difference to it."""
@@ -125,7 +126,7 @@ class FitCovariates(LikelihoodBounded, Question):
     @property
     def grid(self) -> float:
         """What coefficients are settled on."""
-        return fine_step(_OF_MODEL, self.people)
+        return step_of(_OF_MODEL, self.people)
 
     def further(self, beta: np.ndarray, iteration: int) -> FitCovariates:
         """The next question, at other coefficients: on their grid."""
@@ -205,7 +206,7 @@ class OfModels(LikelihoodBounded, AboutVariants):
     @property
     def grid(self) -> float:
         """What coefficients are settled on."""
-        return fine_step(_OF_VARIANT, self.people)
+        return step_of(_OF_VARIANT, self.people)
 
     @property
     def terms(self) -> Terms:

@@ -67,7 +67,7 @@ class OwnSums:
     def coded(self) -> np.ndarray:
         """What 0, 1 and 2 copies count in each sum: float64 (3, sums)."""
         values = np.array([coded.values for coded in self.terms.coded]).T
-        return np.stack([values[:, list(model)].prod(axis=1) for model, _ in self.factors], axis=1)
+        return np.stack([_product(values, model) for model, _ in self.factors], axis=1)
 
     def of_people(self, z: np.ndarray) -> np.ndarray:
         """What each person's genotype is multiplied with, (n, sums), from the real columns (n, columns)."""
@@ -77,13 +77,19 @@ class OwnSums:
 
     def filled(self, fill: np.ndarray) -> np.ndarray:
         """What missing calls count in each sum, (m, sums), if (m, k) in each column of the model."""
-        return np.stack([fill[:, list(model)].prod(axis=1) for model, _ in self.factors], axis=1)
+        return np.stack([_product(fill, model) for model, _ in self.factors], axis=1)
 
     def units(self, chromosome: str) -> np.ndarray:
         """What sums are multiplied with, (s, sums), where one copy counts 1, but homozygous calls were taken
         for 2 copies."""
         half = most_copies(chromosome)[:, None] / 2
         return np.where([len(model) > 1 for model, _ in self.factors], half * half, half)
+
+
+def _product(values: np.ndarray, model: tuple[int, ...]) -> np.ndarray:
+    """One column of the model, or the product of two."""
+    first = values[:, model[0]]
+    return np.asarray(first * values[:, model[1]] if len(model) > 1 else first)
 
 
 @dataclass(frozen=True, eq=False)

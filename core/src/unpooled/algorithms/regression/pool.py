@@ -465,7 +465,7 @@ class Calls:
         for sex in sexes(chromosome):
             every = {COMPLETE, *([sex] if sex else [])}
             inside = [k for k, group in enumerate(counted) if every <= set(group)]
-            two, one, none = np.moveaxis(counts[:, inside].sum(axis=1), 1, 0)
+            two, one, none = np.moveaxis(counts[:, inside].sum(axis=1, dtype=np.int64), 1, 0)
             single = haploid(chromosome, sex)
             people.append(pool.of(*every))
             if heterozygous_missing(chromosome, sex, exact):
@@ -484,7 +484,7 @@ class Calls:
             every = {COMPLETE, *([sex] if sex else [])}
             inside = [k for k, group in enumerate(table.groups) if every <= set(group)]
             people.append(pool.of(*every))
-            sums.append(table.counts[:, inside].sum(axis=1))
+            sums.append(table.counts[:, inside].sum(axis=1, dtype=np.int64))
         called, copies, squares = np.moveaxis(np.stack(sums, axis=1), -1, 0)
         no_genotypes = np.zeros((*called.shape, 0), np.int64)
         return cls(np.array(people), called, copies / COPY, squares / COPY**2, no_genotypes)
