@@ -1,7 +1,7 @@
 """Exponentials and logarithms with the same bits on every machine, by the formulas of Sun's fdlibm.
 
-Those of NumPy and of a C library choose by processor which products they round. Here is nothing but elementwise
-arithmetic of NumPy, whose rounding IEEE 754 fixes.
+Those of NumPy and of a C library choose by processor which products they round. Here is nothing but
+elementwise arithmetic of NumPy, whose rounding IEEE 754 fixes.
 """
 
 from __future__ import annotations

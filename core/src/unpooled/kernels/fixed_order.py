@@ -14,13 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unpooled.compiled import compiled
-from unpooled.elementary import LN2, exp, exp_of, expit, expm1, log, log1p, log_of
-
-__all__ = [
-    *("LN2", "betainc", "eigen", "exp", "exp_of", "expit", "expm1", "geometric", "length", "log", "log1p"),
-    *("log_of", "normal_quantile", "orthonormal", "product", "settled", "solve_positive", "solve_shifted"),
-    *("step_of", "total"),
-]
+from unpooled.elementary import exp, log, log1p
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +37,7 @@ def product(a: ArrayLike, b: ArrayLike) -> Floats:
         found[:, 0] += total(rows * columns[:, 0])
     elif found.size * len(right) > _FEW:
         _add_products(rows, columns, found)
-    else:
+    elif found.size:
         for k in range(len(right)):
             found += rows[:, k, None] * columns[k]
     return found.reshape(left.shape[:-1] + right.shape[1:])
@@ -88,7 +82,7 @@ def settled(values: ArrayLike, step: float) -> Floats:
 
 
 def step_of(bits: int, people: int) -> float:
-    """The step 2^-bits in standard errors of so many people: over their root, rounded up to a power of two."""
+    """The step 2^-bits in standard errors of so many people: over their root, up to a power of two."""
     return math.ldexp(1.0, -bits - ((people - 1).bit_length() + 1) // 2)
 
 
@@ -134,7 +128,7 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:
     found = np.empty(at.shape)
     _continue_fractions(p.ravel(), q.ravel(), at.ravel(), found.reshape(-1))
     found = front * found / p
-    return np.where(turned, 1 - found, found)
+    return np.asarray(np.where(turned, 1 - found, found))
 
 
 def _log_beta(a: Floats, b: Floats) -> Floats:
@@ -309,9 +303,9 @@ _NOTHING = 1e-17
 
 
 def eigen(a: ArrayLike) -> tuple[Floats, Floats]:
-    """Eigenvalues (n,), rising, and vectors, the columns of (n, n), of a symmetric matrix; by Jacobi's method.
+    """Eigenvalues (n,), rising, and vectors, the columns of (n, n), of a symmetric matrix.
 
-    Of each vector the largest entry, or the first of these, is positive.
+    By Jacobi's method. Of each vector the largest entry, or the first of these, is positive.
     """
     left = np.array(a, float)
     rows = np.eye(len(left))
@@ -360,6 +354,9 @@ def _turn(one: Any, other: Any, cosine: Any, sine: Any) -> None:
     for k in range(len(one)):
         x, y = one[k], other[k]
         one[k], other[k] = cosine * x - sine * y, sine * x + cosine * y
+
+
+# Tails
 
 
 def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:

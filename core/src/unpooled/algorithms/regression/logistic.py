@@ -218,8 +218,8 @@ def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) ->
     asked = _start(study.plan, chunk, some, calls.some(going), tied[going])
     if terms_of(study.plan).is_plain:
         return (yield from Go(begin(study, asked, some, left)))
-    at = {"beta": some.begin(study.plan), "iteration": 1, "evaluation": 1}
-    asked_apart = about_some(StartApart, asked, np.ones(len(some.n), bool), **at)
+    every, start = np.ones(len(some.n), bool), some.begin(study.plan)
+    asked_apart = about_some(StartApart, asked, every, start, iteration=1, evaluation=1)
     return (yield from Go(begin_apart(study, asked_apart, some, left)))
 
 
