@@ -20,10 +20,12 @@ from unpooled.statistics import (
     hardy_weinberg_p,
     normal_neg_log10_p,
     normal_quantile,
+    normal_tail,
     odds_ratio,
     odds_ratio_interval,
     p_value,
     t_neg_log10_p,
+    t_tail,
 )
 
 
@@ -160,6 +162,14 @@ def test_t_p_values_are_continuous_where_the_method_changes() -> None:
     p = t_neg_log10_p(t, np.array(10_000))
     assert np.all(np.diff(p) > 0)
     assert np.abs(np.diff(p, 2)).max() < 1e-5
+
+
+@pytest.mark.parametrize("freedom", [2, 3, 10, 101, 1935, 1_000_000])
+def test_p_by_which_variants_lead_a_clump_is_that_of_the_reports(freedom: int) -> None:
+    t = stats.t.isf(np.geomspace(0.03, 1e-120, 500), freedom)
+    np.testing.assert_allclose(t_tail(t, np.int64(freedom)), t_neg_log10_p(t, np.int64(freedom)), rtol=1e-11)
+    z = np.append(np.linspace(1.9, 6, 300), np.geomspace(6, 1e3, 200))
+    np.testing.assert_allclose(normal_tail(z), normal_neg_log10_p(z), rtol=1e-14)
 
 
 def test_p_values_of_nothing() -> None:

@@ -13,12 +13,14 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.elementary import exp, log
 from unpooled.formats.adjusted import reported
 from unpooled.formats.number import number_text
 from unpooled.formats.plink import Variants
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
+from unpooled.statistics import normal_tail, t_tail
 
 Floats = NDArray[np.float64]
 
@@ -36,17 +38,33 @@ def printed(rows: Arrays, part: NDArray[np.integer] | slice = slice(None)) -> Fl
 
 
 def of_printed_log(neg_log10_p: Floats) -> Floats:
-    """-log10 P rounded to the P of four digits."""
-    with np.errstate(invalid="ignore"):
-        exponent = np.ceil(neg_log10_p)
-        mantissa = np.round(10 ** (exponent - neg_log10_p), 3)
-    found = exponent - np.log10(mantissa)
-    return np.where(np.isfinite(neg_log10_p), found, np.nan)
+    """-log10 P rounded to the P of four digits, with the same bits on every machine."""
+    known = np.isfinite(neg_log10_p)
+    size = np.where(known, neg_log10_p, 0)
+    exponent = np.ceil(size)
+    mantissa = np.round(exp((exponent - size) * _LOG_10), 3)
+    return np.where(known, exponent - _log10(mantissa), np.nan)
 
 
 def of_printed(p: float) -> float:
     """-log10 of a limit, with room for the last bit."""
-    return float(-np.log10(p)) - 1e-12 if p > 0 else np.inf
+    return float(-_log10(np.array([p]))[0]) - 1e-12 if p > 0 else np.inf
+
+
+def _log10(values: Floats) -> Floats:
+    return np.asarray(log(values) / log(np.array([10.0])))  # so that of 10 it is 1
+
+
+_LOG_10 = 2.302585092994046
+
+
+def printed_tail(rows: Arrays, part: NDArray[np.integer]) -> Floats:
+    """`printed` of variants with a P of 0.06 or less, with the same bits on every machine."""
+    if "chi_square" in rows:
+        return of_printed_log(normal_tail(np.sqrt(rows["chi_square"][part])))
+    ratio = reported(rows, "beta", part) / reported(rows, "se", part)
+    has_freedom = "freedom" in rows
+    return of_printed_log(t_tail(ratio, rows["freedom"][part]) if has_freedom else normal_tail(ratio))
 
 
 def is_above(r2: Floats, plan: Plan) -> NDArray[np.bool_]:

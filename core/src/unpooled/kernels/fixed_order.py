@@ -372,3 +372,23 @@ def _turn(one: Any, other: Any, cosine: Any, sine: Any) -> None:
 def grid_of(values: ArrayLike, bits: int) -> float:
     """The step of a grid with so many bits for the largest of the values: a power of two."""
     return math.ldexp(1.0, int(np.frexp(np.abs(np.asarray(values, float)).max(initial=0))[1]) - bits)
+
+
+# Tails
+
+
+def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:
+    """The logarithm of I_x(a, b) for x below (a + 1) / (a + b + 2), however small that is."""
+    p, q, at = (each.copy() for each in np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x))))
+    found = np.empty(at.shape)
+    _continue_fractions(p.ravel(), q.ravel(), at.ravel(), found.reshape(-1))
+    return np.asarray(p * log(at) + q * log1p(-at) - _log_beta(p, q) + log(found / p))
+
+
+@compiled
+def total_of(values: Any) -> Any:
+    """The sum of an array, for compiled functions."""
+    found = 0.0
+    for k in range(len(values)):
+        found += values[k]
+    return found

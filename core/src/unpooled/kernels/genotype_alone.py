@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from unpooled.compiled import compiled
+from unpooled.elementary import exp_of, log_of
+from unpooled.kernels.fixed_order import total_of
 
 FARTHEST = 4.0
 """The most steps that are taken at once. Beyond, the likelihood has long bent away from the first step's."""
@@ -26,10 +28,10 @@ def correction(cases: Any, controls: Any, copies: Any) -> Any:
     for v in range(len(cases)):
         found[v, 0], found[v, 1] = 1.0, 0.0
         case, control = cases[v], controls[v]
-        some, others = case.sum(), control.sum()
+        some, others = total_of(case), total_of(control)
         if some == 0 or others == 0:
             continue
-        null = np.log(some / others)
+        null = log_of(some / others)
         _, by_slope, by_intercept = _evaluate(case, control, copies, 0.0, null)
         slope, intercept = _estimate(case, control, copies)
         share = slope / by_slope
@@ -48,10 +50,10 @@ def _estimate(case: Any, control: Any, copies: Any) -> Any:
     genotype's odds: near the estimate, however rare the allele is.
     """
     two, most = copies.max(), np.argmax(case + control)
-    with_, without = (case * copies).sum() + 0.5, (case * (two - copies)).sum() + 0.5
-    with_control, without_control = (control * copies).sum() + 0.5, (control * (two - copies)).sum() + 0.5
-    slope = np.log(with_ * without_control / (without * with_control))
-    intercept = np.log((case[most] + 0.5) / (control[most] + 0.5)) - slope * copies[most]
+    with_, without = total_of(case * copies) + 0.5, total_of(case * (two - copies)) + 0.5
+    with_control, without_control = total_of(control * copies) + 0.5, total_of(control * (two - copies)) + 0.5
+    slope = log_of(with_ * without_control / (without * with_control))
+    intercept = log_of((case[most] + 0.5) / (control[most] + 0.5)) - slope * copies[most]
     likelihood, by_slope, by_intercept = _evaluate(case, control, copies, slope, intercept)
     for _ in range(30):
         size = 1.0
@@ -75,10 +77,10 @@ def _evaluate(case: Any, control: Any, copies: Any, slope: Any, intercept: Any) 
     likelihood = r = r_copies = w = w_copies = w_squares = 0.0
     for k in range(len(copies)):
         eta = intercept + slope * copies[k]
-        e = np.exp(-abs(eta))
+        e = exp_of(-abs(eta))
         people, p = case[k] + control[k], (1.0 if eta >= 0.0 else e) / (1.0 + e)
         residual, weight = case[k] - people * p, people * e / ((1.0 + e) * (1.0 + e))
-        likelihood += case[k] * min(eta, 0.0) - control[k] * max(eta, 0.0) - people * np.log1p(e)
+        likelihood += case[k] * min(eta, 0.0) - control[k] * max(eta, 0.0) - people * log_of(1.0 + e)
         r += residual
         r_copies += residual * copies[k]
         w += weight

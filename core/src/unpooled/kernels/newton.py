@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.compiled import compiled
+from unpooled.elementary import log_of
 from unpooled.kernels.least_squares import (
     COLLINEAR,
     CONSTANT,
@@ -62,7 +63,7 @@ def inverses(hessian: Any, p: Any) -> Any:
         total, at = 0.0, 0
         for i in range(p):
             # `lower` holds the inverse of Cholesky's factor.
-            total -= 2.0 * (np.log(lower[i, i]) + np.log(scale[i]))
+            total -= 2.0 * (log_of(lower[i, i]) + log_of(scale[i]))
             for j in range(i, p):
                 found[v, at] = inverse[i, j] * scale[i] * scale[j]
                 at += 1

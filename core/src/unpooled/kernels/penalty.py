@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from unpooled.compiled import compiled
+from unpooled.elementary import exp_of, log_of
+from unpooled.kernels.fixed_order import total_of
 from unpooled.kernels.lanes import muladd
 
 _MOST_TURNS = 50
@@ -75,10 +77,10 @@ def from_counts(cases: Any, controls: Any, copies: Any) -> Any:
 def _estimate(case: Any, control: Any, copies: Any) -> Any:
     """From the odds ratio of the alleles, all counts raised by a half, by Newton's steps that are halved."""
     two = copies.max()
-    with_, without = (case * copies).sum() + 0.5, (case * (two - copies)).sum() + 0.5
-    with_control, without_control = (control * copies).sum() + 0.5, (control * (two - copies)).sum() + 0.5
-    slope = np.log(with_ * without_control / (without * with_control))
-    intercept = np.log(without / without_control)
+    with_, without = total_of(case * copies) + 0.5, total_of(case * (two - copies)) + 0.5
+    with_control, without_control = total_of(control * copies) + 0.5, total_of(control * (two - copies)) + 0.5
+    slope = log_of(with_ * without_control / (without * with_control))
+    intercept = log_of(without / without_control)
     likelihood, by_intercept, by_slope = _evaluate(case, control, copies, intercept, slope)
     for _ in range(_MOST_TURNS):
         size = 1.0 / max(1.0, abs(by_slope), abs(by_intercept))
@@ -102,10 +104,10 @@ def _evaluate(case: Any, control: Any, copies: Any, intercept: Any, slope: Any) 
     likelihood = w = w_copies = w_squares = 0.0
     for k in range(len(copies)):
         eta = intercept + slope * copies[k]
-        e = np.exp(-abs(eta))
+        e = exp_of(-abs(eta))
         people = case[k] + control[k]
         weight = people * e / ((1.0 + e) * (1.0 + e))
-        likelihood += case[k] * min(eta, 0.0) - control[k] * max(eta, 0.0) - people * np.log1p(e)
+        likelihood += case[k] * min(eta, 0.0) - control[k] * max(eta, 0.0) - people * log_of(1.0 + e)
         w += weight
         w_copies += weight * copies[k]
         w_squares += weight * copies[k] * copies[k]
@@ -115,7 +117,7 @@ def _evaluate(case: Any, control: Any, copies: Any, intercept: Any, slope: Any) 
     r = r_copies = a = a_copies = a_squares = 0.0
     for k in range(len(copies)):
         eta, c = intercept + slope * copies[k], copies[k]
-        e = np.exp(-abs(eta))
+        e = exp_of(-abs(eta))
         people, p = case[k] + control[k], (1.0 if eta >= 0.0 else e) / (1.0 + e)
         weight = e / ((1.0 + e) * (1.0 + e))
         leverage = weight * (w_squares - 2.0 * w_copies * c + w * c * c) / determinant
@@ -129,4 +131,4 @@ def _evaluate(case: Any, control: Any, copies: Any, intercept: Any, slope: Any) 
     augmented = a * a_squares - a_copies * a_copies
     by_intercept = (a_squares * r - a_copies * r_copies) / augmented
     by_slope = (a * r_copies - a_copies * r) / augmented
-    return likelihood + 0.5 * np.log(determinant), by_intercept, by_slope
+    return likelihood + 0.5 * log_of(determinant), by_intercept, by_slope

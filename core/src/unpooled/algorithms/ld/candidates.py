@@ -52,10 +52,13 @@ class Candidates:
         table = counted.genotypes
         weight = np.array([weights(table.chromosome).get(group, 0) for group in table.groups])
         two, one, none = np.moveaxis(table.counts[:, weight > 0], 2, 0)
-        carriers = np.minimum((two + one).sum(axis=1), (one + none).sum(axis=1))
+        carriers = np.minimum(
+            (two + one).sum(axis=1, dtype=np.int64), (one + none).sum(axis=1, dtype=np.int64)
+        )
         first, second = in_frequencies(table, plan).frequency_alleles()
         called, total, squares = (
-            (each @ weight[weight > 0]).astype(float) for each in (two + one + none, two - none, two + none)
+            (each * weight[weight > 0]).sum(axis=1, dtype=np.int64).astype(float)
+            for each in (two + one + none, two - none, two + none)
         )
         some = np.flatnonzero(carriers >= (1 if plan.alone else FEWEST_AT_A_LEVEL))
         with np.errstate(invalid="ignore"):

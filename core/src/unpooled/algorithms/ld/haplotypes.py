@@ -10,7 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.elementary import log
+
 Floats = NDArray[np.float64]
+
+_HALVINGS = 60
+"""Of an interval of frequencies, until nothing is left of it."""
 
 
 def r_squared(
@@ -44,29 +49,25 @@ def _most_likely(known: Floats, open_: Floats) -> Floats:
     """
     a, b, c, d = known
     h = open_
-    cubic = np.array(
-        [
-            np.full_like(h, -2),
-            3 * h - (a + d) + b + c,
-            (a + d) * h - a * d - (b + h) * (c + h),
-            a * d * h,
-        ]
-    )
-    roots = _real_roots(cubic)
-    tried = np.concatenate([np.clip(roots, 0, h), np.zeros_like(h)[None], h[None]])
+
+    def slope(x: Floats) -> Floats:
+        return np.asarray((a + x) * (d + x) * (h - x) - x * (b + h - x) * (c + h - x))
+
+    # A cubic, which rises or falls throughout between its bends: in each of three pieces there is one root,
+    # or an end that is no worse a guess than any other.
+    square, linear = 3 * h - (a + d) + b + c, (a + d) * h - a * d - (b + h) * (c + h)
+    root = np.sqrt(np.maximum(square * square + 6 * linear, 0))
+    bends = np.clip(np.array([square - root, square + root]) / 6, 0, h)
+    edges = np.concatenate([np.zeros_like(h)[None], bends, h[None]])
+    low, high = edges[:-1], edges[1:]
+    rises = slope(high) > slope(low)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        is_beyond = (slope(middle) > 0) == rises
+        low, high = np.where(is_beyond, low, middle), np.where(is_beyond, middle, high)
+    tried = np.concatenate([edges, low])
     best = np.argmax(_log_likelihood(known, h, tried), axis=0)
     return np.asarray(np.take_along_axis(tried, best[None], axis=0)[0])
-
-
-def _real_roots(cubic: Floats) -> Floats:
-    """The roots of cubic polynomials, (4, k), the highest coefficient first: (3, k).
-
-    Of a complex one it is the real part, which is no worse a guess than any other.
-    """
-    companion = np.zeros((cubic.shape[1], 3, 3))
-    companion[:, 0] = (-cubic[1:] / cubic[0]).T
-    companion[:, 1, 0] = companion[:, 2, 1] = 1
-    return np.asarray(np.linalg.eigvals(companion).real.T)
 
 
 def _log_likelihood(known: Floats, h: Floats, x: Floats) -> Floats:
@@ -76,5 +77,5 @@ def _log_likelihood(known: Floats, h: Floats, x: Floats) -> Floats:
     either = frequencies[0] * frequencies[3] + frequencies[1] * frequencies[2]
     parts = [(weight, value) for weight, value in zip(known, frequencies, strict=True)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = [np.where(w > 0, w * np.log(value), 0.0) for w, value in (*parts, (h, either))]
+        terms = [np.where(w > 0, w * log(value), 0.0) for w, value in (*parts, (h, either))]
     return np.asarray(sum(terms))

@@ -28,7 +28,7 @@ from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.clump_option import CLUMPED, is_clumped
-from unpooled.formats.clumped import is_above, of_printed, printed
+from unpooled.formats.clumped import is_above, of_printed, printed, printed_tail
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import (
     PROCEDURES,
@@ -48,6 +48,9 @@ from unpooled.question import Arrays
 
 LEADS_AT_ONCE = 250
 """In one question: a few hundred thousand pairs where variants are dense."""
+
+_ROOM = 1e-3
+"""Of -log10 P: more than another machine's P of a result differs, and its rounding to four digits."""
 
 Columns = Callable[[str, Mapping[str, Arrays]], Arrays]
 
@@ -87,9 +90,11 @@ class Hits:
         """Those among some finished rows."""
         if rows.table != VARIANTS:
             return cls.none()
-        size = printed(rows.columns)
-        few = np.flatnonzero(size >= of_printed(plan.clump_p1))
-        return cls(rows.columns["variant"][few].astype(np.uint32), size[few])
+        limit = of_printed(plan.clump_p1)
+        near = np.flatnonzero(printed(rows.columns) >= limit - _ROOM)
+        size = printed_tail(rows.columns, near)
+        few = size >= limit
+        return cls(rows.columns["variant"][near[few]].astype(np.uint32), size[few])
 
     def some(self, which: np.ndarray) -> Hits:
         return Hits(self.variants[which], self.neg_log10_p[which])
@@ -164,7 +169,7 @@ def walk(study: Study, hits: Hits, founders: np.ndarray, turn: int) -> Asks[None
     leading = _leading(study, hits)
     if not leading.any():
         return
-    enough = int(founders.sum()) >= FEWEST_AT_A_LEVEL or study.plan.alone
+    enough = int(founders.sum(dtype=np.int64)) >= FEWEST_AT_A_LEVEL or study.plan.alone
     if not enough or turn > MOST_TURNS:
         # Nothing more is asked, and each is alone in its clump.
         none = np.zeros(0, np.uint32)
@@ -225,7 +230,7 @@ def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.nda
             common.variants,
             common.mean,
             *pairs.asked(len(common.variants)),
-            int(founders.sum()),
+            int(founders.sum(dtype=np.int64)),
             study.plan.cohorts,
             chromosome,
             common.heterozygous,
@@ -253,7 +258,7 @@ class _Pairs:
         is_common = np.isin(leads, common)
         size = np.where(is_common, stops - starts, 0)
         lead = np.repeat(place, size)
-        other = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size - starts, size)
+        other = np.arange(size.sum(dtype=np.int64)) - np.repeat(np.cumsum(size) - size - starts, size)
         lead, other = (each[lead != other] for each in (lead, other))
         order = np.lexsort([np.maximum(lead, other), np.minimum(lead, other)])
         return cls(lead[order], other[order])

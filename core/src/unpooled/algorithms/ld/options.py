@@ -12,6 +12,8 @@ from unpooled.plan import Plan
 
 MOST_AHEAD = 4000
 """Variants behind another that it can share a window with."""
+_MORE = 1 + 2.0**-44
+"""PLINK's tolerance."""
 FEWEST_FOUNDERS = 50
 """As in PLINK: of fewer people no correlation is estimated."""
 
@@ -54,7 +56,7 @@ class Windows:
 
     @property
     def base_pairs(self) -> int:
-        return int(self.size * 1000 * (1 + 2.0**-44))
+        return int(self.size * 1000 * _MORE)
 
     def alone(self, position: np.ndarray) -> np.ndarray:
         """Which variants have no other of their chromosome in reach, bool (m,): PLINK looks at none."""

@@ -28,7 +28,7 @@ _REMOVED = "removed"
 def prune_only(study: Study) -> Asks[None]:
     """Prune, and report what remains and what does not."""
     founders = yield from count_founders(study)
-    yield summary.pool(int(founders.sum()))
+    yield summary.pool(int(founders.sum(dtype=np.int64)))
     compared = yield from candidates(study, founders, chunks_of(study))
     kept = yield from pruned(study, founders, compared)
     every = np.concatenate([np.zeros(0, np.uint32), *(each.variants for each in compared)])

@@ -84,7 +84,10 @@ def _joined(study: Study, parts: Sequence[Candidates], code: int) -> Candidates:
 def count_founders(study: Study) -> Asks[np.ndarray]:
     """How many founders there are, in the groups of `EVERY_FOUNDER`; refuses a pool with few."""
     founders = (yield CountFounders())["people"]
-    people, least = int(founders.sum()), FEWEST_AT_A_LEVEL if study.plan.bad_ld else FEWEST_FOUNDERS
+    people, least = (
+        int(founders.sum(dtype=np.int64)),
+        FEWEST_AT_A_LEVEL if study.plan.bad_ld else FEWEST_FOUNDERS,
+    )
     if people < least and not study.plan.alone:
         raise Refuse(
             BAD_LD.name,
@@ -100,7 +103,7 @@ def count_others(study: Study) -> Asks[np.ndarray]:
     if not study.plan.nonfounders:
         return np.zeros(0, int)
     others = (yield CountOthers())["people"]
-    if 0 < others.sum() < FEWEST_AT_A_LEVEL and not study.plan.alone:
+    if 0 < others.sum(dtype=np.int64) < FEWEST_AT_A_LEVEL and not study.plan.alone:
         raise Refuse(
             "nonfounders",
             f"fewer than {FEWEST_AT_A_LEVEL} people of the pool are nonfounders, and counts of them would "
@@ -197,7 +200,7 @@ def compare(
         some.mean,
         np.bincount(places[0], minlength=len(named)).astype(np.uint32),
         (places[1] - places[0]).astype(np.uint32),
-        int(founders.sum()),
+        int(founders.sum(dtype=np.int64)),
         study.plan.cohorts,
         candidates.chromosome,
     )

@@ -30,7 +30,7 @@ from unpooled.algorithms.regression.pool import (
     everyone,
     foreseen_chunks,
     foreseen_fits,
-    settled,
+    ordered,
 )
 from unpooled.algorithms.regression.symmetric import pairs, square
 from unpooled.algorithms.shared import plausible
@@ -148,7 +148,7 @@ def fit_chunk_apart(
             interacting=terms.interacting,
             dosages=plan.dosages,
         )
-        order = settled(first_is_a1, tied, sums["first"], plan.cohorts)
+        order = ordered(first_is_a1, tied, sums["first"], plan.cohorts)
         fit = FitApart(plan, chromosome, pool, columns, counted, calls, coded, block)
         yield fit.rows(sums, order)
     return ties

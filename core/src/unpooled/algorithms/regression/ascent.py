@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.kernels import least_squares as codes
+from unpooled.kernels.fixed_order import total
 from unpooled.kernels.newton import newton
 from unpooled.plan import Plan
 
@@ -74,13 +75,22 @@ class Ascent:
         return Ascent(*(part[which] for part in parts))
 
     def advance(
-        self, trial: np.ndarray, likelihood: np.ndarray, gradient: np.ndarray, hessian: np.ndarray, plan: Plan
+        self,
+        trial: np.ndarray,
+        likelihood: np.ndarray,
+        gradient: np.ndarray,
+        hessian: np.ndarray,
+        plan: Plan,
+        grid: float,
     ) -> Advance:
-        """Take or refuse the trials, given what was evaluated there; `hessian` (m, p (p + 1) / 2)."""
+        """Take or refuse the trials, given what was evaluated there; `hessian` (m, p (p + 1) / 2).
+
+        The next trials will be rounded to multiples of `grid`.
+        """
         step, decrement, variance, code = newton(gradient, hessian)
         taken = self._may_take(trial, likelihood, gradient) & (code == codes.FITTED)
         first = np.isneginf(self.likelihood)  # there is no way back, and what is singular here is so for good
-        settled = taken & self._is_settled(likelihood, step, decrement, plan.tolerance)
+        settled = taken & self._is_settled(likelihood, step, decrement, plan.tolerance, grid)
         flat = settled & ~(variance <= _MOST_VARIANCE).all(axis=1)
         reached = Ascent(
             np.where(taken[:, None], trial, self.at),
@@ -96,11 +106,12 @@ class Ascent:
         return Advance(reached, following, settled & ~flat, reason.astype(np.uint8))
 
     def _is_settled(
-        self, likelihood: np.ndarray, step: np.ndarray, decrement: np.ndarray, tolerance: float
+        self, likelihood: np.ndarray, step: np.ndarray, decrement: np.ndarray, tolerance: float, grid: float
     ) -> np.ndarray:
         """Whether a trial that is taken is the maximum, or near it as far as the plan cares: bool (m,)."""
         largest = np.abs(step).max(axis=1)  # NaN where it is not known
         settled = (decrement <= CONVERGED) & (largest <= SMALL_STEP)
+        settled |= largest < grid / 2  # the next trial would be this one
         if tolerance:
             with np.errstate(invalid="ignore"):
                 even = np.abs(likelihood - self.likelihood) <= tolerance
@@ -110,15 +121,15 @@ class Ascent:
     def _may_take(self, trial: np.ndarray, likelihood: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Whether the likelihood rose enough (Armijo's rule), or rises beyond the trial: bool (m,)."""
         way = trial - self.at
-        promised = (self.gradient * way).sum(axis=1)
+        promised = total(self.gradient * way, 1)
         with np.errstate(invalid="ignore"):
             rose = likelihood - self.likelihood >= _FAIR_SHARE * promised - _ROUNDING * np.abs(likelihood)
-        return np.asarray(rose | ((gradient * way).sum(axis=1) > 0))
+        return np.asarray(rose | (total(gradient * way, 1) > 0))
 
     def _nearer(self, trial: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Between the point taken last and the trial, by the secant of the gradient along the way."""
         way = trial - self.at
-        here, there = ((g * way).sum(axis=1) for g in (self.gradient, gradient))
+        here, there = (total(g * way, 1) for g in (self.gradient, gradient))
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(there < 0, here / (here - there), _FARTHEST)
         return np.asarray(self.at + np.clip(share, _NEAREST, _FARTHEST)[:, None] * way)

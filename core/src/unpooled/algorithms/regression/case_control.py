@@ -11,8 +11,10 @@ from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, Group
 from unpooled.cohort import COPY
+from unpooled.elementary import log
 from unpooled.genotype_model import Terms
 from unpooled.kernels import genotype_alone, penalty
+from unpooled.kernels.fixed_order import total
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,7 @@ class CaseControlCounts:
     """Cases and controls with complete data and a call of m variants, by copies of an allele and sex."""
 
     cases: np.ndarray
-    """int64 (m, k)"""
+    """float64 (m, k)"""
     controls: np.ndarray
     copies: np.ndarray
     """float64 (k,): how many copies of the panel's first allele these people have."""
@@ -45,7 +47,7 @@ class CaseControlCounts:
             for phenotype, people in ((CASE, cases), (CONTROL, controls)):
                 every = {COMPLETE, phenotype, *([sex] if sex else [])}
                 inside = [k for k, group in enumerate(groups) if every <= set(group)]
-                people.append(counts[:, inside].sum(axis=1) * called)
+                people.append(total(counts[:, inside], 1) * called)
             copies += [1.0 if haploid(chromosome, sex) else 2.0, 1.0, 0.0]
         return cls(np.concatenate(cases, axis=1), np.concatenate(controls, axis=1), np.array(copies))
 
@@ -72,12 +74,12 @@ class CaseControlCounts:
     @property
     def has_both(self) -> np.ndarray:
         """Whether there are cases and controls: bool (m,)."""
-        return np.asarray((self.cases.sum(axis=1) > 0) & (self.controls.sum(axis=1) > 0))
+        return np.asarray((self.cases > 0).any(axis=1) & (self.controls > 0).any(axis=1))
 
     @property
     def log_odds(self) -> np.ndarray:
         """Of being a case, both counts raised by a half: float64 (m,)."""
-        return np.asarray(np.log((self.cases.sum(axis=1) + 0.5) / (self.controls.sum(axis=1) + 0.5)))
+        return log((total(self.cases, 1) + 0.5) / (total(self.controls, 1) + 0.5))
 
     def of_other_allele(self, which: np.ndarray) -> CaseControlCounts:
         """By copies of the other allele for some variants: bool (m,)."""

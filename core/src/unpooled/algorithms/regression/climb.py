@@ -17,6 +17,7 @@ import numpy as np
 
 from unpooled.algorithms.regression.symmetric import pairs, square
 from unpooled.kernels import least_squares as codes
+from unpooled.kernels.fixed_order import length, total
 from unpooled.kernels.newton import newton
 
 SMALL_STEP = 1e-6
@@ -60,6 +61,7 @@ class Climb:
 
     @classmethod
     def begin(cls, at: np.ndarray) -> Climb:
+        """Before the first evaluation, which will be taken."""
         m, p = at.shape
         none, triangle = np.zeros((m, p)), np.zeros((m, p * (p + 1) // 2))
         return cls(
@@ -90,9 +92,15 @@ class Climb:
         return np.asarray(np.abs(self.step).max(axis=1))
 
     def looked(
-        self, likelihood: np.ndarray, gradient: np.ndarray, hessian: np.ndarray, logarithm: np.ndarray
+        self,
+        trial: np.ndarray,
+        likelihood: np.ndarray,
+        gradient: np.ndarray,
+        hessian: np.ndarray,
+        logarithm: np.ndarray,
     ) -> Climb:
-        """After an evaluation of the trials. `logarithm`, (m,), is that of the information's determinant."""
+        """After an evaluation of the trials, (m, p), as the question had them. `logarithm`, (m,), is that of
+        the information's determinant."""
         penalised = likelihood + logarithm / 2
         with np.errstate(invalid="ignore"):
             taken = penalised >= self.likelihood - _ROUNDING * np.abs(penalised)
@@ -100,12 +108,12 @@ class Climb:
         each = taken[:, None]
         return replace(
             self,
-            at=np.where(each, self.trial, self.at),
+            at=np.where(each, trial, self.at),
             likelihood=np.where(taken, penalised, self.likelihood),
             gradient=np.where(each, gradient, self.gradient),
             hessian=np.where(each, hessian, self.hessian),
             is_new=taken,
-            moved=np.where(each, self.step, self.moved),
+            moved=np.where(each, trial - self.at, self.moved),
             taken=self.taken + taken,
             step=np.where(each, 0.0, self.step / 2),
         )
@@ -132,10 +140,9 @@ class Climb:
     def _learnt_by(self, score: np.ndarray, curvature: np.ndarray) -> np.ndarray:
         """`learnt` after the last step, given score and curvature at its end."""
         expected = square((self.curvature + curvature) / 2 + self.learnt, score.shape[1])
-        apart = self.score - score - np.einsum("mij,mj->mi", expected, self.moved)
-        along = np.einsum("mi,mi->m", apart, self.moved)
-        sizes = np.einsum("mi,mi->m", apart, apart) * np.einsum("mi,mi->m", self.moved, self.moved)
-        tells = (self.taken > 0) & (np.abs(along) > _NO_ANGLE * np.sqrt(sizes))
+        apart = self.score - score - total(expected * self.moved[:, None], 2)
+        along, sizes = total(apart * self.moved, 1), length(apart, 1) * length(self.moved, 1)
+        tells = (self.taken > 0) & (np.abs(along) > _NO_ANGLE * sizes)
         i, j = pairs(score.shape[1])
         with np.errstate(invalid="ignore", divide="ignore"):
             update = apart[:, i] * apart[:, j] / along[:, None]

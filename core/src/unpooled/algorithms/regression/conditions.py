@@ -95,7 +95,7 @@ def _order(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[np.ndarr
 def _carriers(counted: Counted) -> np.ndarray:
     """Of one variant, how many people with complete data carry the first allele, and the second."""
     inside = [COMPLETE in group for group in counted.table.groups]
-    return _with_either(counted.table.counts[0, inside].sum(axis=0))
+    return _with_either(counted.table.counts[0, inside].sum(axis=0, dtype=np.int64))
 
 
 def _with_either(genotypes: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ def fit_penalised(
 ) -> Call[None]:
     """Firth's fit of some of the variants that a question is about, bool (m,), from `beta` on."""
     asked = about_some(EvaluatePenalised, question, which, beta=beta, iteration=1, evaluation=1)
-    return evaluate_penalised(study, asked, fitting, Climb.begin(beta))
+    return evaluate_penalised(study, asked, fitting, Climb.begin(asked.beta))
 
 
 @procedure("firth/evaluate")
@@ -37,7 +37,7 @@ def evaluate_penalised(study: Study, asked: EvaluatePenalised, fitting: Fitting,
     """Look at the trials; then ask for the penalty at those that are taken."""
     sums = yield asked
     inverse, logarithm = inverses(sums["hessian"], asked.parameters)
-    climb = climb.looked(sums["likelihood"], sums["gradient"], sums["hessian"], logarithm)
+    climb = climb.looked(asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], logarithm)
     new = climb.is_new
     if not new.any():
         return (yield from _go_on(study, asked, fitting, climb))
@@ -57,12 +57,12 @@ def weigh_penalty(
 def _go_on(study: Study, asked: EvaluatePenalised, fitting: Fitting, climb: Climb) -> Asks[None]:
     """Report what has ended, and look at the next trials of the others."""
     plan = study.plan
-    settled = climb.is_new & (climb.size <= SMALL_STEP)
+    converged = climb.is_new & (climb.size <= SMALL_STEP)
     spent = (climb.taken >= plan.max_iterations) | (climb.taken < 0) | ~np.isfinite(climb.size)
     spent |= asked.evaluation == MOST_EVALUATIONS
-    done = settled | spent
+    done = converged | spent
     if done.any():
-        code = np.where(settled, codes.PENALISED, codes.PENALISED_UNFINISHED)[done].astype(np.uint8)
+        code = np.where(converged, codes.PENALISED, codes.PENALISED_UNFINISHED)[done].astype(np.uint8)
         yield fitting.some(done).rows(plan, code, climb.trial[done], climb.hessian[done], penalised=True)
     going = ~done
     if not going.any():

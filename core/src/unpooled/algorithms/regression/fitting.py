@@ -12,13 +12,14 @@ from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.algorithms.regression.own_columns import CodedCalls, raw_products, says_singular, shifts
 from unpooled.algorithms.regression.pool import TABLE_BY_FIRTH, Calls, Pool, table_of
 from unpooled.algorithms.regression.reported import joint_test, reported_tests
-from unpooled.algorithms.regression.symmetric import pairs, square
+from unpooled.algorithms.regression.symmetric import congruent, pairs, square
 from unpooled.algorithms.shared.coding import most_copies, unit
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.groups import COMPLETE, MEN
 from unpooled.algorithms.shared.standardise import PooledColumns
 from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels import least_squares as codes
+from unpooled.kernels.fixed_order import product, total
 from unpooled.kernels.newton import dependent, entangled, inverses, newton
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Rows
@@ -61,15 +62,16 @@ class CovariatesModel:
             return beta, hessian
         size = beta.shape[1]
         matrix = self._with_raw_products(terms, coding, 1.0)
-        turned = matrix @ square(hessian, size) @ matrix.T
-        return beta @ self._with_raw_products(terms, coding, -1.0), turned[:, *pairs(size)]
+        turned = congruent(matrix, square(hessian, size))
+        back = self._with_raw_products(terms, coding, -1.0)
+        return product(beta, back), turned[:, *pairs(size)]
 
     def covariance(self, terms: Terms, coding: str, hessian: np.ndarray) -> np.ndarray:
         """Of the estimates as the report has them, (m, p, p), from Hessians of models with covariates about
         their centres: inverted there, where columns depend less on one another. NaN where there is none."""
         size = len(self.beta) + len(terms.own)
         back = self._with_raw_products(terms, coding, -1.0)
-        return np.asarray(back.T @ square(inverses(hessian, size)[0], size) @ back)
+        return congruent(back.T, square(inverses(hessian, size)[0], size))
 
     def _with_raw_products(self, terms: Terms, coding: str, sign: float) -> np.ndarray:
         """What turns the columns of a design into those with covariates as they are, or back: (p, p)."""
@@ -135,7 +137,11 @@ class Fitting:
         counted = tied | first_is_a1  # what is counted until a tie is settled
         calls = Calls.of(table, coding, pool, exact)
         separated = CaseControlCounts.of(table, coding, exact).of_other_allele(~counted).separated(terms)
-        n = calls.called.sum(axis=1) if exact else np.full(len(table.counts), calls.people.sum())
+        n = (
+            calls.called.sum(axis=1, dtype=np.int64)
+            if exact
+            else np.full(len(table.counts), calls.people.sum(dtype=np.int64))
+        )
         code = np.full(len(table.counts), model.code, np.uint8)
         code = np.where(separated, codes.SEPARATED, code)
         still = CodedCalls.of(calls, terms, coding, counted).still.any(axis=1)
@@ -143,7 +149,7 @@ class Fitting:
         code = np.where(still, np.where(singular, codes.SINGULAR, codes.STILL), code)
         itself = np.isin(variants.variants, model.columns.conditions) & terms.has_copies
         code = np.where(itself, codes.CORRELATED, code)
-        code = np.where(_constant(calls), codes.CONSTANT, code)
+        code = np.where(calls.alike, codes.CONSTANT, code)
         code = np.where(n <= len(model.beta) + len(terms.own), codes.TOO_FEW, code).astype(np.uint8)
         return cls(pool, model, coding, variants, n, code, counted, counted, np.zeros_like(code)), calls
 
@@ -192,7 +198,7 @@ class Fitting:
             if not terms.is_plain:
                 covariance = model.covariance(terms, self.coding, hessian)
                 beta, hessian = model.as_in_report(terms, self.coding, beta, hessian)
-                variance = np.einsum("mii->mi", covariance)
+                variance = np.diagonal(covariance, axis1=1, axis2=2)
                 first, second = 1 + np.array(own[:2] if terms.has_joint_test else own[:1] * 2)
                 correlation = covariance[:, first, second] / np.sqrt(variance[:, first] * variance[:, second])
             code = np.where(code == codes.FITTED, model.refusals(terms, hessian, variance), code)
@@ -230,7 +236,7 @@ class Fitting:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
         calls = self.calls(plan)
         with np.errstate(invalid="ignore", divide="ignore"):
-            share = calls.copies.sum(axis=1) / (calls.called * most_copies(self.coding)).sum(axis=1)
+            share = total(calls.copies, 1) / total(calls.called * most_copies(self.coding), 1)
         return np.asarray(np.where(self.first_is_a1, share, 1 - share))
 
     def counted_calls(self, plan: Plan) -> CaseControlCounts:
@@ -278,9 +284,9 @@ class Fitting:
             other[1, 0], other[1, -1] = most[1], most[0] - most[1]
         else:
             other[1, 0] = most[0] if len(most) == 1 or self.pool.of(COMPLETE, MEN) else most[1]
-        turned_hessian = other @ square(hessian[turned], len(other)) @ other.T
+        turned_hessian = congruent(other, square(hessian[turned], len(other)))
         beta, hessian = beta.copy(), hessian.copy()
-        beta[turned] = beta[turned] @ other
+        beta[turned] = product(beta[turned], other)
         hessian[turned] = turned_hessian[:, *pairs(len(other))]
         return beta, hessian
 
@@ -295,9 +301,3 @@ class Left:
     """Filtered variants of which it is not known which allele is A1."""
     fallen: Fitting
     """Variants without an estimate, as their counts show, that are fitted by Firth's likelihood."""
-
-
-def _constant(calls: Calls) -> np.ndarray:
-    """Whether everyone called has the same coded genotype."""
-    n, total, squares = (part.sum(axis=1) for part in (calls.called, calls.copies, calls.squares))
-    return np.asarray(n * squares == total * total)

@@ -179,7 +179,7 @@ class OfEstimates(OfAsked):
     def asking(self) -> Asking:
         return Asking(items=self.items)
 
-    def own(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
+    def estimates(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
         """This cohort's effects in units of 2^exponent, and their weights; 0 where it has no estimate."""
         model = Model(self.test, self.trait, self.exact, self.max_iterations, self.tolerance)
         effect, se = (
@@ -233,7 +233,7 @@ class SumEstimates(OfEstimates):
         return fraction_bits(int(WEIGHT**2), self.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
-        b, w = self.own(cohort)
+        b, w = self.estimates(cohort)
         return {
             "studies": (w > 0).astype(np.int64),
             "weights": w,
@@ -282,6 +282,6 @@ class SumAgain(OfEstimates):
         return cls(**_fields(plan, chunk, 0), asked=asked, between=np.zeros(chunk.variants))
 
     def local(self, cohort: Cohort) -> Arrays:
-        b, w = self.own(cohort)
+        b, w = self.estimates(cohort)
         u = random_weight(w, self.between)
         return {"weights": u, "effects": u * b}

@@ -26,6 +26,7 @@ from unpooled.algorithms.shared.groups import COMPLETE
 from unpooled.algorithms.shared.standardise import PooledColumns
 from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels import least_squares as codes
+from unpooled.kernels.fixed_order import total
 from unpooled.kernels.least_squares import least_squares
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Rows
@@ -103,11 +104,11 @@ class Fitting:
             scales,
             full,
         )
-        still = (code == codes.CONSTANT) & ~self._is_monomorphic()
+        still = (code == codes.CONSTANT) & ~self.calls.alike
         still &= self.coded.still.any(axis=1) | bool(self.terms.interacting)
         code[still] = codes.STILL
         code[still & says_singular(self.calls, self.terms, p)] = codes.SINGULAR
-        singular = problem.singular & (code != codes.TOO_FEW) & ~self._is_monomorphic()
+        singular = problem.singular & (code != codes.TOO_FEW) & ~self.calls.alike
         code[singular], beta[singular], se[singular] = codes.SINGULAR, np.nan, np.nan
         with np.errstate(invalid="ignore", divide="ignore"):
             frequency = self._frequency(first_is_a1)
@@ -138,13 +139,6 @@ class Fitting:
     def terms(self) -> Terms:
         return terms_of(self.plan, self.with_sex)
 
-    def _is_monomorphic(self) -> np.ndarray:
-        """Whether everyone called has the same number of copies: bool (m,)."""
-        n, total, squares = (
-            part.sum(axis=1) for part in (self.calls.called, self.calls.copies, self.calls.squares)
-        )
-        return np.asarray(n * squares == total * total)
-
     def _frequency(self, first_is_a1: np.ndarray) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,)."""
         people, copies = (part.astype(np.float64) for part in (self.calls.called, self.calls.copies))
@@ -153,7 +147,7 @@ class Fitting:
             people, copies = people + without, copies + without * self.calls.means
         most = most_copies(self.coding)
         copies = np.where(first_is_a1[:, None], copies, most * people - copies)
-        return np.asarray(copies.sum(axis=1) / (most * people).sum(axis=1))
+        return np.asarray(total(copies, 1) / total(most * people, 1))
 
     def _shown(
         self, problem: Problem, beta: np.ndarray, se: np.ndarray, correlation: np.ndarray, with_sex: bool
@@ -203,15 +197,15 @@ class Fit(Fitting):
         c = len(self.columns.centre) - 1
         at, m = self.terms.places(c, with_sex), len(z)
         p = c + with_sex + len(at)
-        n = own.people.sum(axis=1)
+        n = total(own.people, 1)
         a, b, sums = np.zeros((m, p, p)), np.zeros((m, p)), np.zeros((m, p))
-        products, with_z = own.products.sum(axis=1), own.with_columns.sum(axis=1)
+        products, with_z = total(own.products, 1), total(own.with_columns, 1)
         a[:, np.array(at)[:, None], at] = products
         a[:, at, 1 : c + 1] = with_z[:, :, :c]
         a[:, 1 : c + 1, at] = with_z[:, :, :c].swapaxes(1, 2)
         a[:, 1 : c + 1, 1 : c + 1] = zz[:, :c, :c]
         b[:, at], b[:, 1 : c + 1] = with_z[:, :, c], zz[:, :c, c]
-        sums[:, at], sums[:, 1 : c + 1] = own.sums.sum(axis=1), z[:, :c]
+        sums[:, at], sums[:, 1 : c + 1] = total(own.sums, 1), z[:, :c]
         if with_sex:
             s, men = c + 1, own.people[:, 0]
             a[:, at, s] = a[:, s, at] = own.sums[:, 0]
@@ -248,8 +242,8 @@ class Fit(Fitting):
             sums, products = sums[:1], products[:1]
         if self.coding == X2_KNOWN:
             sums, products = sums[:2], products[:2]
-        z = np.repeat(sums.sum(axis=0)[None], len(lacking), axis=0)
-        zz = np.repeat(products.sum(axis=0)[None], len(lacking), axis=0)
+        z = np.repeat(total(sums, 0)[None], len(lacking), axis=0)
+        zz = np.repeat(total(products, 0)[None], len(lacking), axis=0)
         men = np.repeat(sums[:1], len(lacking), axis=0)
         if self.plan.missing == EXACT:
             z[lacking] -= over_missing[:, :q]
@@ -259,6 +253,6 @@ class Fit(Fitting):
         return z, square(zz, q), men
 
 
-def _about_mean(products: np.ndarray, total: np.ndarray, other: np.ndarray, n: np.ndarray) -> np.ndarray:
+def _about_mean(products: np.ndarray, one: np.ndarray, other: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Products about the means, exact for whole numbers; 0 of nobody."""
-    return np.asarray((n * products - total * other) / np.maximum(n, 1))
+    return np.asarray((n * products - one * other) / np.maximum(n, 1))

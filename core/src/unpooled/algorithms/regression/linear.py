@@ -55,8 +55,8 @@ from unpooled.algorithms.regression.pool import (
     everyone,
     foreseen_chunks,
     foreseen_fits,
+    ordered,
     report_filtered,
-    settled,
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
@@ -85,6 +85,7 @@ from unpooled.formats import regression_report
 from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.genotype_model import terms_of
 from unpooled.heterogeneity_option import FEW_STUDIES, META
+from unpooled.kernels.fixed_order import total
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Each, Finish, Study, procedure
@@ -109,7 +110,7 @@ def linear(study: Study) -> Asks[None]:
         sums = yield SumColumns.of(study.plan, pool, columns, chunks)
         block = Block(sums["sums"], sums["products"])
         some = among(study.plan)[0].of_block(block)  # it is about the covariates
-        products = about_means(some.sums.sum(axis=0), some.products.sum(axis=0), pool.of(COMPLETE))
+        products = about_means(total(some.sums, 0), total(some.products, 0), pool.of(COMPLETE))
         fits = [fit_chunk(study, chunk, pool, columns, block) for chunk in chunks]
     if not study.plan.alone:
         refuse_dependent(study.plan, products, MOST_INFLATED)
@@ -160,7 +161,7 @@ def fit_counted(
         phenotypes=len(study.plan.phenotype_names),
         dosages=study.plan.dosages,
     )
-    order = settled(first_is_a1, tied, sums["first"], study.plan.cohorts)
+    order = ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
     for plan, one in zip(study.plan.each, among(study.plan), strict=True):
         own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
         fit = Fit(plan, chunk.chromosome, pool, *own)

@@ -64,8 +64,8 @@ from unpooled.algorithms.regression.pool import (
     chunks_of,
     columns_of,
     count_people,
+    ordered,
     report_filtered,
-    settled,
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared.asked import flags
@@ -147,16 +147,11 @@ def fit_covariates(
     """Evaluate the model without genotype, take or refuse the trial, and go on until it has converged."""
     sums = yield asked
     each = sums["likelihood"][None], sums["gradient"][None], sums["hessian"][None]
-    found = ascent.advance(asked.beta[None], *each, study.plan)
+    found = ascent.advance(asked.beta[None], *each, study.plan, asked.grid)
     code = int(found.code[0])
     if not found.ended[0] and code == codes.FITTED:
         if asked.evaluation < MOST_EVALUATIONS:
-            following = replace(
-                asked,
-                beta=found.following[0],
-                iteration=1 + int(found.ascent.taken[0]),
-                evaluation=asked.evaluation + 1,
-            )
+            following = asked.further(found.following[0], 1 + int(found.ascent.taken[0]))
             return (yield from Go(fit_covariates(study, following, columns, found.ascent)))
         code = codes.UNFINISHED
     return CovariatesModel(
@@ -223,8 +218,8 @@ def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) ->
     asked = _start(study.plan, chunk, some, calls.some(going), tied[going])
     if terms_of(study.plan).is_plain:
         return (yield from Go(begin(study, asked, some, left)))
-    at = {"beta": some.begin(study.plan), "iteration": 1, "evaluation": 1}
-    asked_apart = about_some(StartApart, asked, np.ones(len(some.n), bool), **at)
+    every, start = np.ones(len(some.n), bool), some.begin(study.plan)
+    asked_apart = about_some(StartApart, asked, every, start, iteration=1, evaluation=1)
     return (yield from Go(begin_apart(study, asked_apart, some, left)))
 
 
@@ -233,7 +228,7 @@ def begin(study: Study, asked: Start, fitting: Fitting, left: Left) -> Asks[Left
     """Step from the covariates' model, and settle which allele of a tie is A1."""
     sums = yield asked
     tied = asked.flagged(TIED)
-    order = settled(fitting.first_is_a1, tied, sums["first"], study.plan.cohorts)
+    order = ordered(fitting.first_is_a1, tied, sums["first"], study.plan.cohorts)
     fitting = replace(fitting, first_is_a1=order)
     found, hessian = _first_trial(study.plan, asked, fitting, sums)
     going, fallen = yield from _report_ended(study, asked, fitting, found, hessian)
@@ -256,7 +251,7 @@ def begin_apart(study: Study, asked: StartApart, fitting: Fitting, left: Left) -
     """Step from a model without effects where the genotype is more, or something else, than copies."""
     sums = yield asked
     each = sums["likelihood"], sums["gradient"], sums["hessian"]
-    found = Ascent.begin(asked.beta).advance(asked.beta, *each, study.plan)
+    found = Ascent.begin(asked.beta).advance(asked.beta, *each, study.plan, asked.grid)
     fitting = fitting.looked_at(study.plan, sums["hessian"])
     code = np.where((found.code != codes.FITTED) & (fitting.refused > 0), fitting.refused, found.code)
     found = replace(found, ascent=replace(found.ascent, whole=np.zeros(asked.variants, bool)), code=code)
@@ -284,7 +279,9 @@ def approach(study: Study, asked: Approach, fitting: Fitting, ascent: Ascent, le
 def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: Left) -> Asks[Left]:
     """Evaluate the models at their trials, report those that have ended, and go on with the others."""
     sums = yield asked
-    found = ascent.advance(asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], study.plan)
+    found = ascent.advance(
+        asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], study.plan, asked.grid
+    )
     going, fallen = yield from _report_ended(
         study, asked, fitting, found, sums["hessian"], last=asked.evaluation == MOST_EVALUATIONS
     )
@@ -355,7 +352,7 @@ def _first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tu
     """Where to go from the covariates' model, and the Hessians there, from the sums that `Start` asks for."""
     likelihood, gradient, hessian = _at_covariates_model(start, fitting.model, sums)
     here = np.tile(np.insert(start.beta, 1, 0.0), (start.variants, 1))
-    found = Ascent.begin(here).advance(here, likelihood, gradient, hessian, plan)
+    found = Ascent.begin(here).advance(here, likelihood, gradient, hessian, plan, start.grid)
     trial = here + fitting.counted_calls(plan).estimated_from(found.following - here)
     ascent = replace(found.ascent, whole=np.zeros(start.variants, bool))
     return replace(found, ascent=ascent, following=trial), hessian

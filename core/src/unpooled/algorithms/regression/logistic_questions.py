@@ -20,11 +20,16 @@ from unpooled.algorithms.shared.coding import MT2, PLACES, X2, X2_KNOWN, Y2, has
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL
 from unpooled.algorithms.shared.standardise import Columns
 from unpooled.cohort import Cohort
+from unpooled.elementary import log
 from unpooled.genotype_model import Terms, terms_of
+from unpooled.kernels.fixed_order import settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
 from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
+
+_OF_MODEL, _OF_VARIANT = 30, 20
+"""Bits after the point of the covariates' coefficients, and of a variant's: see `step_of`."""
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
 """Codings that share the covariates' model of another, because how copies count makes no difference to it."""
@@ -105,7 +110,7 @@ class FitCovariates(LikelihoodBounded, Question):
             for phenotype in (CASE, CONTROL)
         )
         beta = np.zeros(1 + len(columns.centre) + with_sex)
-        beta[0] = np.log(cases / controls) if cases and controls else 0.0
+        beta[0] = log(np.array(cases / controls)) if cases and controls else 0.0
         return cls(
             chromosome=coding,
             with_sex=with_sex,
@@ -117,6 +122,16 @@ class FitCovariates(LikelihoodBounded, Question):
             iteration=0,
             evaluation=1,
         )
+
+    @property
+    def grid(self) -> float:
+        """What coefficients are settled on."""
+        return step_of(_OF_MODEL, self.people)
+
+    def further(self, beta: np.ndarray, iteration: int) -> FitCovariates:
+        """The next question, at other coefficients: on their grid."""
+        trial = settled(beta, self.grid)
+        return replace(self, beta=trial, iteration=iteration, evaluation=self.evaluation + 1)
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         """People are apart by sex only where there are variants on X or Y."""
@@ -189,6 +204,11 @@ class OfModels(LikelihoodBounded, AboutVariants):
         raise NotImplementedError
 
     @property
+    def grid(self) -> float:
+        """What coefficients are settled on."""
+        return step_of(_OF_VARIANT, self.people)
+
+    @property
     def terms(self) -> Terms:
         """With the product of genotype and sex, if there are others: among the covariates sex is last."""
         terms = super().terms
@@ -209,15 +229,21 @@ class OfModels(LikelihoodBounded, AboutVariants):
         return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
 
 
-def about_some(kind: type[Asked], question: OfModels, which: np.ndarray, **changes: Any) -> Asked:
-    """A question about some of the variants, bool (m,), of another kind or with other fields."""
+def about_some(
+    kind: type[Asked], question: OfModels, which: np.ndarray, beta: np.ndarray, **changes: Any
+) -> Asked:
+    """A question about some of the variants, bool (m,), of another kind or with other fields.
+
+    It is asked at `beta` on its grid: an iteration goes on from the question's.
+    """
     places = np.flatnonzero(question.asked)
     left = np.zeros_like(question.asked)
     left[places[which]] = question.asked[places[which]]
     fill = question.fill if question.exact else question.fill[which[question.flagged(INCOMPLETE)]]
     names = {field.name for field in fields(kind)}
     same = {field.name: getattr(question, field.name) for field in fields(question) if field.name in names}
-    return kind(**same | {"asked": left, "fill": fill} | changes)
+    trial = settled(beta, question.grid)
+    return kind(**same | {"asked": left, "fill": fill, "beta": trial} | changes)
 
 
 _MODEL_TELLS = (

@@ -16,8 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from unpooled.algorithms.regression.pool import Calls
+from unpooled.algorithms.regression.symmetric import congruent, of_rows
 from unpooled.algorithms.shared.coding import by_plink2, most_copies
 from unpooled.genotype_model import Terms
+from unpooled.kernels.fixed_order import total
 
 _ONE = -1
 """Stands for the column of ones among real columns."""
@@ -65,7 +67,7 @@ class OwnSums:
     def coded(self) -> np.ndarray:
         """What 0, 1 and 2 copies count in each sum: float64 (3, sums)."""
         values = np.array([coded.values for coded in self.terms.coded]).T
-        return np.stack([values[:, list(model)].prod(axis=1) for model, _ in self.factors], axis=1)
+        return np.stack([_product(values, model) for model, _ in self.factors], axis=1)
 
     def of_people(self, z: np.ndarray) -> np.ndarray:
         """What each person's genotype is multiplied with, (n, sums), from the real columns (n, columns)."""
@@ -75,13 +77,19 @@ class OwnSums:
 
     def filled(self, fill: np.ndarray) -> np.ndarray:
         """What missing calls count in each sum, (m, sums), if (m, k) in each column of the model."""
-        return np.stack([fill[:, list(model)].prod(axis=1) for model, _ in self.factors], axis=1)
+        return np.stack([_product(fill, model) for model, _ in self.factors], axis=1)
 
     def units(self, chromosome: str) -> np.ndarray:
         """What sums are multiplied with, (s, sums), where one copy counts 1, but homozygous calls were taken
         for 2 copies."""
         half = most_copies(chromosome)[:, None] / 2
-        return np.asarray(half ** [len(model) for model, _ in self.factors])
+        return np.where([len(model) > 1 for model, _ in self.factors], half * half, half)
+
+
+def _product(values: np.ndarray, model: tuple[int, ...]) -> np.ndarray:
+    """One column of the model, or the product of two."""
+    first = values[:, model[0]]
+    return np.asarray(first * values[:, model[1]] if len(model) > 1 else first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +113,11 @@ class CodedCalls:
             return cls._of_dosages(calls, first)
         counts = np.where(first[:, None, None], calls.genotypes, calls.genotypes[:, :, ::-1])
         half = most_copies(chromosome) / 2
-        values = np.array([coded.values for coded in terms.coded])[:, ::-1]  # of two copies, one, none
-        # By hand, not as a product of matrices, whose order of sums goes with the processor: whole numbers.
-        sums = np.einsum("msg,ag->msa", counts, values) * half[:, None]
-        products = np.einsum("msg,ag,bg->msab", counts, values, values) * half[:, None, None] ** 2
+        values = np.array([coded.values for coded in terms.coded], float)[:, ::-1]  # of two copies, one, none
+        k = len(values)
+        each = (values[:, None] * values).reshape(k * k, 3)
+        sums = of_rows(counts.astype(float), values) * half[:, None]
+        products = of_rows(counts.astype(float), each).reshape(*sums.shape, k) * half[:, None, None] ** 2
         return cls(calls.called.astype(np.float64), sums, products)
 
     @classmethod
@@ -132,9 +141,9 @@ class CodedCalls:
     @property
     def still(self) -> np.ndarray:
         """Which columns are the same for everyone called: bool (m, k)."""
-        n, total = self.people.sum(axis=1)[:, None], self.sums.sum(axis=1)
-        squares = np.einsum("msaa->ma", self.products)
-        return np.asarray(n * squares == total * total)
+        n, sums = total(self.people, 1)[:, None], total(self.sums, 1)
+        squares = total(np.diagonal(self.products, axis1=2, axis2=3), 1)
+        return np.asarray(n * squares == sums * sums)
 
     def filled(self, people: np.ndarray) -> CodedCalls:
         """Of all `people`, (s,), where a missing call is the mean."""
@@ -164,7 +173,7 @@ class OwnColumns:
     def of(cls, asked: OwnSums, coded: CodedCalls, found: np.ndarray) -> OwnColumns:
         """From the calls, and the sums that were asked for, (m, s, sums)."""
 
-        def total(model: tuple[int, ...], i: int, j: int) -> np.ndarray:
+        def summed(model: tuple[int, ...], i: int, j: int) -> np.ndarray:
             if (i, j) == (_ONE, _ONE):
                 return (
                     coded.sums[:, :, model[0]]
@@ -174,12 +183,14 @@ class OwnColumns:
             return np.asarray(found[:, :, asked.places[tuple(sorted(model)), (min(i, j), max(i, j))]])
 
         own, columns = asked.terms.own, range(asked.columns)
-        sums = np.stack([total((a,), _ONE, i) for a, i in own], axis=-1)
+        sums = np.stack([summed((a,), _ONE, i) for a, i in own], axis=-1)
         products = np.stack(
-            [np.stack([total((a, b), i, j) for b, j in own], axis=-1) for a, i in own], axis=-2
+            [np.stack([summed((a, b), i, j) for b, j in own], axis=-1) for a, i in own], axis=-2
         )
         empty = np.zeros((*coded.people.shape, 0))
-        with_columns = [np.stack([*(total((a,), i, j) for j in columns)] or [empty], axis=-1) for a, i in own]
+        with_columns = [
+            np.stack([*(summed((a,), i, j) for j in columns)] or [empty], axis=-1) for a, i in own
+        ]
         return cls(coded.people, sums, products, np.stack(with_columns, axis=-2))
 
     def times_sex(self) -> OwnColumns:
@@ -202,9 +213,9 @@ class OwnColumns:
             return self
         return OwnColumns(
             self.people,
-            np.einsum("kt,mst->msk", matrix, self.sums),
-            np.einsum("kt,mstu,lu->mskl", matrix, self.products, matrix),
-            np.einsum("kt,mstc->mskc", matrix, self.with_columns),
+            of_rows(self.sums, matrix),
+            congruent(matrix, self.products),
+            np.swapaxes(of_rows(np.swapaxes(self.with_columns, 2, 3), matrix), 2, 3),
         )
 
     def turned(self, which: np.ndarray, most: np.ndarray, z: np.ndarray) -> OwnColumns:

@@ -57,6 +57,7 @@ from unpooled.errors import Refuse
 from unpooled.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
 from unpooled.glm_columns import MACH_R2
 from unpooled.heterogeneity_option import META
+from unpooled.kernels.fixed_order import total
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.procedure import Asks, Later, Rows, Study
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
@@ -424,7 +425,7 @@ TIES = Count(
 )
 
 
-def settled(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohorts: int) -> np.ndarray:
+def ordered(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohorts: int) -> np.ndarray:
     """Which variants' first allele is A1, once the sums of `TIES` are known: bool (m,)."""
     found = first_is_a1.copy()
     found[tied] = most_say_first(first, cohorts)
@@ -464,7 +465,7 @@ class Calls:
         for sex in sexes(chromosome):
             every = {COMPLETE, *([sex] if sex else [])}
             inside = [k for k, group in enumerate(counted) if every <= set(group)]
-            two, one, none = np.moveaxis(counts[:, inside].sum(axis=1), 1, 0)
+            two, one, none = np.moveaxis(counts[:, inside].sum(axis=1, dtype=np.int64), 1, 0)
             single = haploid(chromosome, sex)
             people.append(pool.of(*every))
             if heterozygous_missing(chromosome, sex, exact):
@@ -483,7 +484,7 @@ class Calls:
             every = {COMPLETE, *([sex] if sex else [])}
             inside = [k for k, group in enumerate(table.groups) if every <= set(group)]
             people.append(pool.of(*every))
-            sums.append(table.counts[:, inside].sum(axis=1))
+            sums.append(table.counts[:, inside].sum(axis=1, dtype=np.int64))
         called, copies, squares = np.moveaxis(np.stack(sums, axis=1), -1, 0)
         no_genotypes = np.zeros((*called.shape, 0), np.int64)
         return cls(np.array(people), called, copies / COPY, squares / COPY**2, no_genotypes)
@@ -502,8 +503,18 @@ class Calls:
     @property
     def mach_r2(self) -> np.ndarray:
         """Imputation quality of the people in the regression, float64 (m,); NaN where it is 0/0."""
-        called, copies, squares = (part.sum(axis=1) for part in (self.called, self.copies, self.squares))
-        return mach_r2(called, copies, squares)
+        return mach_r2(*self._in_all)
+
+    @property
+    def alike(self) -> np.ndarray:
+        """Whether everyone called has the same number of copies: bool (m,)."""
+        n, copies, squares = self._in_all
+        return np.asarray(n * squares == copies * copies)
+
+    @property
+    def _in_all(self) -> tuple[np.ndarray, ...]:
+        """Calls, copies and squares of all sexes: (m,) each."""
+        return tuple(total(part, 1) for part in (self.called, self.copies, self.squares))
 
     def quality(self, plan: Plan) -> dict[str, np.ndarray]:
         """The column of a result with this, where it is asked for."""

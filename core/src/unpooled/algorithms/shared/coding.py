@@ -114,7 +114,7 @@ def by_sex(chromosome: str, samples: Samples) -> list[np.ndarray]:
 
 def counted(chromosome: str, samples: Samples) -> np.ndarray:
     """Who of a cohort may be in a regression, as far as sex decides: bool (n,)."""
-    return np.asarray(np.logical_or.reduce(by_sex(chromosome, samples)))
+    return np.asarray(np.any(by_sex(chromosome, samples), axis=0))
 
 
 def of_one_copy(chromosome: str, samples: Samples) -> np.ndarray:

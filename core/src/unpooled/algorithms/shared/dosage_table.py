@@ -59,7 +59,7 @@ class DosageTable:
         On Y it is half of what it would be elsewhere, as in plink2, which halves dosages there.
         """
         founders = [NONFOUNDER not in group for group in self.groups]
-        people, dosages, squares = self.counts[:, founders].sum(axis=1).T
+        people, dosages, squares = self.counts[:, founders].sum(axis=1, dtype=np.int64).T
         found = mach_r2(people, dosages / COPY, squares / COPY**2)
         return found * {DIPLOID: 1.0, Y: 0.5}.get(self.chromosome, np.nan)
 
@@ -80,7 +80,7 @@ class DosageTable:
         shown = []
         for phenotype in (CASE, CONTROL):
             inside = [{COMPLETE, phenotype} <= set(group) and UNKNOWN not in group for group in self.groups]
-            people, dosages, _ = self.counts[:, inside].sum(axis=1).T
+            people, dosages, _ = self.counts[:, inside].sum(axis=1, dtype=np.int64).T
             shown.append((2 * COPY * people - dosages if second else dosages) > 0)
         return np.minimum(*shown) if any(CASE in group for group in self.groups) else None
 

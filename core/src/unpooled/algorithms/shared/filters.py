@@ -42,7 +42,7 @@ def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
     """
     if plan.geno >= 1 or not table.people:
         return np.full(len(table.counts), plan.geno >= 1)
-    missing = table.people - table.counts.sum(axis=(1, 2))
+    missing = table.people - table.counts.sum(axis=(1, 2), dtype=np.int64)
     return np.asarray(missing <= table.people * plan.geno * (1 + _TOLERANCE))
 
 

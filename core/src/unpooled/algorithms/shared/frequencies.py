@@ -126,13 +126,13 @@ class CountFar(OfAsked):
     def local(self, cohort: Cohort) -> Arrays:
         far = 0
         for part in blocks(self.variants, len(cohort.samples)):
-            own, of_own = self._own(cohort, self.items[part])
+            own, of_own = self._of_cohort(cohort, self.items[part])
             far += int(
                 np.count_nonzero(np.abs(scores(own, of_own, self.frequency[part], self.alleles[part])) > FAR)
             )
         return {"far": np.array([far])}
 
-    def _own(self, cohort: Cohort, variants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _of_cohort(self, cohort: Cohort, variants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """This cohort's frequency of the panel's first allele, and among how many alleles."""
         if self.dosages:
             people, sums, _ = dosage_table.counted(cohort, variants, (self.who,))[:, 0].T
@@ -157,5 +157,5 @@ def _in_pool(counted: Counted, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
         first, second = table.frequency_alleles()
         return first.astype(float), (first + second).astype(float)
     inside = [COMPLETE in group for group in table.groups]
-    people, sums, _ = table.counts[:, inside].sum(axis=1).T
+    people, sums, _ = table.counts[:, inside].sum(axis=1, dtype=np.int64).T
     return sums / COPY, 2.0 * people
