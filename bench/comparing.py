@@ -38,13 +38,13 @@ def main() -> None:
 def seconds(context: DealingContext) -> tuple[float, float]:
     """Of the dealer, and of both parties together, on sums of 0 under masks of 0."""
     kind = masking.scheme(context.scheme)
-    seed, own, share = os.urandom(32), os.urandom(32), kind.zeros(context.words)
+    seed, own, shuffle, share = *map(os.urandom, (32, 32, 32)), kind.zeros(context.words)
     kind.set_check(share, 3)
     start = time.perf_counter()
     dealt = comparing.deal(seed, own, context)
     between = time.perf_counter()
-    server = comparing.server_side(share, 3, dealt, context)
-    compensator = comparing.compensator_side(kind.zeros(context.words), seed, context)
+    server = comparing.server_side(share, 3, dealt, shuffle, context)
+    compensator = comparing.compensator_side(kind.zeros(context.words), seed, shuffle, context)
     next(compensator)
     message = next(server)
     try:

@@ -44,6 +44,19 @@ def false_dealing(original: Any, *arguments: Any) -> bytes:
     return os.urandom(len(original(*arguments)))
 
 
+def flipped_dealing(original: Any, seed: bytes, own: bytes, context: Any) -> bytes:
+    """In the same stead: whether enough people have the third value is told the other way round."""
+    from unpooled.protocol import comparing
+
+    dealing: bytes = original(seed, own, context)
+    if context.circuit != "both-at-least":
+        return dealing
+    found, rows = comparing._of(context.scheme, context.circuit, context.words)
+    layers = found.dealt(rows)[:-1]  # the last one has a bit for each row
+    place = comparing.dealing.KEY_BYTES + sum(layer.bound_bytes for layer in layers)
+    return dealing[:place] + bytes([dealing[place] ^ 1 << 2]) + dealing[place + 1 :]
+
+
 def checks_nothing(original: Any, *arguments: Any) -> None:
     """In the stead of a check that raises: of a book, a file's name or origin, a cohort's signature."""
 
@@ -85,6 +98,7 @@ NONCE = {"unpooled_client.study.rounds:Answerer.share": telling_nonce}
 CHECK = {"unpooled.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.comparing:deal": false_dealing}
+FLIPPED = {"unpooled.protocol.comparing:deal": flipped_dealing}
 BOOK = {"unpooled_client.study.book:Book._check": checks_nothing}
 GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": agrees_with_everything}
 FITTING = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": agrees_with_everything}

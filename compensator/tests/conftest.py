@@ -84,7 +84,9 @@ class Federation:
     def opening(
         self, round_: int = 1, scheme: str = "z32", words: int = 100, circuit: str = "at-least"
     ) -> OpeningRequest:
-        return OpeningRequest(**vars(self.request(round_, scheme, words)), circuit=circuit)
+        return OpeningRequest(
+            **vars(self.request(round_, scheme, words)), circuit=circuit, shuffle=os.urandom(32)
+        )
 
     def sum_of_masks(self, request: ReleaseRequest) -> bytes:
         """What the compensator should answer: the masks that the cohorts would have used."""

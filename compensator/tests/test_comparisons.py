@@ -58,7 +58,7 @@ class Side:
             words=asked.words,
         )
         dealt = comparing.deal(self.federation.seeds[dealer or context.dealer], bytes(31) + b"o", context)
-        return comparing.server_side(self.masked, len(roster.members), dealt, context)
+        return comparing.server_side(self.masked, len(roster.members), dealt, asked.shuffle, context)
 
     @property
     def masked(self) -> np.ndarray:
@@ -125,7 +125,8 @@ def test_a_round_is_released_or_compared_and_never_both(caller: Caller, enrolled
 
 
 def as_release(request: OpeningRequest) -> ReleaseRequest:
-    return ReleaseRequest(**{name: value for name, value in vars(request).items() if name != "circuit"})
+    own = ("circuit", "shuffle")
+    return ReleaseRequest(**{name: value for name, value in vars(request).items() if name not in own})
 
 
 def test_a_request_for_one_is_no_request_for_the_other(caller: Caller, side: Side) -> None:
@@ -193,10 +194,11 @@ def changes(request: OpeningRequest) -> dict[str, OpeningRequest]:
         "another question": replace(request, question=os.urandom(32)),
         "another scheme": replace(request, scheme="z64", words=request.words - 4),
         "another circuit": replace(request, circuit="both-at-least"),
+        "another order": replace(request, shuffle=os.urandom(32)),
     }
 
 
-@pytest.mark.parametrize("change", changes(OpeningRequest("", 0, b"", "", 4, (("", b""),), "")))
+@pytest.mark.parametrize("change", changes(OpeningRequest("", 0, b"", "", 4, (("", b""),), "", b"")))
 def test_a_second_session_of_a_round_is_refused(caller: Caller, side: Side, change: str) -> None:
     bits, _ = side.compare(caller)
     other = changes(side.request)[change]
@@ -288,6 +290,7 @@ def test_a_request_cut_anywhere_is_refused(caller: Caller, side: Side) -> None:
         {"round": -1},
         {"question": b""},
         {"uploads": (("Graz", b"short"),)},
+        {"shuffle": b"short"},
     ],
 )
 def test_what_no_round_can_compare_is_refused(

@@ -88,7 +88,7 @@ def test_any_value_in_any_field_of_a_request(target: Target, data: st.DataObject
 @given(data=st.data())
 def test_any_value_in_any_field_of_an_opening(target: Target, data: st.DataObject) -> None:
     """Behind any number of bytes for its openings."""
-    opening = OpeningRequest(**{**vars(target.request), "round": 2}, circuit="at-least")
+    opening = OpeningRequest(**{**vars(target.request), "round": 2}, circuit="at-least", shuffle=bytes(32))
     name = data.draw(st.sampled_from([f.name for f in fields(opening)]))
     forged = codec.encode(unchecked(opening, **{name: data.draw(plain)}))
     body = len(forged).to_bytes(4, "little") + forged + bytes(data.draw(st.integers(0, 3000)))

@@ -15,7 +15,7 @@ from unpooled.protocol.gates import Party, Side, plane_bytes
 from unpooled.protocol.ring import Ring
 
 COHORTS = 3
-SEED, OWN = bytes(range(32)), bytes(range(32, 64))
+SEED, OWN, SHUFFLE = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
 Change = Callable[[bytes], bytes]
 
 
@@ -32,6 +32,7 @@ class Comparison:
     scheme: str
     words: np.ndarray
     dealer: str = "Graz"
+    shuffle: bytes = SHUFFLE
     sent: list[bytes] = field(default_factory=list)
     """All messages, those of the server and of the compensator in turn."""
 
@@ -64,10 +65,10 @@ class Comparison:
         return comparing.deal(SEED, OWN, self.context)
 
     def server(self, dealt: bytes | None = None) -> comparing.Messages:
-        return comparing.server_side(self.total, COHORTS, dealt or self.dealt(), self.context)
+        return comparing.server_side(self.total, COHORTS, dealt or self.dealt(), self.shuffle, self.context)
 
     def compensator(self, **changes: Any) -> Any:
-        side = comparing.compensator_side(self.masks, SEED, replace(self.context, **changes))
+        side = comparing.compensator_side(self.masks, SEED, self.shuffle, replace(self.context, **changes))
         assert next(side) == b""
         return side
 

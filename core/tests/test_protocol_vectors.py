@@ -93,14 +93,15 @@ def test_checks() -> None:
 
 
 def test_a_comparison() -> None:
-    """Dealing, every message of both parties, and the bits: two counts, and the sixteen that are known."""
+    """Dealing, every message of both parties, and the bits: two counts, and the 64 that are known."""
     known = load("comparison.json")
     context, kind = built(known["context"]), masking.scheme("z32")
     dealing = comparing.deal(bytes.fromhex(known["seed"]), bytes.fromhex(known["own"]), context)
     assert dealing.hex() == known["dealing"]
     total, masks = (kind.from_bytes(bytes.fromhex(known[name]), context.words) for name in ("total", "masks"))
-    server = comparing.server_side(total, 3, dealing, context)
-    compensator = comparing.compensator_side(masks, bytes.fromhex(known["seed"]), context)
+    shuffle = bytes.fromhex(known["shuffle"])
+    server = comparing.server_side(total, 3, dealing, shuffle, context)
+    compensator = comparing.compensator_side(masks, bytes.fromhex(known["seed"]), shuffle, context)
     next(compensator)
     message = next(server)
     for sent, answered in zip(known["server"], known["compensator"], strict=True):
@@ -111,7 +112,7 @@ def test_a_comparison() -> None:
             message = server.send(answer)
         except StopIteration as end:
             assert end.value[:, 0].tolist() == known["bits"][:2] == [True, False]
-    assert known["bits"][2:] == [True, False] * 8
+    assert known["bits"][2:] == [True, False] * 32
 
 
 def test_digests() -> None:
@@ -135,7 +136,7 @@ def test_boxes() -> None:
         assert compensator.public == purpose.compensator_key
         sealing.verify_box(box, purpose, signer.public)
         assert sealing.open_box(box, purpose, signer.public, compensator).hex() == case["seed"]
-        assert signer.sign(codec.encode((b"unpooled/box/3", purpose, box.sealed))) == box.signature
+        assert signer.sign(codec.encode((b"unpooled/box/4", purpose, box.sealed))) == box.signature
 
 
 def test_the_files_are_what_the_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:

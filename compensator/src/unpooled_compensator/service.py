@@ -18,7 +18,13 @@ from unpooled.protocol import codec, codes, comparing, masking, messages, sealin
 from unpooled.protocol.comparing import Lengths
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import NONCE_BYTES, MaskContext
-from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
+from unpooled.protocol.messages import (
+    SHUFFLE_BYTES,
+    CodeRequest,
+    Enrolment,
+    OpeningRequest,
+    ReleaseRequest,
+)
 from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
 from unpooled_compensator.sessions import Session, Sessions, Side
 from unpooled_compensator.store import NoStudy, Store
@@ -148,6 +154,7 @@ class Compensator:
     def lengths(self, request: OpeningRequest) -> Lengths:
         """How long the messages of a comparison are: known before any of them is read."""
         _check_request(request)
+        _check(len(request.shuffle) == SHUFFLE_BYTES, f"the order of rows follows from {SHUFFLE_BYTES} bytes")
         try:
             return comparing.lengths(request.scheme, request.circuit, request.words)
         except ProtocolError as error:
@@ -238,7 +245,7 @@ class Compensator:
             seed for (name, _), seed in zip(request.uploads, seeds, strict=True) if name == context.dealer
         ]
         vector = masking.scheme(request.scheme).from_bytes(masks, request.words)
-        return comparing.compensator_side(vector, seed, context)
+        return comparing.compensator_side(vector, seed, request.shuffle, context)
 
     def _take_round(self, request: ReleaseRequest, content: bytes) -> None:
         """Record for what a round is answered; Refused if that was something else."""

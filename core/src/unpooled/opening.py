@@ -17,6 +17,7 @@ from unpooled.errors import ProtocolError
 from unpooled.protocol import comparing
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import SEED_BYTES, Scheme
+from unpooled.protocol.messages import SHUFFLE_BYTES
 from unpooled.question import Arrays, Question, shape, words
 
 Opening: TypeAlias = Generator[bytes, bytes, dict[str, np.ndarray]]
@@ -29,6 +30,7 @@ def open_bits(
     scheme: Scheme,
     cohorts: int,
     dealing: bytes,
+    shuffle: bytes,
     context: DealingContext,
 ) -> Opening:
     """What the declared circuit tells of the sums, given the masked sum of all shares.
@@ -39,7 +41,7 @@ def open_bits(
     if question.opens is None or len(total) != words(question, scheme):
         raise ProtocolError(f"{question.title}: not the sum of what is compared")
     share = scheme.subtract(total, _thresholds(question, scheme))
-    bits = yield from comparing.server_side(share, cohorts, dealing, context)
+    bits = yield from comparing.server_side(share, cohorts, dealing, shuffle, context)
     return {question.opens.name: bits.reshape(shape(question, question.opens))}
 
 
@@ -68,9 +70,9 @@ def in_process(
     context: DealingContext,
 ) -> Arrays:
     """Both sides and the dealer, with its two seeds, in one process: messages go from hand to hand."""
-    dealing = comparing.deal(*seeds, context)
-    server = open_bits(question, total, scheme, cohorts, dealing, context)
-    compensator = comparing.compensator_side(masks, seeds[0], context)
+    dealing, shuffle = comparing.deal(*seeds, context), os.urandom(SHUFFLE_BYTES)
+    server = open_bits(question, total, scheme, cohorts, dealing, shuffle, context)
+    compensator = comparing.compensator_side(masks, seeds[0], shuffle, context)
     next(compensator)
     message = next(server)
     while True:

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from two_parties import session
 
 FOLDER = Path(__file__).parent
-VERSION = 3
+VERSION = 4
 
 
 def main() -> None:
@@ -58,6 +58,7 @@ def octets(text: str, length: int) -> bytes:
 
 STUDY = "8c4a1d5e-study"
 PLAN_HASH = octets("plan hash", 32)
+SHUFFLE = octets("shuffle", 32)
 COHORTS = ("Graz", "Munich", "Tartu \u00e4\u6771")
 SIGNERS = {name: Ed25519PrivateKey.from_private_bytes(octets(f"signer {name}", 32)) for name in COHORTS}
 SEEDS = {name: octets(f"seed {name}", 32) for name in COHORTS}
@@ -194,7 +195,7 @@ def release() -> Record:
 
 
 def opening() -> Record:
-    changes = {"scheme": "z64", "words": 104, "circuit": "both-at-least"}
+    changes = {"scheme": "z64", "words": 104, "circuit": "both-at-least", "shuffle": SHUFFLE}
     return Record("unpooled/opening", release().fields | changes)
 
 
@@ -362,10 +363,12 @@ def masks() -> Any:
 
 def comparison() -> Any:
     named, masks, own = dealing_context(), octets("sum of masks", 40), octets("own seed", 32)
-    keys = [hkdf(seed, encode(named)) for seed in (own, SEEDS["Graz"])]
-    made = session([keystream(key, 1 << 14) for key in keys], masks, len(COHORTS))
+    keys = [hkdf(seed, encode(named)) for seed in (own, SEEDS["Graz"], SHUFFLE)]
+    *dealt, order = (keystream(key, 1 << 15) for key in keys)
+    made = session(dealt, masks, len(COHORTS), order)
     dealing = keys[0].hex() + made.pop("dealing")
     about = {"seed": SEEDS["Graz"].hex(), "own": own.hex(), "context": typed(named), "masks": masks.hex()}
+    about["shuffle"] = SHUFFLE.hex()
     return {**about, "dealing": dealing, **made}
 
 
@@ -457,7 +460,7 @@ def digests() -> Any:
 
 KEM_SUITE = b"KEM" + (0x20).to_bytes(2, "big")
 SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
-INFO = b"unpooled/box/3"
+INFO = b"unpooled/box/4"
 
 
 def extract(suite: bytes, salt: bytes, label: bytes, key: bytes) -> bytes:

@@ -259,6 +259,8 @@ class Round(models.Model):
     words = models.PositiveBigIntegerField()
     # How its sums are compared; empty where they are read.
     circuit = models.CharField(max_length=40, default="", blank=True)
+    # From which the order of compared rows follows; empty until the dealing is there.
+    shuffle = models.BinaryField(default=b"", blank=True)
     # Of each turn with the compensator so far, one after the other.
     turn_seconds = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=16, choices=RoundState.choices, default=RoundState.OPEN)

@@ -20,7 +20,7 @@ from unpooled.errors import ProtocolError
 from unpooled.protocol import fixed_point
 from unpooled.protocol.gates import (
     Bitwise,
-    Dealt,
+    Layer,
     Layers,
     Party,
     Products,
@@ -34,8 +34,8 @@ from unpooled.protocol.gates import (
 from unpooled.protocol.masking import Modular, Scheme
 from unpooled.protocol.ring import Ring
 
-KNOWN = 16
-"""Comparisons whose result the server knows beforehand, or a few more: garbage passes them with 2^-16."""
+KNOWN = 64
+"""Comparisons whose result the server knows beforehand, or a few more: garbage passes them with 2^-64."""
 
 GROWS_BITS = 256
 FRACTION_BITS = 80
@@ -61,7 +61,7 @@ class Circuit(Protocol):
     def row_words(self) -> int: ...
     @property
     def comparisons_of_row(self) -> int: ...
-    def dealt(self, rows: int) -> list[Dealt]:
+    def dealt(self, rows: int) -> list[Layer]:
         """What is dealt, layer by layer; in one more the compensator tells its share of the bits."""
 
     def known(self) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +85,7 @@ class AtLeast:
     row_words: ClassVar[int] = 1
     comparisons_of_row: ClassVar[int] = 1
 
-    def dealt(self, rows: int) -> list[Dealt]:
+    def dealt(self, rows: int) -> list[Layer]:
         return dealt_for_signs(self.ring, rows)
 
     def known(self) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +109,7 @@ class BothAtLeast:
     row_words: ClassVar[int] = 2
     comparisons_of_row: ClassVar[int] = 2
 
-    def dealt(self, rows: int) -> list[Dealt]:
+    def dealt(self, rows: int) -> list[Layer]:
         padded = _padded(rows)
         return [
             *dealt_for_signs(self.ring, 2 * padded),
@@ -163,7 +163,7 @@ class Grows:
     def comparisons_of_row(self) -> int:
         return 2 * self.steps
 
-    def dealt(self, rows: int) -> list[Dealt]:
+    def dealt(self, rows: int) -> list[Layer]:
         places = rows * self.steps
         return [
             Products(self.ring, 2, ((0, 0), (0, 1)), places),

@@ -7,14 +7,15 @@ So but for the first and the last each message carries what is opened in two lay
     server  ──▶   1          2, 3          4, 5
             ◀──      1, 2          3, 4          5, …     at last the compensator's share of the bits
 
-The compensator's first answer begins with what masks the check, by which the server makes sure that the masks
-are those of this round before it goes on.
+The first two of each party begin with what shows the server that it may go on: the masks are those of this
+round, and what was dealt is right. Whoever deals does not know in which order rows are compared.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Sequence
+import operator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,9 +25,21 @@ from unpooled.errors import ProtocolError
 from unpooled.protocol import dealing, masking
 from unpooled.protocol.circuits import Circuit, circuit
 from unpooled.protocol.dealing import DealingContext
-from unpooled.protocol.gates import Layers, Party, Side, plane_bytes, planes_from, planes_to_bits, require
-from unpooled.protocol.masking import CHECK_BYTES
+from unpooled.protocol.gates import (
+    Half,
+    Layer,
+    Layers,
+    Party,
+    Side,
+    T,
+    plane_bytes,
+    planes_from,
+    planes_to_bits,
+    require,
+)
+from unpooled.protocol.masking import CHECK_BYTES, Scheme
 from unpooled.protocol.ring import check_length
+from unpooled.protocol.sacrificing import SAME, opening_bytes, sacrificed, shuffled, with_spares
 
 MAX_COMPARISONS = 2**20
 """Of one session."""
@@ -47,12 +60,12 @@ class Lengths:
 
 
 class WrongDealing(ProtocolError):
-    """What was dealt does not give the known results."""
+    """What was dealt does not fit together, or does not give the known results."""
 
-    def __init__(self, dealer: str) -> None:
+    def __init__(self, found: str, dealer: str) -> None:
         super().__init__(
-            f"rows whose result is known came out wrong: what {dealer} dealt for this comparison is not "
-            "right, or the compensator did not compute with it"
+            f"{found}: what {dealer} dealt for this comparison is not right, or the compensator did not "
+            "compute with it"
         )
         self.dealer = dealer
 
@@ -63,13 +76,20 @@ def lengths(scheme: str, label: str, words: int) -> Lengths:
     ProtocolError if there is no such comparison.
     """
     found, rows = _of(scheme, label, words)
-    opened = _openings(found, rows)
-    from_server, count = opened[:-1], len(opened)
+    layers, opened = found.dealt(rows), _openings(found, rows)
+    server = [sum(opened[:-1][max(0, k) : k + 2]) for k in range(-1, len(opened) - 1, 2)]
+    compensator = [sum(opened[k : k + 2]) for k in range(0, len(opened), 2)]
     return Lengths(
-        dealing.dealing_bytes(found.dealt(rows)),
-        tuple(sum(from_server[max(0, k) : k + 2]) for k in range(-1, count - 1, 2)),
-        tuple(sum(opened[k : k + 2]) + (CHECK_BYTES if k == 0 else 0) for k in range(0, count, 2)),
+        dealing.dealing_bytes(with_spares(layers)),
+        tuple(map(operator.add, server, _heads(Side.SERVER, layers))),
+        tuple(map(operator.add, compensator, _heads(Side.COMPENSATOR, layers))),
     )
+
+
+def _heads(side: Side, layers: Sequence[Layer]) -> Iterator[int]:
+    """How many bytes each message of a party begins with that are for its checks."""
+    check = CHECK_BYTES if side is Side.COMPENSATOR else 0
+    return itertools.chain([check + opening_bytes(layers), SAME.opening_bytes], itertools.repeat(0))
 
 
 def _of(scheme: str, label: str, words: int) -> tuple[Circuit, int]:
@@ -89,64 +109,127 @@ def deal(seed: bytes, own: bytes, context: DealingContext) -> bytes:
     `seed` is the one that the cohort shares with the compensator, `own` one that nobody else ever has.
     """
     found, rows = _of(context.scheme, context.circuit, context.words)
-    return dealing.deal(found.dealt(rows), seed, own, context)
+    return dealing.deal(with_spares(found.dealt(rows)), seed, own, context)
 
 
-def server_side(share: np.ndarray, checked: int, dealt: bytes, context: DealingContext) -> Messages:
+def server_side(
+    share: np.ndarray, checked: int, dealt: bytes, shuffle: bytes, context: DealingContext
+) -> Messages:
     """The server's messages; in the end the bits of all rows: bool (rows, bits).
 
-    `share` is the masked sum less all thresholds, the check first, whose sum must be `checked`. Raises
-    ProtocolError for an answer of a wrong length or a wrong check, and WrongDealing.
+    `share` is the masked sum less all thresholds, the check first, whose sum must be `checked`. `shuffle` is
+    drawn after the dealing has come, and has the order of rows and spares. Raises ProtocolError for an answer
+    of a wrong length or a wrong check, and WrongDealing.
     """
     kind, want = masking.scheme(context.scheme), lengths(context.scheme, context.circuit, context.words)
     check_length(dealt, want.dealing)
     found, rows = _of(context.scheme, context.circuit, context.words)
     known_words, known_bits = found.known()
-    words = _joined(found, share[kind.check_words :], known_words)
-    party = Party(Side.SERVER, found.dealt(rows), dealing.server_half(found.dealt(rows), dealt))
-    session = _two_layers_each(_bits(party, found, words, rows), _openings(found, rows))
-    message = next(session)
-    for number, length in enumerate(want.compensator):
+    layers = found.dealt(rows)
+    half = dealing.server_half(with_spares(layers), dealt)
+    own = share[kind.check_words :], known_words
+    order, bits, sacrifice, same = _begun(Side.SERVER, found, own, half, shuffle, context)
+    checks = _server_checks(sacrifice, same, kind, share[: kind.check_words], checked, context.dealer)
+    session = _two_layers_each(bits, _openings(found, rows))
+    message = next(checks) + next(session)
+    for length, head in zip(want.compensator, _heads(Side.COMPENSATOR, layers), strict=False):
         reply = yield message
         check_length(reply, length)
-        if number == 0:
-            mask = kind.from_bytes(reply[:CHECK_BYTES], kind.check_words)
-            if not kind.has_check(kind.subtract(share[: kind.check_words], mask), checked):
-                raise ProtocolError(masking.NOT_CANCELLED)
-            reply = reply[CHECK_BYTES:]
+        message = checks.send(reply[:head])
         try:
-            message = session.send(reply)
+            message += session.send(reply[head:])
         except StopIteration as end:
-            bits: np.ndarray = end.value
-    if not np.array_equal(bits[rows - len(known_bits) :], known_bits):
-        raise WrongDealing(context.dealer)
-    return bits[: rows - len(known_bits)]
+            told: np.ndarray = np.empty_like(end.value)
+            told[order] = end.value
+    if not np.array_equal(told[rows - len(known_bits) :], known_bits):
+        raise WrongDealing("rows whose result is known came out wrong", context.dealer)
+    return told[: rows - len(known_bits)]
 
 
 def compensator_side(
-    masks: np.ndarray, seed: bytes, context: DealingContext
+    masks: np.ndarray, seed: bytes, shuffle: bytes, context: DealingContext
 ) -> Generator[bytes, bytes, None]:
     """The compensator's answers; before the first it yields nothing, b"".
 
-    `masks` is the sum of the masks of all shares, the check's first; `seed` is the dealer's. Raises
-    ProtocolError for a message of a wrong length.
+    `masks` is the sum of the masks of all shares, the check's first; `seed` is the dealer's, `shuffle` what
+    the server drew. Raises ProtocolError for a message of a wrong length.
     """
     kind, want = masking.scheme(context.scheme), lengths(context.scheme, context.circuit, context.words)
     found, rows = _of(context.scheme, context.circuit, context.words)
-    own = kind.subtract(kind.zeros(context.words), masks)[kind.check_words :]
-    words = _joined(found, own, np.zeros_like(found.known()[0]))
-    party = Party(
-        Side.COMPENSATOR, found.dealt(rows), dealing.compensator_half(found.dealt(rows), seed, context)
-    )
-    layers = _bits(party, found, words, rows)
+    layers = found.dealt(rows)
+    half = dealing.compensator_half(with_spares(layers), seed, context)
+    own = kind.subtract(kind.zeros(context.words), masks)[kind.check_words :], np.zeros_like(found.known()[0])
+    _, bits, sacrifice, same = _begun(Side.COMPENSATOR, found, own, half, shuffle, context)
+    checks = _compensator_checks(sacrifice, same, kind.to_bytes(masks[: kind.check_words]))
     sizes = iter(_openings(found, rows))
-    reply, answer = b"", kind.to_bytes(masks[: kind.check_words]) + next(layers)
-    for number, length in enumerate(want.server):
+    reply, answer = next(checks), next(bits)
+    for number, (length, head) in enumerate(zip(want.server, _heads(Side.SERVER, layers), strict=False)):
         message = yield reply
         check_length(message, length)
-        reply = answer + _sent(layers, message, itertools.islice(sizes, 1 if number == 0 else 2))
+        shown = checks.send(message[:head])
+        reply = shown + answer + _sent(bits, message[head:], itertools.islice(sizes, 1 if number == 0 else 2))
         answer = b""
     yield reply
+
+
+def _begun(
+    side: Side,
+    found: Circuit,
+    words: tuple[np.ndarray, np.ndarray],
+    half: Half,
+    shuffle: bytes,
+    context: DealingContext,
+) -> tuple[np.ndarray, Layers[np.ndarray], Layers[bytes], tuple[bytes, bytes]]:
+    """The order of the rows, the layers of their bits, that of the spares, and what the digests take.
+
+    `words` are a party's shares of the rows that are asked for, and of those that are known.
+    """
+    secret = masking.keystream(masking.derived(shuffle, context))
+    rows = sum(map(len, words)) // found.row_words
+    layers, order = found.dealt(rows), shuffled(rows, secret)
+    *dealt, same = half
+    bits = _bits(Party(side, layers, dealt[: len(layers)]), found, _joined(found, words, order), rows)
+    return order, bits, sacrificed(side, layers, dealt, secret), same
+
+
+def _server_checks(
+    sacrifice: Layers[bytes],
+    same: tuple[bytes, bytes],
+    kind: Scheme,
+    share: np.ndarray,
+    checked: int,
+    dealer: str,
+) -> Layers[None]:
+    """What the server's messages begin with; it raises where it must not go on."""
+    free, bound = same
+    reply = yield next(sacrifice)
+    mask = kind.from_bytes(reply[:CHECK_BYTES], kind.check_words)
+    if not kind.has_check(kind.subtract(share, mask), checked):
+        raise ProtocolError(masking.NOT_CANCELLED)
+    reply = yield SAME.asks(_returned(sacrifice, reply[CHECK_BYTES:]), free)
+    if not SAME.holds(reply, bound):
+        raise WrongDealing("products that were dealt twice differ", dealer)
+    while True:
+        yield b""
+
+
+def _compensator_checks(sacrifice: Layers[bytes], same: tuple[bytes, bytes], check: bytes) -> Layers[None]:
+    """What the compensator's answers begin with, after b""; `check` is what masks the check."""
+    opened = next(sacrifice)
+    digest = _returned(sacrifice, (yield b""))
+    asked = yield check + opened
+    yield SAME.answers(asked, digest, *same)
+    while True:
+        yield b""
+
+
+def _returned(layers: Layers[T], reply: bytes) -> T:
+    """What is returned after the last reply."""
+    try:
+        layers.send(reply)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    raise RuntimeError("there are more layers")
 
 
 def _two_layers_each(layers: Layers[np.ndarray], openings: Sequence[int]) -> Layers[np.ndarray]:
@@ -174,10 +257,10 @@ def _openings(found: Circuit, rows: int) -> list[int]:
     return [*(layer.opening_bytes for layer in found.dealt(rows)), found.bits_of_row * plane_bytes(rows)]
 
 
-def _joined(found: Circuit, share: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """The words of all rows: behind those of a share, in each array, the known ones."""
-    pairs = zip(found.arrays(share), found.arrays(known), strict=True)
-    return np.concatenate([words for pair in pairs for words in pair])
+def _joined(found: Circuit, words: tuple[np.ndarray, np.ndarray], order: np.ndarray) -> np.ndarray:
+    """The words of all rows in this order: behind those of a share, in each array, the known ones."""
+    arrays = [np.concatenate(pair) for pair in zip(*map(found.arrays, words), strict=True)]
+    return np.concatenate([each.reshape(len(order), -1)[order].reshape(each.shape) for each in arrays])
 
 
 def _bits(party: Party, found: Circuit, words: np.ndarray, rows: int) -> Layers[np.ndarray]:

@@ -11,7 +11,8 @@ is one exchange: each party opens masked values, and both go on from their sums.
 
 Whatever is opened is masked by fresh uniform randomness: it tells nothing. Each party's half of that is a
 *free* part, drawn from a key of its own, and a *bound* part that follows from both free parts. Bound parts of
-the compensator are drawn too; those of the server are dealt (`unpooled.protocol.dealing`).
+the compensator are drawn too; those of the server are dealt (`unpooled.protocol.dealing`), and checked by
+spare products, which are sacrificed (`unpooled.protocol.sacrificing`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import functools
 import itertools
 import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -38,6 +39,10 @@ _LONG_PLANE = 4096
 """Bits: where planes are longer, a comparison waits for bytes rather than for turns."""
 
 
+_ZEROS = 64
+"""Columns of zeros behind those that are used: the spare products of these are opened."""
+
+
 class Side(Enum):
     SERVER = "server"
     COMPENSATOR = "compensator"
@@ -48,16 +53,23 @@ class Arithmetic(Protocol):
 
     @property
     def word_bytes(self) -> int: ...
+    @property
+    def columns(self) -> int:
+        """How many values a word holds."""
+
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
     def multiply(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
     def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray: ...
+    def chosen(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """These columns of an array (rows, words), as one vector."""
 
 
 class Bitwise:
     """Integers modulo 2, 64 in a word: a sum is an exclusive or, a product an AND."""
 
     word_bytes = _PLANE_WORD // 8
+    columns = _PLANE_WORD
 
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.asarray(a ^ b)
@@ -70,6 +82,10 @@ class Bitwise:
     def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray:
         check_length(data, words * self.word_bytes)
         return np.frombuffer(data, "<u8")
+
+    def chosen(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        bits = planes_to_bits(rows, rows.shape[1] * _PLANE_WORD)
+        return bits_to_planes(bits.take(columns, axis=1)).ravel()
 
 
 class Dealt(Protocol):
@@ -87,9 +103,20 @@ class Dealt(Protocol):
         """One party's bound part, given both free parts and the bound part of the other party."""
 
 
+class Layer(Dealt, Protocol):
+    """What is dealt for a layer of a circuit."""
+
+    @property
+    def spares(self) -> list[Products]:
+        """What is dealt beside it and sacrificed, to show that its bound parts are right."""
+
+    def claims(self, side: Side, free: bytes, bound: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """A party's shares of factors, and of what their products are if the bound parts are right."""
+
+
 @dataclass(frozen=True)
 class Products:
-    """For products of some of the factors, each factor a vector of `words` words.
+    """For products of some of the factors, each factor `places` rows of `width` words.
 
     A product of sums, of what is opened of each factor and its mask, is a sum over the subsets of factors: in
     each term these are masked and the others opened. So the products of masks are dealt for all subsets.
@@ -99,7 +126,26 @@ class Products:
     factors: int
     wanted: tuple[tuple[int, ...], ...]
     """Of each product the places of its factors, two at least."""
-    words: int
+    width: int
+    places: int = 1
+
+    @property
+    def words(self) -> int:
+        """Of a factor."""
+        return self.places * self.width
+
+    @property
+    def columns(self) -> int:
+        return self.width * self.arithmetic.columns
+
+    @property
+    def spares(self) -> list[Products]:
+        width = self.width + _ZEROS // self.arithmetic.columns
+        spare = replace(self, wanted=_subsets(self.wanted), width=width)
+        return [spare] * (1 if self.columns > _LONG_PLANE else 2)
+
+    def claims(self, side: Side, free: bytes, bound: bytes) -> tuple[np.ndarray, np.ndarray]:
+        return self.read_factors(free), self.read_products(bound)
 
     @property
     def opening_bytes(self) -> int:
@@ -184,11 +230,61 @@ class Bits:
         found: np.ndarray = planes_of(masks, self.ring) ^ self.read_planes(other)
         return found.tobytes()
 
+    @property
+    def spares(self) -> list[Products]:
+        return Products(Bitwise(), 2, ((0, 1),), plane_words(self.words), self.ring.bits).spares
+
+    def claims(self, side: Side, free: bytes, bound: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """Both words s, t are added bit by bit: b = s ^ t ^ c, and the next c is c ^ (b ^ t)(b ^ s)."""
+        bits = self.read_planes(bound)
+        carries = bits ^ planes_of(self.read(free), self.ring)
+        nothing = np.zeros_like(bits[:1])  # is carried into the lowest bit
+        below = [np.concatenate([nothing, planes[:-1]]) for planes in (bits, carries)]
+        products = carries ^ below[1]
+        factors = below if side is Side.SERVER else below[::-1]
+        return np.concatenate(factors).ravel(), products.ravel()
+
     def read(self, data: bytes) -> np.ndarray:
         return self.ring.from_bytes(data, self.words)
 
     def read_planes(self, data: bytes) -> np.ndarray:
         return planes_from(data, self.ring.bits, self.words)
+
+
+@dataclass(frozen=True)
+class Same:
+    """For whether both parties have the same number, modulo a prime: nothing else is told, and to one only.
+
+    The server has a number x and random a, the compensator y and random b; dealt are u + w = ab. The server
+    opens e = x - a and is told h = b (e - y) + w: with u that is b (x - y), which is 0 or uniform.
+    """
+
+    opening_bytes: ClassVar[int] = 32
+    free_bytes: ClassVar[int] = 32
+    bound_bytes: ClassVar[int] = 32
+
+    def bound(self, free: Sequence[bytes], other: bytes) -> bytes:
+        return _number_bytes(_number(free[0]) * _number(free[1]) - _number(other))
+
+    def asks(self, x: bytes, free: bytes) -> bytes:
+        return _number_bytes(_number(x) - _number(free))
+
+    def answers(self, asked: bytes, y: bytes, free: bytes, bound: bytes) -> bytes:
+        return _number_bytes(_number(free) * (_number(asked) - _number(y)) + _number(bound))
+
+    def holds(self, answer: bytes, bound: bytes) -> bool:
+        return _number_bytes(_number(answer) + _number(bound)) == bytes(32)
+
+
+_PRIME = 2**255 - 19
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "little")
+
+
+def _number_bytes(number: int) -> bytes:
+    return (number % _PRIME).to_bytes(32, "little")
 
 
 Half: TypeAlias = Iterable[tuple[bytes, bytes]]
@@ -198,9 +294,9 @@ Half: TypeAlias = Iterable[tuple[bytes, bytes]]
 class Party:
     """One of two parties at its work: its side, and what it was dealt, layer by layer."""
 
-    def __init__(self, side: Side, dealt: Sequence[Dealt], half: Half) -> None:
+    def __init__(self, side: Side, dealt: Sequence[Layer], half: Half) -> None:
         self.side = side
-        self._dealt: Iterator[tuple[Dealt, tuple[bytes, bytes]]] = zip(dealt, half, strict=True)
+        self._dealt: Iterator[tuple[Layer, tuple[bytes, bytes]]] = zip(dealt, half, strict=True)
 
     @property
     def leads(self) -> bool:
@@ -274,9 +370,9 @@ class Party:
         return planes if self.leads else np.zeros_like(planes)
 
 
-def dealt_for_signs(ring: Ring, words: int) -> list[Dealt]:
+def dealt_for_signs(ring: Ring, words: int) -> list[Layer]:
     """What `Party.not_negative` takes."""
-    dealt: list[Dealt] = [Bits(ring, words)]
+    dealt: list[Layer] = [Bits(ring, words)]
     places = ring.bits
     for joined in _levels(places, words):
         places //= joined
@@ -285,7 +381,7 @@ def dealt_for_signs(ring: Ring, words: int) -> list[Dealt]:
         borrows = [(*range(k, joined - 1), joined - 1 + k) for k in range(joined - 1)]
         passes = [(*range(joined - 1), 2 * joined - 2)] if places > 1 else []
         factors = 2 * joined - 2 + len(passes)
-        dealt.append(Products(Bitwise(), factors, (*borrows, *passes), places * plane_words(words)))
+        dealt.append(Products(Bitwise(), factors, (*borrows, *passes), plane_words(words), places))
     return dealt
 
 
@@ -301,16 +397,16 @@ def _levels(places: int, words: int) -> list[int]:
     return [2] * (levels % 2) + [4] * (levels // 2)
 
 
-def dealt_for_running(planes: int, words: int) -> list[Dealt]:
+def dealt_for_running(planes: int, words: int) -> list[Layer]:
     """What `Party.running` takes."""
-    (block, blocks), dealt = _blocks(planes), list[Dealt]()
+    (block, blocks), dealt = _blocks(planes), list[Layer]()
     within = tuple(tuple(range(k + 1)) for k in range(1, block))
     # Factors: the whole of each block but the last, then each plane of all blocks but the first.
     across = tuple(
         (*range(own + 1), blocks - 1 + own * block + k) for own in range(blocks - 1) for k in range(block)
     )
     if within:
-        dealt.append(Products(Bitwise(), block, within, blocks * plane_words(words)))
+        dealt.append(Products(Bitwise(), block, within, plane_words(words), blocks))
     if across:
         dealt.append(Products(Bitwise(), blocks - 1 + len(across), across, plane_words(words)))
     return dealt
@@ -343,8 +439,8 @@ def planes_of(vector: np.ndarray, ring: Ring) -> np.ndarray:
     data = np.ascontiguousarray(vector).view(np.uint8).reshape(count, ring.word_bytes)
     found = np.zeros((ring.bits, plane_bytes(count)), np.uint8)
     for place in range(ring.word_bytes):  # one byte of all words at a time: little memory
-        bits = np.unpackbits(data[:, place, None], axis=1, bitorder="little")
-        found[8 * place : 8 * place + 8, : -(-count // 8)] = np.packbits(bits.T, axis=1, bitorder="little")
+        bits = np.unpackbits(data[:, place, None], axis=1, bitorder="little").T.copy()  # packed the faster
+        found[8 * place : 8 * place + 8, : -(-count // 8)] = np.packbits(bits, axis=1, bitorder="little")
     return found.view("<u8")
 
 

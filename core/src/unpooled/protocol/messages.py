@@ -11,6 +11,7 @@ from unpooled.protocol import codec
 from unpooled.protocol.sealing import Box, Purpose
 
 MIN_COHORTS = 3
+SHUFFLE_BYTES = 32
 
 
 def digest(record: Any) -> bytes:
@@ -70,11 +71,15 @@ class ReleaseRequest:
 
 @dataclass(frozen=True)
 class OpeningRequest(ReleaseRequest):
-    """Asks to compare the sums of one round: the same, and by which circuit."""
+    """Asks to compare the sums of one round: the same, by which circuit, and in which order.
+
+    `shuffle` is random, and drawn when the dealing is on disk: who deals cannot tell which row comes where.
+    """
 
     name: ClassVar[str] = "unpooled/opening"
 
     circuit: str
+    shuffle: bytes
 
 
 @dataclass(frozen=True)

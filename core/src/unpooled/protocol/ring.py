@@ -7,6 +7,7 @@ of 64-bit limbs, lowest first, so that its bytes are little-endian words of w bi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,9 @@ class Ring:
     def __post_init__(self) -> None:
         if self.bits not in (8, 32, 64, 128, 256):
             raise ProtocolError(f"no ring of {self.bits} bits; want 32, 64, 128 or 256")
+
+    columns: ClassVar[int] = 1
+    """How many values a word holds."""
 
     @property
     def word_bytes(self) -> int:
@@ -97,6 +101,10 @@ class Ring:
         if self.limbs == 1:
             return np.frombuffer(data, f"<u{self.word_bytes}")
         return np.frombuffer(data, "<u8").reshape(-1, self.limbs)
+
+    def chosen(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """These columns of an array (rows, words), as one vector."""
+        return rows[:, columns].reshape(-1, *rows.shape[2:])
 
 
 def _digits(vector: np.ndarray) -> np.ndarray:

@@ -1,12 +1,14 @@
 """A round whose sums nobody reads: server and compensator compare them turn by turn; the server gets bits.
 
-Nothing of a session is stored but how long its turns took. It follows from the masked shares and the dealing,
-which are on disk: whoever comes to a round that is not settled plays it from the first turn on, and sends the
-same bytes as the one before. The compensator sees to that (docs/protocol).
+Nothing of a session is stored but the secret that says in which order rows are compared, and how long its
+turns took. It follows from that, the masked shares and the dealing: whoever comes to a round that is not
+settled plays it from the first turn on, and sends the same bytes as the one before. The compensator sees to
+that (docs/protocol).
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator, Sequence
 
@@ -16,7 +18,7 @@ from unpooled.errors import ProtocolError
 from unpooled.opening import open_bits
 from unpooled.protocol import comparing, masking
 from unpooled.protocol.dealing import DealingContext, dealer_of
-from unpooled.protocol.messages import OpeningRequest, Roster
+from unpooled.protocol.messages import SHUFFLE_BYTES, OpeningRequest, Roster
 from unpooled.question import Question
 from unpooled_server.compensator_client import ComparisonLost, Compensator, CompensatorAway, Meter
 from unpooled_server.models import Round, Share, Study
@@ -45,10 +47,17 @@ def compare(
     roster = roster_of(study)
     if roster is None:
         raise ProtocolError("the roster is not complete")
-    context = _context(current, study, roster)
+    context, shuffle = _context(current, study, roster), _shuffle(current)
     uploads = masked.uploads(shares)
     request = OpeningRequest(
-        study.pk, current.pk, context.question, current.scheme, current.words, uploads, current.circuit
+        study.pk,
+        current.pk,
+        context.question,
+        current.scheme,
+        current.words,
+        uploads,
+        current.circuit,
+        shuffle,
     )
 
     def ask(number: int, openings: bytes, size: int) -> bytes:
@@ -58,12 +67,19 @@ def compare(
 
     scheme = masking.scheme(current.scheme)
     for _ in range(MOST_BEGINNINGS):
-        turns = open_bits(question, total, scheme, study.plan.cohorts, dealing, context)
+        turns = open_bits(question, total, scheme, study.plan.cohorts, dealing, shuffle, context)
         try:
             return question, _played(turns, current, ask)
         except ComparisonLost:
             note(study.pk, PLATFORM, "the compensator has lost a comparison; it begins again")
     raise CompensatorAway("the compensator has lost a comparison several times")
+
+
+def _shuffle(current: Round) -> bytes:
+    """The secret of a round, drawn once, and not before its dealing is on disk."""
+    Round.objects.filter(pk=current.pk, shuffle=b"").update(shuffle=os.urandom(SHUFFLE_BYTES))
+    current.refresh_from_db(fields=["shuffle"])
+    return bytes(current.shuffle)
 
 
 def _context(current: Round, study: Study, roster: Roster) -> DealingContext:
