@@ -50,7 +50,7 @@ upload: dict[str, Any] = {
 first, *others = struct.unpack("<3Q", stream(salt, b"unpooled/check/1", 3 * 8))
 check = first + sum(c * x for c, x in zip(others, counts, strict=True))
 
-bits = stream(seed, record("unpooled/mask", **upload, version=3), 4 * upload["words"])
+bits = stream(seed, record("unpooled/mask", **upload, version=4), 4 * upload["words"])
 of_check, of_counts = int.from_bytes(bits[:32], "little"), struct.unpack("<2I", bits[32:])
 
 print("check ", check)
