@@ -33,6 +33,8 @@ BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE)
 """Result tables of ranges of scores, which are wider where few people are in one, and of pairs of variants,
 among which no rare ones are."""
 
+AT_TRIALS = ("error", "error_deviation")
+"""Result columns of a trial on the grid, of which a last bit of a sum may take the next point."""
 
 _BY_CARRIERS = ("polygenic", "prune", "pca")
 _NOT_HERE = ("phenotypes", "components")
@@ -57,7 +59,8 @@ def test_a_cohort_alone_is_a_study_that_nobody_else_is_in(name: str) -> None:
         if table in BY_FLOORS:
             continue
         for column, values in columns.items():
-            close = {"rtol": 1e-9, "atol": 1e-12} if values.dtype.kind == "f" else {"rtol": 0, "atol": 0}
+            rtol = 1e-7 if column in AT_TRIALS else 1e-9
+            close = {"rtol": rtol, "atol": 1e-12} if values.dtype.kind == "f" else {"rtol": 0, "atol": 0}
             np.testing.assert_allclose(alone[table][column], values, err_msg=f"{table} {column}", **close)
 
 
