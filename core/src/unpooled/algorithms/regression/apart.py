@@ -58,7 +58,7 @@ from unpooled.apart_option import is_apart
 from unpooled.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
 from unpooled.genotype_model import terms_of
 from unpooled.plan import EXACT, Plan
-from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.sizes import Sizes
 
@@ -126,32 +126,40 @@ def fit_chunk_apart(
     study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Within
 ) -> Asks[Counted]:
     """Count the genotypes of a chunk, sum products about the cohorts' means, and fit what passes filters."""
-    plan, chromosome = study.plan, chunk.chromosome
     counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
     if len(counted.variants):
-        exact, terms = plan.missing == EXACT, terms_of(plan)
-        calls = Calls.of(counted.table, chromosome, pool, exact)
-        coded = CodedCalls.of(calls, terms, chromosome, np.ones(len(counted.variants), bool))
-        first_is_a1, tied = counted.order()
-        sums = yield SumGenotypesApart(
-            start=chunk.start,
-            asked=flags(chunk, counted.variants, FIRST + INCOMPLETE * calls.incomplete + TIED * tied),
-            chromosome=chromosome,
-            exact=exact,
-            fill=coded.fill[calls.incomplete & (not exact)],
-            people=pool.of(COMPLETE),
-            centre=columns.centre,
-            exponent=columns.exponent,
-            cohorts=plan.cohorts,
-            model=terms.model,
-            interacting=terms.interacting,
-            dosages=plan.dosages,
-        )
-        order = ordered(first_is_a1, tied, sums["first"], plan.cohorts)
-        fit = FitApart(plan, chromosome, pool, columns, counted, calls, coded, block)
-        yield fit.rows(sums, order)
+        yield Finish(fit_counted_apart(study, chunk, pool, columns, block, counted))
     return ties
+
+
+@procedure("linear/sums-apart")
+def fit_counted_apart(
+    study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Within, counted: Counted
+) -> Asks[None]:
+    """Sum products of variants of a chunk about the cohorts' means, and fit them."""
+    plan, chromosome = study.plan, chunk.chromosome
+    exact, terms = plan.missing == EXACT, terms_of(plan)
+    calls = Calls.of(counted.table, chromosome, pool, exact)
+    coded = CodedCalls.of(calls, terms, chromosome, np.ones(len(counted.variants), bool))
+    first_is_a1, tied = counted.order()
+    sums = yield SumGenotypesApart(
+        start=chunk.start,
+        asked=flags(chunk, counted.variants, FIRST + INCOMPLETE * calls.incomplete + TIED * tied),
+        chromosome=chromosome,
+        exact=exact,
+        fill=coded.fill[calls.incomplete & (not exact)],
+        people=pool.of(COMPLETE),
+        centre=columns.centre,
+        exponent=columns.exponent,
+        cohorts=plan.cohorts,
+        model=terms.model,
+        interacting=terms.interacting,
+        dosages=plan.dosages,
+    )
+    order = ordered(first_is_a1, tied, sums["first"], plan.cohorts)
+    fit = FitApart(plan, chromosome, pool, columns, counted, calls, coded, block)
+    yield fit.rows(sums, order)
 
 
 @dataclass(frozen=True, eq=False)
