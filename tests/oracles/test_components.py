@@ -175,10 +175,11 @@ def populations(people: int) -> Quantities:
 
 
 @pytest.mark.parametrize(
-    ("people", "words"), [(300, "of PC1, PC2, PC3 and 7 more.* Choose fewer"), (600, "Choose 3 comp")]
+    ("people", "words", "off"),  # 300 people allow 30 directions, by which components are known to 1e-4
+    [(300, "of PC1, PC2, PC3 and 7 more.* Choose fewer", 5e-3), (600, "Choose 3 comp", 1e-3)],
 )
 def test_a_regression_stops_at_components_that_are_not_settled(
-    people: int, words: str, tmp_path: Path
+    people: int, words: str, off: float, tmp_path: Path
 ) -> None:
     """With the number that the refusal names it is plink2's of the pool: three axes of four populations."""
     pool = populations(people)
@@ -191,7 +192,7 @@ def test_a_regression_stops_at_components_that_are_not_settled(
     beside = replace(pool, samples=pool.samples.with_covariates(axes))
     head, *lines = beside.plink2(tmp_path, "--glm", "omit-ref", "hide-covar")
     theirs = np.array([line[head.index("T_STAT")] for line in lines], float)
-    np.testing.assert_allclose(np.abs(ours["beta"] / ours["se"])[:, 0], np.abs(theirs), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(np.abs(ours["beta"] / ours["se"])[:, 0], np.abs(theirs), rtol=off, atol=off)
 
 
 def check_projection(people: Path, ours: Path, scores: np.ndarray) -> None:
