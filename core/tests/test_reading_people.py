@@ -310,7 +310,7 @@ def test_few_people_left_out_are_refused_before_anything_but_counts_is_summed(wh
         one.samples.phenotype[30:] = 0
     plan = one.plan
     if what == "levels":
-        one.samples.covariates[:, 0] = np.arange(300) % 8 == 0
+        one.samples.covariates[:, 0] = np.arange(300) % 20 == 0
         plan = replace(plan, covariates=(Covariate("diet", ("chow", "fat")),))
     asked, error = asked_until_refused(plan, one.cohorts, one.panel)
     assert sums_of(asked) == []
