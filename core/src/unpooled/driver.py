@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,14 @@ CHANGED = (
     "the study cannot continue: replayed from what is stored, it asks something different. Continue "
     "with the release that began it, on the same kind of machine, or duplicate the study"
 )
+
+
+def label(path: str, number: int) -> str:
+    """The label of the place, or the branch, of this number in a branch whose path is a label, too."""
+    return f"{path}.{number}" if path else str(number)
+
+
+_LABEL = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8}))*")  # one spelling of each place
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +144,7 @@ class Running:
     def read(self, came: bytes) -> Any:
         """What was waited for, from its stored form: see `sums_bytes` and `values_bytes`."""
         if isinstance(self.waits_for, Question):
-            arrays = codec.decode(came)
-            return dict(zip(questions.returns(self.waits_for), arrays, strict=True))
+            return read_sums(self.waits_for, came)
         if self.waits_for is None:
             raise ProtocolError(CHANGED)
         calls = self.waits_for.calls
@@ -151,6 +159,19 @@ class Place:
     """The branch: as the how-manieth each on the way to it was begun by the one before, from 0."""
     number: int
     """How many questions the branch had asked before, from 0: also as another call, before `Go`."""
+
+    @property
+    def label(self) -> str:
+        """The numbers of the path, then its own, with points between them: 0.3.2 is question 2 of 0.3."""
+        return label(".".join(map(str, self.path)), self.number)
+
+    @classmethod
+    def of(cls, label: str) -> Place:
+        """The place that a label names; ProtocolError for any other text."""
+        if not _LABEL.fullmatch(label):
+            raise ProtocolError(f"not a place in a study: {label[:40]!r}")
+        *path, number = map(int, label.split("."))
+        return cls(tuple(path), number)
 
 
 class Tree:
@@ -274,6 +295,11 @@ def digest(waits_for: Question | Each | None) -> bytes:
 def sums_bytes(question: Question, sums: Arrays) -> bytes:
     """Sums, or what is told of them, as a journal keeps them."""
     return codec.encode(tuple(sums[name] for name in questions.returns(question)))
+
+
+def read_sums(question: Question, came: bytes) -> Arrays:
+    """The sums that `sums_bytes` has written; CodecError or ValueError for other bytes."""
+    return dict(zip(questions.returns(question), codec.decode(came), strict=True))
 
 
 def values_bytes(values: Iterable[bytes]) -> bytes:

@@ -12,6 +12,7 @@ from django.db import models
 from django.utils import timezone
 
 from unpooled.algorithms.shared.summary import FREQUENCIES_FAR, Summary
+from unpooled.driver import label
 from unpooled.plan import Plan
 from unpooled.protocol import comparing
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
@@ -206,7 +207,7 @@ class Branch(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="branches")
     parent = models.ForeignKey("self", on_delete=models.CASCADE, related_name="children", null=True)
-    # Which of its parent's calls it is.
+    # As the how-manieth it was begun by another branch.
     place = models.PositiveIntegerField(default=0)
     procedure = models.CharField(max_length=80)
     # Of the program that began it, and alone goes on with it.
@@ -214,12 +215,27 @@ class Branch(models.Model):
     state = models.CharField(max_length=16, choices=BranchState.choices, default=BranchState.ASKING)
     # Digest of what it waits for.
     waits_for = models.BinaryField(default=b"", blank=True)
+    # Where cohorts follow the study: the path by which they find it, as the label of a place has it.
+    path = models.CharField(max_length=200, null=True)
+    # How many questions it has asked before the one that it waits for, and how many branches it has begun.
+    asked = models.PositiveIntegerField(default=0)
+    begun = models.PositiveIntegerField(default=0)
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["study", "state"])]
 
     def __str__(self) -> str:
         return f"{self.procedure} #{self.pk}"
+
+    @property
+    def is_told(self) -> bool:
+        """Whether cohorts are told the sums that it waits for: not those that only make rows."""
+        return self.path == "" or (self.path is not None and self.parent_id is not None)
+
+    @property
+    def asks_at(self) -> str:
+        """The label of the place in the study at which it asks what it waits for, if cohorts follow it."""
+        return label(self.path or "", self.asked)
 
 
 class Kept(models.Model):

@@ -13,18 +13,34 @@ from typing import Any
 
 import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Count, Expression, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import (
+    Case,
+    Count,
+    Expression,
+    F,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.utils import timezone
 
 from unpooled.algorithms import algorithm, questions_of
 from unpooled.algorithms.methods import Run
 from unpooled.algorithms.result_files import results_name
 from unpooled.algorithms.shared.summary import Summary
+from unpooled.driver import label
 from unpooled.facts import plan_facts
 from unpooled.leaving import what_leaves
 from unpooled.parties import what_parties_get
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, sealing
+from unpooled.protocol.messages import Question as AskedOf
 from unpooled.protocol.messages import Roster
 from unpooled.question import Question, at_turn
 from unpooled.report import About, File, Member
@@ -43,7 +59,7 @@ from unpooled_server.names import (
     RoundState,
     StudyState,
 )
-from unpooled_server.prepared import Prepared, Row
+from unpooled_server.prepared import Prepared
 from unpooled_server.stages import Standing
 
 MAX_QUESTIONS = 8
@@ -109,9 +125,19 @@ def _keys(study_id: Expression) -> QuerySet[Any, Any]:
     return Cohort.objects.filter(study=study_id).exclude(public_key="").values_list("name", "public_key")
 
 
-def questions(cohort: Cohort, seen: Sequence[int]) -> list[Row]:
-    """Open rounds that this cohort has not answered, oldest first: number, salt and question of each."""
-    return _questions(len(seen))(cohort.pk, cohort.study_id, *seen)
+def questions(cohort: Cohort, seen: Sequence[int]) -> list[AskedOf]:
+    """Open rounds that this cohort has not answered, oldest first.
+
+    Where cohorts follow the study, what is asked is only named.
+    """
+    return [
+        AskedOf(number, bytes(salt), bytes(message))
+        if path is None
+        else AskedOf(number, bytes(salt), b"", label(path, asked), bytes(digest))
+        for number, salt, message, path, asked, digest in _questions(len(seen))(
+            cohort.pk, cohort.study_id, *seen
+        )
+    ]
 
 
 @functools.lru_cache(64)
@@ -120,7 +146,8 @@ def _questions(seen: int) -> Prepared:
         rounds = Round.objects.filter(study=study_id, state=RoundState.OPEN, study__state__in=LIVE)
         asked = rounds.exclude(study__pause_kind__in=HELD).exclude(shares__cohort=cohort_id)
         unseen = asked.exclude(pk__in=seen).order_by("id")[:MAX_QUESTIONS]
-        return unseen.values_list("pk", "salt", "asked__message")
+        message = Case(When(branch__path=None, then=F("asked__message")), default=Value(b""))
+        return unseen.values_list("pk", "salt", message, "branch__path", "branch__asked", "branch__waits_for")
 
     return Prepared(build, 2 + seen)
 

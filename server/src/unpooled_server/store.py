@@ -2,6 +2,7 @@
 
 HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
                            /<round>.dealing               of a round that is compared, as long
+                    /told/<place>                     sums of a round, as cohorts are told them
                     /rows/<random>.npy                    some result rows
                          /merged-<random>/<table>/<name>.npy   all of them, sorted
                     /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
@@ -88,6 +89,11 @@ def dealing_path(study: str, round_id: int) -> Path:
     return study_folder(study) / "shares" / f"{round_id}.dealing"
 
 
+def told_path(study: str, place: str) -> Path:
+    """Where the sums lie that were asked for at a place, given its label."""
+    return study_folder(study) / "told" / place
+
+
 class OtherBytes(ProtocolError):
     """New bytes under a name that others have already: a nonce, or the round of a dealing."""
 
@@ -148,8 +154,8 @@ def share_is_there(path: Path, size: int) -> bool:
 
 
 def drop_what_cohorts_sent(study: str) -> None:
-    """Masked shares, and the cohorts' own lists of variants."""
-    for name in ("shares", "lists"):
+    """Masked shares, what cohorts were told of their sums, and the cohorts' own lists of variants."""
+    for name in ("shares", "told", "lists"):
         shutil.rmtree(study_folder(study) / name, ignore_errors=True)
 
 

@@ -34,7 +34,7 @@ from unpooled.plan import Plan
 from unpooled.protocol import VERSION, bodies, messages, stages
 from unpooled.protocol.codes import TAG_BYTES
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.messages import Questions, Roster
+from unpooled.protocol.messages import Questions, Roster, Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection
@@ -330,6 +330,15 @@ class Api:
         answer = self._ask("GET", "questions", params=query, wait=wait, most=_MOST_QUESTIONS)
         try:
             found: Questions = messages.decode(answer.content, Questions)
+        except CodecError as error:
+            raise _unusable(error) from error
+        return found
+
+    def told(self, place: str) -> Told:
+        """The sums that were asked for at a place in the study, given its label."""
+        answer = self._ask("GET", f"told/{place}", most=_MOST_QUESTIONS)
+        try:
+            found: Told = messages.decode(answer.content, Told)
         except CodecError as error:
             raise _unusable(error) from error
         return found

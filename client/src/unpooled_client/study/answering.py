@@ -25,6 +25,7 @@ from unpooled_client.study.book import open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
 from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.few_apart import entered
+from unpooled_client.study.following import Following
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
@@ -78,6 +79,7 @@ class Work:
         if self.cluster is not None:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
+        self.following = Following(self.terms, self.session.api.told, self.alignments.agreed_panel)
         self.answerer = Answerer(self.terms, acceptance.seed, book, compute, acceptance.own)
         self.last_pass = last_pass(self.terms.plan)
         self.places = threading.Semaphore(self.session.threads)
@@ -149,6 +151,8 @@ class Work:
     def _answer(self, message: messages.Question) -> Share | None:
         """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""
         self._check_files()
+        with self.session.clock("following"):
+            message = self.following.named(message)
         question = self.answerer.question(message)
         cohort, panel = self.alignments.cohort_for(question)
         if question.needs_codes and self.coding:

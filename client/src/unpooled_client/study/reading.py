@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -250,8 +250,13 @@ class Alignments:
     """The coordinator's."""
     agreed: tuple[PlinkCohort, bytes] | None = None
     """The data beside the agreed panel, and that panel's digest."""
-    chromosomes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
-    """Of the agreed panel's variants: their codes."""
+    panel: Panel | None = None
+    """That panel."""
+
+    @property
+    def chromosomes(self) -> np.ndarray:
+        """The codes of the agreed variants' chromosomes."""
+        return np.zeros(0, np.uint8) if self.panel is None else self.panel.chromosome
 
     @property
     def variants(self) -> int:
@@ -286,6 +291,14 @@ class Alignments:
             )
         return found[0], found[1]
 
+    def agreed_panel(self) -> Panel:
+        """The variants that the cohorts have agreed on; Distrust if there are none yet."""
+        if self.panel is None:
+            raise Distrust(
+                Problem.PANEL, "the server asks before the cohorts have agreed on variants.", TELL_OPERATOR
+            )
+        return self.panel
+
     def fetch_list(self, session: Session, terms: Terms) -> Iterator[Event]:
         """Take the coordinator's list, if the plan goes by one; Distrust if it is not the plan's."""
         if terms.plan.panel_mode != "list" or self.listed is not None:
@@ -317,7 +330,7 @@ class Alignments:
         else:
             panel = yield from session.wait_for(fetched, session, session.api.panel, digest)
         aligned = yield from session.wait_for(self.beside, panel)
-        self.agreed, self.chromosomes = (aligned, digest), panel.chromosome
+        self.agreed, self.panel = (aligned, digest), panel
         yield PanelAgreed(len(panel), len(self.data.panel), digest.hex())
 
     def beside(self, panel: Panel) -> PlinkCohort:
@@ -360,6 +373,10 @@ class Unaligned:
     data: ArrayTable
     variants: int = 0
     samples: Samples | None = None
+
+    def agreed_panel(self) -> Panel:
+        """The panel of no variants, as a study of tables has it."""
+        return Panel.of([])
 
     def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
         """The table as a question asks it, and no digest, for there is no panel."""

@@ -66,6 +66,11 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
     return (Presence, *asks) if plan.panel_mode == "list" else asks
 
 
+def is_followed(plan: Plan) -> bool:
+    """Whether each cohort runs the procedure of a study under this plan itself, on sums that it is told."""
+    return True
+
+
 def is_each_apart(plan: Plan) -> bool:
     """Whether there are several phenotypes, each asked about by itself."""
     return bool(plan.phenotypes) and not (plan.require_pheno and algorithm(plan.test).shares(plan))

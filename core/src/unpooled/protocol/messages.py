@@ -102,13 +102,29 @@ def signed_points(purpose: Purpose, column: int, points: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Question:
-    """One round as a cohort receives it: its number, the server's random bytes, the question's encoding."""
+    """One round as a cohort receives it: its number, the server's random bytes, and what is asked.
+
+    Where cohorts follow the study, that is only named: each finds the question at this place by itself.
+    """
 
     name: ClassVar[str] = "unpooled/question"
 
     round: int
     salt: bytes
-    question: bytes
+    question: bytes  # its encoding; empty where cohorts follow the study
+    place: str = ""  # the label of a `driver.Place`
+    digest: bytes = b""  # SHA-256 of the encoding
+
+
+@dataclass(frozen=True)
+class Told:
+    """The sums of one round as cohorts are told them, who follow the study."""
+
+    name: ClassVar[str] = "unpooled/told"
+
+    round: int
+    salt: bytes
+    total: bytes  # the words of the sum with its checks; where sums were compared, what came of that
 
 
 @dataclass(frozen=True)
@@ -130,6 +146,7 @@ RECORDS = (
     CodeRequest,
     Question,
     Questions,
+    Told,
     Box,
 )
 

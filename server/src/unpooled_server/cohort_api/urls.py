@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from django.urls import path, register_converter
-from django.urls.converters import IntConverter
+from django.urls.converters import IntConverter, StringConverter
 
 from unpooled_server.cohort_api import views
 
@@ -12,7 +12,14 @@ class RoundNumber(IntConverter):
     regex = "[0-9]{1,18}"
 
 
+class PlaceInStudy(StringConverter):
+    """The label of a place: it names a file."""
+
+    regex = "[0-9]{1,9}(?:[.][0-9]{1,9})*"
+
+
 register_converter(RoundNumber, "round")
+register_converter(PlaceInStudy, "place")
 
 urlpatterns = [
     path("study", views.study),
@@ -27,6 +34,7 @@ urlpatterns = [
     path("panel", views.panel),
     path("list", views.coordinator_list),
     path("questions", views.questions),
+    path("told/<place:place>", views.told),
     path("shares/<round:round_id>", views.share),
     path("codes/<round:column>", views.codes),
     path("dealings/<round:round_id>", views.dealing),

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
 from unpooled.protocol import codec, sealing
-from unpooled.protocol.messages import Question, Questions
+from unpooled.protocol.messages import Questions
 from unpooled_server import selectors, store
 from unpooled_server.cohort_api import bodies, waiting
 from unpooled_server.cohort_api.admission import endpoint, heard, takes_long
@@ -161,10 +161,18 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
         waiting.wanted_seconds(request),
         lambda: takes_long(request, cohort),
     )
-    items = tuple(Question(number, bytes(salt), bytes(message)) for number, salt, message in found or ())
     [(state, panel_digest)] = selectors.state_and_panel(cohort.study_id)
-    answer = Questions(state, bytes.fromhex(panel_digest), items)
+    answer = Questions(state, bytes.fromhex(panel_digest), tuple(found or ()))
     return HttpResponse(codec.encode(answer), content_type=bodies.RAW)
+
+
+@endpoint(Phase.ROUNDS, "GET")
+def told(request: HttpRequest, cohort: Cohort, place: str) -> HttpResponseBase:
+    """The sums that were asked for at a place in the study."""
+    path = store.told_path(cohort.study_id, place)
+    if not path.exists():
+        raise Missing("nothing-told", f"No sums are told of the place {place[:80]}.")
+    return _file(path)
 
 
 def _numbers(text: str) -> list[int]:

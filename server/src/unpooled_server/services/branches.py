@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from unpooled import driver, procedure
 from unpooled import question as questions
-from unpooled.algorithms import questions_of, with_chunks
+from unpooled.algorithms import is_followed, questions_of, with_chunks
 from unpooled.driver import Entry, Outcome, Running
 from unpooled.procedure import PROCEDURES, Call, Each
 from unpooled.protocol import codec, comparing, masking
@@ -123,9 +123,10 @@ def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool 
     return Progress(running.call.procedure.name, kept, outcome.waits_for, rows, children, finishes)
 
 
-def store_first(study: Study, progress: Progress) -> None:
-    """Store a branch that nobody waits for."""
-    _store_new(study, None, [progress])
+def store_first(study: Study, progress: Progress, *, is_whole: bool) -> None:
+    """Store the branch from which all others come: of the whole study, or of what is asked before it."""
+    branch = Branch(path="" if is_whole and is_followed(study.plan) else None)
+    _store_new(study, [(branch, progress)])
 
 
 def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) -> None:
@@ -139,11 +140,10 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
     else:
         number = branch.kept.count()
         Kept.objects.create(branch=branch, number=number, asked=branch.waits_for, data=came)
-    Branch.objects.filter(pk=branch.pk).update(
-        state=progress.state,
-        procedure=progress.procedure,
-        waits_for=driver.digest(progress.waits_for),
-    )
+    branch.asked += branch.state == BranchState.ASKING  # as it was, when what came was waited for
+    branch.state, branch.procedure = progress.state, progress.procedure
+    branch.waits_for = driver.digest(progress.waits_for)
+    branch.save(update_fields=["state", "procedure", "waits_for", "asked"])
     _store_doings(study, [(branch, progress)])
     if progress.state == BranchState.ENDED and branch.parent_id is not None:
         _tell_parent(branch.parent_id)
@@ -153,22 +153,27 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
         doorbell.ring_study(study.pk)
 
 
-def _store_new(study: Study, parent: Branch | None, started: Sequence[Progress]) -> None:
-    branches = Branch.objects.bulk_create(
-        Branch(
-            study=study,
-            parent=parent,
-            place=place,
-            procedure=progress.procedure,
-            release=RELEASE,
-            state=progress.state,
-            waits_for=driver.digest(progress.waits_for),
-        )
-        for place, progress in enumerate(started)
-    )
-    pairs = list(zip(branches, started, strict=True))
+def _store_new(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> None:
+    for branch, progress in pairs:
+        branch.study, branch.release = study, RELEASE
+        branch.procedure, branch.state = progress.procedure, progress.state
+        branch.waits_for = driver.digest(progress.waits_for)
+    Branch.objects.bulk_create(branch for branch, _ in pairs)
     _keep(pairs)
     _store_doings(study, pairs)
+
+
+def _store_begun(study: Study, branch: Branch, progress: Progress) -> None:
+    """Store the branches that one has begun, numbered as `driver.Tree` numbers them."""
+    begun = [(None, one) for one in progress.finishes] + [(branch, one) for one in progress.children]
+    path = branch.path
+    pairs = [
+        (Branch(parent=parent, place=place, path=None if path is None else driver.label(path, place)), one)
+        for place, (parent, one) in enumerate(begun, branch.begun)
+    ]
+    branch.begun += len(pairs)
+    branch.save(update_fields=["begun"])
+    _store_new(study, pairs)
 
 
 def _keep(pairs: Iterable[tuple[Branch, Progress]]) -> None:
@@ -195,10 +200,8 @@ def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> Non
     asked = [(branch, progress.waits_for) for branch, progress in pairs]
     _open_rounds(study, [(branch, found) for branch, found in asked if isinstance(found, Question)])
     for branch, progress in pairs:
-        if progress.children:
-            _store_new(study, branch, progress.children)
-        if progress.finishes:
-            _store_new(study, None, progress.finishes)
+        if progress.children or progress.finishes:
+            _store_begun(study, branch, progress)
 
 
 def _open_rounds(study: Study, asked: Iterable[tuple[Branch, Question]]) -> None:

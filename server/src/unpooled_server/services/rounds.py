@@ -13,8 +13,8 @@ from unpooled import driver
 from unpooled import question as questions
 from unpooled.algorithms import questions_of
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import masking
-from unpooled.protocol.messages import Enrolment, ReleaseRequest
+from unpooled.protocol import codec, masking
+from unpooled.protocol.messages import Enrolment, ReleaseRequest, Told
 from unpooled.protocol.sealing import Box
 from unpooled.question import Question
 from unpooled_server import store
@@ -54,7 +54,7 @@ def _advance(current: Round, study: Study) -> None:
         _enrol(study, peer)
     began = time.monotonic()
     try:
-        question, found = (_bits if current.circuit else _sums)(current, study, shares, peer)
+        question, found, total = (_bits if current.circuit else _sums)(current, study, shares, peer)
     except store.LostFile as error:
         # Not if another worker has summed the round in the meantime, and deleted what is no longer needed.
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
@@ -64,6 +64,10 @@ def _advance(current: Round, study: Study) -> None:
     del question, found  # they can be large, and what the branch does with them is, too
     if branch is None:
         raise OtherRelease("older than this one", branches.RELEASE)
+    if branch.is_told:
+        told = Told(current.pk, bytes(current.salt), total or came)
+        store.keep_bytes(store.told_path(study.pk, branch.asks_at), codec.encode(told))
+    del total
     try:
         progress = branches.gone_on(study, branch.pk, asked, came)
     except branches.OvertakenError:
@@ -131,8 +135,8 @@ def _enrol(study: Study, peer: Compensator) -> None:
 
 def _sums(
     current: Round, study: Study, shares: Sequence[Share], peer: Compensator
-) -> tuple[Question, dict[str, np.ndarray]]:
-    """The question of a round and its sums over all cohorts."""
+) -> tuple[Question, dict[str, np.ndarray], bytes]:
+    """The question of a round and its sums over all cohorts, also as the words that they were read from."""
     began = time.monotonic()
     masks = _release(study, current, shares, peer)
     current.release_seconds = time.monotonic() - began
@@ -149,22 +153,23 @@ def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compen
 
 def _total(
     current: Round, study: Study, shares: Iterable[Share], masks: bytes
-) -> tuple[Question, dict[str, np.ndarray]]:
-    """The question and the sums over all cohorts: masked shares added up, less the sum of their masks."""
+) -> tuple[Question, dict[str, np.ndarray], bytes]:
+    """The same from the masks: masked shares added up, less the sum of their masks."""
     plan, scheme = study.plan, masking.scheme(current.scheme)
     question = masked.asked(current, plan)
     total = scheme.subtract(masked.total(current, shares), scheme.from_bytes(masks, current.words))
-    return question, questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
+    sums = questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
+    return question, sums, scheme.to_bytes(total)
 
 
 def _bits(
     current: Round, study: Study, shares: Sequence[Share], peer: Compensator
-) -> tuple[Question, dict[str, np.ndarray]]:
+) -> tuple[Question, dict[str, np.ndarray], bytes]:
     """The question of a round, and on which side of their bounds its sums lie: nobody reads these."""
     meter = compensator_meter(study.pk, Phase.ROUNDS)
-    found = sessions.compare(current, study, shares, peer, meter)
+    question, bits = sessions.compare(current, study, shares, peer, meter)
     current.release_seconds = sum(current.turn_seconds)
-    return found
+    return question, bits, b""
 
 
 def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progress: branches.Progress) -> None:

@@ -262,7 +262,7 @@ def _begin(study: Study) -> None:
             # Else the plan may have been changed, and accepted anew, since these questions were made.
             started_at=study.started_at,
         ).update(begun=True, foreseen=foreseen):
-            branches.store_first(study, progress)
+            branches.store_first(study, progress, is_whole=True)
 
 
 def _foreseen(study: Study, panel: Panel) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def _ask_for_presence(study: Study) -> None:
         is_same = fresh.state in LIVE and fresh.started_at == study.started_at
         if is_same and not Branch.objects.filter(study=study).exists():
             Study.objects.filter(pk=study.pk).update(foreseen=foreseen)
-            branches.store_first(study, progress)
+            branches.store_first(study, progress, is_whole=False)
 
 
 def _clean_up(study: Study) -> None:

@@ -1,0 +1,83 @@
+"""Following a study: this cohort runs the procedure itself, and answers what its own run asks.
+
+The server names a place in the study. What is asked there follows from the plan, the agreed variants and the
+sums so far, which the server tells: so nobody can choose a question. Sums are asked for as they are needed,
+and again after a restart.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from unpooled import question as questions
+from unpooled.algorithms import questions_of, whole, with_chunks
+from unpooled.driver import Place, Tree, digest, read_sums
+from unpooled.errors import ProtocolError, Refuse
+from unpooled.panel import Panel
+from unpooled.procedure import Study
+from unpooled.protocol import messages
+from unpooled.protocol.messages import Told
+from unpooled.protocol.problems import Problem
+from unpooled.question import Arrays, Question
+from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms
+
+_SAME_RELEASE = (
+    "Nothing was sent for it. Server and client must be of the same release; if they are, tell the "
+    "coordinator and the server's operator."
+)
+
+
+@dataclass
+class Following:
+    """This cohort's own run of a study. May be used by several threads."""
+
+    terms: Terms
+    fetch: Callable[[str], Told]
+    """Gets the sums of a place, given its label."""
+    panel: Callable[[], Panel]
+    """The agreed variants, once there are any."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def _tree(self) -> Tree:
+        plan = with_chunks(self.terms.plan)
+        return Tree(whole(Study(plan, self.panel)), questions_of(plan), self._sums)
+
+    def named(self, message: messages.Question) -> messages.Question:
+        """The message with the question that it names; as it is if it names none.
+
+        Distrust where this cohort's own run asks nothing there, or something else.
+        """
+        if not message.place:
+            return message
+        try:
+            # One thread runs the study at a time; what it asks is then answered side by side.
+            with self.lock:
+                question = self._tree.question(Place.of(message.place))
+        except (ProtocolError, Refuse) as error:
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {message.round} is about the place {message.place} in the study, and this cohort's "
+                f"own run of it ends before: {error}.",
+                TELL_BOTH,
+            ) from error
+        if digest(question) != message.digest:
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {message.round} asks for something else than this cohort's own run of the study "
+                f"does ({question.title}).",
+                _SAME_RELEASE,
+            )
+        return replace(message, question=questions.encode(question))
+
+    def _sums(self, place: Place, question: Question) -> Arrays:
+        """The sums that were asked for at a place; ProtocolError if they are not what cohorts can send."""
+        told, plan = self.fetch(place.label), self.terms.plan
+        if question.opens:
+            return read_sums(question, told.total)
+        scheme = plan.scheme(question.ring_bits)
+        total = scheme.from_bytes(told.total, questions.words(question, scheme))
+        return questions.unpack(question, total, scheme, plan.cohorts, told.salt)
