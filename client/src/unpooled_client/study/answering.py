@@ -79,8 +79,10 @@ class Work:
         if self.cluster is not None:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
-        self.following = Following(self.terms, self.session.api.told, self.alignments.agreed_panel)
-        self.answerer = Answerer(self.terms, acceptance.seed, book, compute, acceptance.own)
+        following = Following(self.terms, self.session.api.told, self.alignments.agreed_panel)
+        self.answerer = Answerer(
+            self.terms, acceptance.seed, book, compute, acceptance.own, following.question
+        )
         self.last_pass = last_pass(self.terms.plan)
         self.places = threading.Semaphore(self.session.threads)
         self.outbox: list[Sent] = []
@@ -151,8 +153,6 @@ class Work:
     def _answer(self, message: messages.Question) -> Share | None:
         """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""
         self._check_files()
-        with self.session.clock("following"):
-            message = self.following.named(message)
         question = self.answerer.question(message)
         cohort, panel = self.alignments.cohort_for(question)
         if question.needs_codes and self.coding:

@@ -37,14 +37,14 @@ from unpooled.leaving import most_bytes_of
 from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.problems import Problem
-from unpooled.question import Question
+from unpooled.question import Asking, Question
 from unpooled.question import encode as encoded
 from unpooled.sizes import Sizes
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.study.trust import TELL_BOTH, Distrust
 
-_FORMAT = b"unpooled book 2\n"
+_FORMAT = b"unpooled book 3\n"
 _BINDING_BYTES = 16
 _PREFIX = struct.Struct("<II")
 
@@ -83,6 +83,8 @@ class Entry:
     """uint32: keyed digests of what missing calls count, of the items that were never filled before."""
     message: bytes
     """What the question stands on, if later ones are compared with that and it is new."""
+    place: str
+    """Where in the study it is asked, if this cohort follows it: then it is compared with nothing else."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Asked:
     question: Question
     panel: bytes
     size: int
+    place: str = ""
 
 
 class Book:
@@ -125,6 +128,7 @@ class Book:
         self._lock = threading.Lock()
         self.panel = b""
         self.rounds: dict[int, bytes] = {}
+        self._places: set[str] = set()
         self.dealt: dict[int, Dealt] = {}
         self._asked: dict[tuple[str, str], np.ndarray] = {}
         self._fills: dict[str, _Fills] = {}
@@ -174,6 +178,13 @@ class Book:
         question, asking = asked.question, asked.question.asking()
         if asked.panel and self.panel not in (b"", asked.panel):
             raise _distrust(asked, "asks about another list of variants than before")
+        most = self._most_bytes(type(question))
+        if most is None or self._sent.get(question.name, 0) + asked.size > most:
+            raise _distrust(asked, "asks for more than was released")
+        if asked.place:
+            if asked.place in self._places:
+                raise _distrust(asked, "asks again what was answered")
+            return  # by this cohort's own run: nobody has chosen it
         items = _items(asking.items)
         if (items < 0).any():
             raise _distrust(asked, "asks about something that does not exist")
@@ -190,9 +201,6 @@ class Book:
         new, _ = self._new_fills(question)
         if len(new) and not np.array_equal(new, self._unfilled(question, np.unique(items))):
             raise _distrust(asked, "says what missing calls count before it has asked about their variants")
-        most = self._most_bytes(type(question))
-        if most is None or self._sent.get(question.name, 0) + asked.size > most:
-            raise _distrust(asked, "asks for more than was released")
 
     def _before(self, question: Question | type[Question]) -> list[Question]:
         """What earlier questions of the same line stood on."""
@@ -228,7 +236,7 @@ class Book:
         return np.asarray(variants[known.is_new(variants)])
 
     def _entry(self, asked: Asked) -> Entry:
-        asking = asked.question.asking()
+        asking = Asking() if asked.place else asked.question.asking()
         start, items = 0, b""
         if asking.items is not None and len(asking.items):
             start = int(asking.items.min())
@@ -244,8 +252,11 @@ class Book:
             items=items,
             panel=asked.panel,
             size=asked.size,
-            fills=_digests(self._new_fills(asked.question)[1], self._keys),
-            message=self._message(asked.question),
+            fills=np.zeros(0, np.uint32)
+            if asked.place
+            else _digests(self._new_fills(asked.question)[1], self._keys),
+            message=b"" if asked.place else self._message(asked.question),
+            place=asked.place,
         )
 
     def _message(self, question: Question) -> bytes:
@@ -259,6 +270,9 @@ class Book:
         self.rounds[entry.round] = entry.digest
         self.panel = entry.panel or self.panel
         self._sent[entry.kind] = self._sent.get(entry.kind, 0) + entry.size
+        if entry.place:
+            self._places.add(entry.place)
+            return
         items = np.zeros(1, np.int64)
         if entry.items:
             bits = np.frombuffer(zlib.decompress(entry.items), np.uint8)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from unpooled import question as questions
@@ -46,13 +46,8 @@ class Following:
         plan = with_chunks(self.terms.plan)
         return Tree(whole(Study(plan, self.panel)), questions_of(plan), self._sums)
 
-    def named(self, message: messages.Question) -> messages.Question:
-        """The message with the question that it names; as it is if it names none.
-
-        Distrust where this cohort's own run asks nothing there, or something else.
-        """
-        if not message.place:
-            return message
+    def question(self, message: messages.Question) -> Question:
+        """The question that a message names; Distrust where this cohort's own run asks no such question."""
         try:
             # One thread runs the study at a time; what it asks is then answered side by side.
             with self.lock:
@@ -71,7 +66,7 @@ class Following:
                 f"does ({question.title}).",
                 _SAME_RELEASE,
             )
-        return replace(message, question=questions.encode(question))
+        return question
 
     def _sums(self, place: Place, question: Question) -> Arrays:
         """The sums that were asked for at a place; ProtocolError if they are not what cohorts can send."""

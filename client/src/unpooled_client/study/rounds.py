@@ -10,6 +10,7 @@ import hashlib
 import math
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,6 +59,12 @@ class Dealing:
     title: str
 
 
+def _not_followed(message: messages.Question) -> Question:
+    raise Distrust(
+        Problem.QUESTION, f"round {message.round} names a question and does not ask it.", TELL_OPERATOR
+    )
+
+
 @dataclass(frozen=True)
 class Answerer:
     """Answers the questions of one study, under the terms that were accepted."""
@@ -69,14 +76,30 @@ class Answerer:
     compute: Compute = compute_here
     own: bytes = field(default=b"", repr=False)
     """The seed that nobody else has."""
+    follow: Callable[[messages.Question], Question] = _not_followed
+    """This cohort's own run of the study: finds what a message names."""
 
     def question(self, message: messages.Question) -> Question:
+        """The question in a message, or that it names; Distrust unless the study has it."""
+        question = self.follow(message) if message.place else self._decoded(message)
+        scheme = self.terms.plan.scheme(question.ring_bits)
+        words = questions.words(question, scheme)
+        if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {message.round} asks for {words:,} numbers at once.",
+                TELL_OPERATOR,
+            )
+        if question.opens:
+            _check_compared(message.round, scheme.label, question.opens.circuit, words)
+        return question
+
+    def _decoded(self, message: messages.Question) -> Question:
         """The question in a message; Distrust unless the plan has it."""
         plan = self.terms.plan
         try:
             question = questions.decode(message.question, questions_of(plan))
-            scheme = plan.scheme(question.ring_bits)
-            words = questions.words(question, scheme)
+            questions.words(question, plan.scheme(question.ring_bits))
         except CodecError as error:
             raise Distrust(
                 Problem.QUESTION,
@@ -89,14 +112,6 @@ class Answerer:
                 f"round {message.round} asks for what the accepted plan does not allow ({question.title}).",
                 TELL_BOTH,
             )
-        if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
-            raise Distrust(
-                Problem.QUESTION,
-                f"round {message.round} asks for {words:,} numbers at once.",
-                TELL_OPERATOR,
-            )
-        if question.opens:
-            _check_compared(message.round, scheme.label, question.opens.circuit, words)
         return question
 
     def enter(self, message: messages.Question, question: Question, panel: bytes) -> None:
@@ -105,9 +120,9 @@ class Answerer:
         The same again changes nothing. Distrust where no honest study asks it beside what was answered.
         """
         scheme = self.terms.plan.scheme(question.ring_bits)
-        asked = masking.question(message.salt, message.question, panel)
+        asked = self._named(message, question, panel)
         size = questions.words(question, scheme) * scheme.word_bytes
-        self.book.enter(Asked(message.round, asked, question, panel, size))
+        self.book.enter(Asked(message.round, asked, question, panel, size, message.place))
 
     def share(
         self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes = b""
@@ -157,7 +172,7 @@ class Answerer:
             roster_hash=terms.roster_hash,
             dealer=terms.cohort,
             round=message.round,
-            question=masking.question(message.salt, message.question, panel),
+            question=self._named(message, question, panel),
             scheme=scheme.label,
             circuit=circuit,
             words=questions.words(question, scheme),
@@ -165,6 +180,11 @@ class Answerer:
         data = comparing.deal(self.seed, self.own, context)
         self.book.deal(question, Dealt(message.round, circuit, hashlib.sha256(data).digest()))
         return Dealing(message.round, data, question.title)
+
+    def _named(self, message: messages.Question, question: Question, panel: bytes) -> bytes:
+        """What names a round's question in masks: its digest with the salt and the panel's digest."""
+        encoded = message.question or questions.encode(question)
+        return masking.question(message.salt, encoded, panel)
 
     def _context(
         self, message: messages.Question, question: Question, panel: bytes, nonce: bytes
@@ -178,7 +198,7 @@ class Answerer:
             roster_hash=terms.roster_hash,
             cohort=terms.cohort,
             round=message.round,
-            question=masking.question(message.salt, message.question, panel),
+            question=self._named(message, question, panel),
             scheme=scheme.label,
             words=questions.words(question, scheme),
             nonce=nonce,
