@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from unpooled import question as questions
-from unpooled.algorithms import questions_of
+from unpooled.algorithms import sent_under
 from unpooled.cohort import Cohort
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.protocol import comparing, masking, messages
@@ -98,7 +98,7 @@ class Answerer:
         """The question in a message; Distrust unless the plan has it."""
         plan = self.terms.plan
         try:
-            question = questions.decode(message.question, questions_of(plan))
+            question = questions.decode(message.question, sent_under(plan))
             questions.words(question, plan.scheme(question.ring_bits))
         except CodecError as error:
             raise Distrust(
