@@ -65,7 +65,7 @@ class Side:
         """The sum of the cohorts' shares."""
         asked, scheme = self.request, masking.scheme(self.request.scheme)
         share = np.concatenate([scheme.zeros(scheme.check_words), scheme.encode_integers(self.sums)])
-        scheme.set_check(share, len(asked.uploads))
+        scheme.set_checks(share, len(asked.uploads))
         return scheme.add(share, scheme.from_bytes(self.federation.sum_of_masks(asked), asked.words))
 
     def compare(self, caller: Caller) -> tuple[np.ndarray, list[tuple[bytes, bytes]]]:
