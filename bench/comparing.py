@@ -39,7 +39,7 @@ def seconds(context: DealingContext) -> tuple[float, float]:
     """Of the dealer, and of both parties together, on sums of 0 under masks of 0."""
     kind = masking.scheme(context.scheme)
     seed, own, shuffle, share = *map(os.urandom, (32, 32, 32)), kind.zeros(context.words)
-    kind.set_check(share, 3)
+    kind.set_checks(share, 3)
     start = time.perf_counter()
     dealt = comparing.deal(seed, own, context)
     between = time.perf_counter()

@@ -18,13 +18,14 @@ import pytest
 from starlette.types import ASGIApp
 
 from tests.patience import PATIENCE
-from unpooled.protocol import codec, masking
+from unpooled.protocol import codec, masking, messages, witness
 from unpooled.protocol.messages import (
     CodeRequest,
     Enrolment,
     OpeningRequest,
     ReleaseRequest,
     Roster,
+    Witnesses,
     signed_points,
 )
 from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
@@ -71,6 +72,16 @@ class Federation:
         purposes = [unsealed.purpose(name, self.compensator_key) for name in self.names]
         boxes = tuple(seal_seed(self.seeds[p.cohort], p, self.signers[p.cohort]) for p in purposes)
         return replace(unsealed, boxes=boxes)
+
+    def opened(self, answer: bytes) -> bytes:
+        """The witness in the answer to an enrolment, which is the same for all cohorts."""
+        sealed, whole = messages.decode(answer, Witnesses).sealed, self.enrolment()
+        assert [name for name, _ in sealed] == sorted(self.names)
+        [found] = {
+            witness.open(box, self.seeds[name], whole.purpose(name, self.compensator_key))
+            for name, box in sealed
+        }
+        return found
 
     def request(self, round_: int = 1, scheme: str = "z32", words: int = 100) -> ReleaseRequest:
         uploads = tuple((name, os.urandom(16)) for name in sorted(self.names))

@@ -14,7 +14,7 @@ import pytest
 
 from unpooled.protocol import codec, comparing, masking
 from unpooled.protocol.dealing import DealingContext, dealer_of
-from unpooled.protocol.masking import CHECK_BYTES
+from unpooled.protocol.masking import CHECKS_BYTES
 from unpooled.protocol.messages import OpeningRequest, ReleaseRequest
 from unpooled_compensator import app, sessions
 
@@ -65,7 +65,7 @@ class Side:
         """The sum of the cohorts' shares."""
         asked, scheme = self.request, masking.scheme(self.request.scheme)
         share = np.concatenate([scheme.zeros(scheme.check_words), scheme.encode_integers(self.sums)])
-        scheme.set_check(share, len(asked.uploads))
+        scheme.set_checks(share, len(asked.uploads))
         return scheme.add(share, scheme.from_bytes(self.federation.sum_of_masks(asked), asked.words))
 
     def compare(self, caller: Caller) -> tuple[np.ndarray, list[tuple[bytes, bytes]]]:
@@ -111,7 +111,7 @@ def test_every_circuit_is_answered_as_declared(
         assert response.status_code == 200
         answers.append(response.content)
     assert tuple(map(len, answers)) == lengths.compensator
-    assert answers[0][:CHECK_BYTES] == enrolled.sum_of_masks(request)[:CHECK_BYTES]
+    assert answers[0][:CHECKS_BYTES] == enrolled.sum_of_masks(request)[:CHECKS_BYTES]
 
 
 def test_a_round_is_released_or_compared_and_never_both(caller: Caller, enrolled: Federation) -> None:
@@ -192,13 +192,13 @@ def changes(request: OpeningRequest) -> dict[str, OpeningRequest]:
     return {
         "another nonce": replace(request, uploads=((graz, os.urandom(16)), *others)),
         "another question": replace(request, question=os.urandom(32)),
-        "another scheme": replace(request, scheme="z64", words=request.words - 4),
+        "another scheme": replace(request, scheme="z64", words=request.words - 8),
         "another circuit": replace(request, circuit="both-at-least"),
         "another order": replace(request, shuffle=os.urandom(32)),
     }
 
 
-@pytest.mark.parametrize("change", changes(OpeningRequest("", 0, b"", "", 4, (("", b""),), "", b"")))
+@pytest.mark.parametrize("change", changes(OpeningRequest("", 0, b"", "", 8, (("", b""),), "", b"")))
 def test_a_second_session_of_a_round_is_refused(caller: Caller, side: Side, change: str) -> None:
     bits, _ = side.compare(caller)
     other = changes(side.request)[change]
@@ -282,11 +282,11 @@ def test_a_request_cut_anywhere_is_refused(caller: Caller, side: Side) -> None:
         {"circuit": "grows:" + "9" * 5000},
         {"scheme": "normal:1000000.0"},
         {"scheme": "z16"},
-        {"words": 8},
-        {"words": 9, "circuit": "both-at-least"},
+        {"words": 16},
+        {"words": 17, "circuit": "both-at-least"},
         {"words": 0},
         {"words": -1},
-        {"words": 8 + comparing.MAX_COMPARISONS + 1},
+        {"words": 16 + comparing.MAX_COMPARISONS + 1},
         {"round": -1},
         {"question": b""},
         {"uploads": (("Graz", b"short"),)},

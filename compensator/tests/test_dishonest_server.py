@@ -53,7 +53,7 @@ def release(caller: Caller, side: Side) -> np.ndarray:
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store takes whatever comes for a round, and for a turn, to be what came first."""
-    monkeypatch.setattr(Store, "add_release", lambda self, study, round_, request: request)
+    monkeypatch.setattr(Store, "add_release", lambda self, study, round_, request, enrolment: request)
     monkeypatch.setattr(Store, "add_turn", lambda self, study, round_, number, openings: openings)
 
 

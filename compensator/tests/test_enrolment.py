@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from unpooled.protocol import codec
-from unpooled.protocol.messages import Enrolment, Roster
+from unpooled.errors import ProtocolError
+from unpooled.protocol import codec, comparing, messages, witness
+from unpooled.protocol.messages import Enrolment, Roster, Witnesses
 from unpooled.protocol.sealing import Box, SealingKey, SigningKey, fingerprint, seal_seed
 from unpooled_compensator import state
 
@@ -31,21 +32,96 @@ def with_box(enrolment: Enrolment, index: int, box: Box) -> Enrolment:
 
 
 def test_three_cohorts_enrol(caller: Caller, federation: Federation) -> None:
-    response = caller.enrol(federation.enrolment())
-    assert (response.status_code, response.json()) == (201, {"study": "study-1", "cohorts": 3})
+    assert caller.enrol(federation.enrolment()).status_code == 201
 
 
-def test_the_same_set_again_is_fine_in_any_order(caller: Caller, federation: Federation) -> None:
+def test_each_cohort_is_answered_its_own_witness(caller: Caller, federation: Federation) -> None:
+    answer = caller.enrol(federation.enrolment())
+    assert answer.headers["content-type"] == "application/octet-stream"
+    seeds = [federation.seeds[name] for name in sorted(federation.names)]
+    made = witness.make(seeds, federation.study, federation.plan_hash, federation.roster.hash())
+    assert federation.opened(answer.content) == made
+    assert made not in answer.content
+    (_, graz), (_, munich), _ = messages.decode(answer.content, Witnesses).sealed
+    purpose = federation.enrolment().purpose("Graz", federation.compensator_key)
+    for sealed, seed in ((munich, federation.seeds["Graz"]), (graz, federation.seeds["Munich"])):
+        with pytest.raises(ProtocolError):
+            witness.open(sealed, seed, purpose)
+
+
+def test_the_same_set_again_is_fine_in_any_order(
+    make_caller: Callable[..., Caller], caller: Caller, federation: Federation
+) -> None:
     enrolment = federation.enrolment()
-    assert caller.enrol(enrolment).status_code == 201
-    assert caller.enrol(enrolment).status_code == 200
-    assert caller.enrol(replace(enrolment, boxes=enrolment.boxes[::-1])).status_code == 200
+    first = caller.enrol(enrolment)
+    assert first.status_code == 201
+    caller.release(federation.request())
+    for current in (caller, make_caller()):
+        for again in (enrolment, replace(enrolment, boxes=enrolment.boxes[::-1])):
+            answer = current.enrol(again)
+            assert (answer.status_code, answer.content) == (200, first.content)
 
 
-def test_a_second_set_of_boxes_is_refused_and_the_first_stays(caller: Caller, enrolled: Federation) -> None:
-    assert refusal(caller.enrol(enrolled.enrolment())) == (409, "other_boxes")
+@pytest.mark.parametrize("what", ["plan", "roster", "seeds"])
+def test_a_newer_set_takes_the_place_of_one_that_nothing_was_answered_with(
+    caller: Caller, enrolled: Federation, what: str
+) -> None:
+    if what == "plan":
+        enrolled.plan_hash = os.urandom(32)
+    elif what == "roster":
+        enrolled.signers["Graz"] = SigningKey.generate()
+    enrolled.seeds["Graz"] = os.urandom(32)
+    answer = caller.enrol(enrolled.enrolment())
+    assert answer.status_code == 201
+    assert enrolled.opened(answer.content)
     request = enrolled.request()
     assert caller.release(request).content == enrolled.sum_of_masks(request)
+
+
+def test_an_invalid_set_takes_no_place(caller: Caller, enrolled: Federation) -> None:
+    for what, forged in forgeries(enrolled.enrolment(), enrolled).items():
+        if what != "for another study":
+            assert refusal(caller.enrol(forged)) == (400, "invalid_box"), what
+    request = enrolled.request()
+    assert caller.release(request).content == enrolled.sum_of_masks(request)
+
+
+def released(caller: Caller, federation: Federation) -> httpx.Response:
+    return caller.release(federation.request())
+
+
+def compared(caller: Caller, federation: Federation) -> httpx.Response:
+    request = federation.opening()
+    return caller.open(
+        request, bytes(comparing.lengths(request.scheme, request.circuit, request.words).server[0])
+    )
+
+
+def coded(caller: Caller, federation: Federation) -> httpx.Response:
+    return caller.codes(federation.codes("Graz", os.urandom(31) + bytes(1)))
+
+
+@pytest.mark.parametrize("ask", [released, compared, coded])
+def test_after_the_first_answer_another_set_of_boxes_is_refused(
+    make_caller: Callable[..., Caller],
+    caller: Caller,
+    enrolled: Federation,
+    ask: Callable[[Caller, Federation], httpx.Response],
+) -> None:
+    assert ask(caller, enrolled).status_code == 200
+    other = Federation(enrolled.compensator_key)
+    for current in (caller, make_caller()):
+        assert refusal(current.enrol(enrolled.enrolment())) == (409, "other_boxes")
+        assert refusal(current.enrol(other.enrolment())) == (409, "other_boxes")
+    request = enrolled.request(2)
+    assert caller.release(request).content == enrolled.sum_of_masks(request)
+
+
+def test_a_refused_request_does_not_fix_the_boxes(caller: Caller, enrolled: Federation) -> None:
+    request = enrolled.request()
+    assert refusal(caller.release(replace(request, uploads=request.uploads[1:]))) == (409, "other_cohorts")
+    enrolled.plan_hash = os.urandom(32)
+    assert caller.enrol(enrolled.enrolment()).status_code == 201
 
 
 @pytest.mark.parametrize("names", [(), ("Graz",), ("Graz", "Munich")])

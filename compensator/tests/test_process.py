@@ -132,6 +132,7 @@ def test_killed_while_enrolling_it_has_all_boxes_or_none(service: Service) -> No
         service.start()
         again = service.caller.enrol(enrolment)
         assert again.status_code in ((200,) if status else (200, 201))
+        assert federation.opened(again.content)
         request = federation.request()
         assert service.caller.release(request).content == federation.sum_of_masks(request)
 

@@ -202,8 +202,28 @@ def test_a_round_that_cannot_be_recorded_is_not_answered(
     assert caller.release(request).status_code == 200
 
 
-def test_enrolments_at_once_of_two_sets_leave_one(caller: Caller, federation: Federation) -> None:
+def test_enrolments_at_once_of_several_sets_leave_one(caller: Caller, federation: Federation) -> None:
     sets: list[Enrolment] = [federation.enrolment() for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:
-        statuses = sorted(response.status_code for response in pool.map(caller.enrol, sets))
-    assert statuses == [201, *[409] * 5]
+        assert {response.status_code for response in pool.map(caller.enrol, sets)} == {201}
+    assert caller.release(federation.request()).status_code == 200
+    assert sorted(caller.enrol(one).status_code for one in sets) == [200, *[409] * 5]
+
+
+def test_releases_and_other_boxes_at_once_are_of_one_set(caller: Caller, federation: Federation) -> None:
+    """Whichever is first: a sum is of the boxes that stay."""
+    sets, request = {}, federation.request()
+    for _ in range(6):
+        federation.seeds = {name: os.urandom(32) for name in federation.names}
+        sets[federation.sum_of_masks(request)] = federation.enrolment()
+    first, *others = sets.values()
+    caller.enrol(first)
+    with ThreadPoolExecutor(6) as pool:
+        released = pool.submit(caller.release, request)
+        list(pool.map(caller.enrol, others))
+    answer = released.result()
+    if answer.status_code == 409:
+        assert refusal(answer) == (409, "other_boxes")
+        answer = caller.release(request)
+    assert caller.enrol(sets.pop(answer.content)).status_code == 200
+    assert {caller.enrol(other).status_code for other in sets.values()} == {409}

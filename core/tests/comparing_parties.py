@@ -41,7 +41,7 @@ class Comparison:
         self.count = kind.check_words + len(self.words)
         self.masks = kind.from_bytes(random_bytes(self.count * kind.word_bytes), self.count)
         share = np.concatenate([kind.zeros(kind.check_words), self.words])
-        kind.set_check(share, COHORTS)
+        kind.set_checks(share, COHORTS)
         self.total = kind.add(share, self.masks)
 
     @property

@@ -354,12 +354,12 @@ def test_masks_of_a_comparison_are_no_release_and_the_other_way_round() -> None:
         ("z256", "grows:015", 20, "unknown circuit"),
         ("z256", "grows:99", 20, "unknown circuit"),
         ("z32", "grows:1", 20, "ring of 256 bits"),
-        ("z32", "at-least", 8, "no comparison has"),
+        ("z32", "at-least", 16, "no comparison has"),
         ("z32", "at-least", -8, "no comparison has"),
-        ("z32", "both-at-least", 9, "no comparison has"),
-        ("z256", "grows:2", 11, "no comparison has"),
-        ("z32", "at-least", 2**20 + 9, "at most"),
-        ("z32", "both-at-least", 2**20 + 10, "at most"),
+        ("z32", "both-at-least", 17, "no comparison has"),
+        ("z256", "grows:2", 12, "no comparison has"),
+        ("z32", "at-least", 2**20 + 17, "at most"),
+        ("z32", "both-at-least", 2**20 + 18, "at most"),
         ("z9", "at-least", 20, "unknown masking scheme"),
         ("normal:1.0", "at-least", 20, "uniform masks"),
     ],
@@ -394,7 +394,7 @@ def test_what_is_sent_has_the_lengths_that_are_foreseen() -> None:
 
 
 def test_a_search_of_15_takes_5_requests() -> None:
-    assert len(comparing.lengths("z256", Grows(Ring(256), 15).label, 1 + 61 * 30).server) == 5
+    assert len(comparing.lengths("z256", Grows(Ring(256), 15).label, 2 + 61 * 30).server) == 5
 
 
 def test_each_cohort_deals_in_its_turn() -> None:

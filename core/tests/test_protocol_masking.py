@@ -126,7 +126,7 @@ def test_masks_cancel(label: str, words: int, cohorts: int, check: int) -> None:
     kind = scheme(label)
     numbers, size = np.arange(words) * 7 - 3, kind.check_words + words
     share = np.concatenate([kind.zeros(kind.check_words), kind.encode_integers(numbers)])
-    kind.set_check(share, check)
+    kind.set_checks(share, check)
     masked, masks = kind.zeros(size), kind.zeros(size)
     for _ in range(cohorts):
         own = mask(os.urandom(32), context(label, size))

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.check import check_of
+from unpooled.check import check_of, second_check_of
 from unpooled.plan import Plan
-from unpooled.protocol import codec, comparing, fixed_point, masking, messages, sealing
+from unpooled.protocol import codec, comparing, fixed_point, masking, messages, sealing, witness
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import ComparedContext, MaskContext
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.sealing import Purpose, SealingKey, SigningKey
+from unpooled.protocol.witness import Witnessed
 
 FOLDER = Path(__file__).parent / "vectors"
 CONTEXTS = (MaskContext, ComparedContext, DealingContext)
@@ -88,7 +89,11 @@ def test_checks() -> None:
             (int(text) % 2 ** case["ring"]).to_bytes(kind.word_bytes, "little") for text in case["numbers"]
         )
         share = np.concatenate([kind.zeros(kind.check_words), kind.from_bytes(numbers, words)])
-        kind.set_check(share, check_of(share, kind, bytes.fromhex(case["salt"])))
+        witnessed = Witnessed(
+            bytes.fromhex(case["witness"]), case["round"], bytes.fromhex(case["question"]), case["padded"]
+        )
+        first = check_of(share, kind, bytes.fromhex(case["salt"]))
+        kind.set_checks(share, first, second_check_of(share, kind, witnessed, padded=witnessed.adds_pad))
         assert kind.to_bytes(share).hex() == case["share"], case
 
 
@@ -136,7 +141,17 @@ def test_boxes() -> None:
         assert compensator.public == purpose.compensator_key
         sealing.verify_box(box, purpose, signer.public)
         assert sealing.open_box(box, purpose, signer.public, compensator).hex() == case["seed"]
-        assert signer.sign(codec.encode((b"unpooled/box/4", purpose, box.sealed))) == box.signature
+        assert signer.sign(codec.encode((b"unpooled/box/5", purpose, box.sealed))) == box.signature
+
+
+def test_witnesses() -> None:
+    for case in load("witness.json"):
+        purpose, seeds = built(case["purpose"]), [bytes.fromhex(seed) for seed in case["seeds"]]
+        made = witness.make(seeds, purpose.study, purpose.plan_hash, purpose.roster_hash)
+        assert made.hex() == case["witness"]
+        seed = bytes.fromhex(case["seed"])
+        assert witness.seal(made, seed, purpose).hex() == case["sealed"]
+        assert witness.open(bytes.fromhex(case["sealed"]), seed, purpose) == made
 
 
 def test_the_files_are_what_the_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,8 @@ from unpooled.check import check_of
 from unpooled.errors import BoundError, CodecError, ProtocolError
 from unpooled.protocol.masking import Gaussian, Modular, Scheme, scheme
 from unpooled.protocol.ring import Ring
-from unpooled.question import Arrays, Count, Question, Real
+from unpooled.protocol.witness import Witnessed
+from unpooled.question import Arrays, Bits, Count, Question, Real, Residue
 
 K, SALT = 3, bytes(range(32))
 MODULAR = [Modular(Ring(bits)) for bits in (32, 64, 128)]
@@ -76,9 +77,9 @@ def summed(kind: Scheme, shares: list[np.ndarray]) -> np.ndarray:
     return total
 
 
-def test_words_are_the_declared_arrays_and_the_check() -> None:
-    for kind, of_check in zip(ALL, (8, 4, 2, 2), strict=True):
-        assert questions.words(ASKED, kind) == of_check + 4 * 2 + 4 + 1
+def test_words_are_the_declared_arrays_and_the_checks() -> None:
+    for kind, of_checks in zip(ALL, (16, 8, 4, 2), strict=True):
+        assert questions.words(ASKED, kind) == of_checks + 4 * 2 + 4 + 1
         assert len(pack(ASKED, arrays(), kind, K)) == questions.words(ASKED, kind)
 
 
@@ -240,7 +241,7 @@ def test_a_count_that_no_cohorts_could_have_sent_is_noticed(kind: Scheme) -> Non
     for wrong in (-1, 301):
         changed = total.copy()
         changed[kind.check_words :][:1] = kind.encode_integers(np.array([wrong]))
-        kind.set_check(changed, check_of(changed, kind, SALT, K))
+        kind.set_checks(changed, check_of(changed, kind, SALT, K))
         with pytest.raises(ProtocolError, match="outside"):
             unpack(ASKED, changed, kind, K)
 
@@ -278,14 +279,14 @@ def slow_check(numbers: list[int], salt: bytes, shares: int) -> int:
 
 
 def vector(kind: Modular, numbers: list[int]) -> np.ndarray:
-    """Signed integers as words, behind an empty check."""
+    """Signed integers as words, behind empty checks."""
     data = b"".join((n % 2**kind.ring.bits).to_bytes(kind.word_bytes, "little") for n in numbers)
     return np.concatenate([kind.zeros(kind.check_words), kind.from_bytes(data, len(numbers))])
 
 
 def share(kind: Modular, numbers: list[int], salt: bytes) -> np.ndarray:
     made = vector(kind, numbers)
-    kind.set_check(made, check_of(made, kind, salt))
+    kind.set_checks(made, check_of(made, kind, salt))
     return made
 
 
@@ -322,7 +323,7 @@ def test_checks_add_up_as_the_words_do(kind: Modular, cohorts: int, data: st.Dat
     numbers = [data.draw(one) for _ in range(cohorts)]
     total = summed_up(kind, [share(kind, own, salt) for own in numbers])
     sums = [sum(column) for column in zip(*numbers, strict=True)]
-    assert total.tobytes()[32:] == vector(kind, sums).tobytes()[32:]
+    assert total.tobytes()[64:] == vector(kind, sums).tobytes()[64:]
     assert kind.has_check(total, slow_check(sums, salt, cohorts))
 
 
@@ -380,12 +381,12 @@ def passed(
         salt, shares = os.urandom(32), []
         for own in ([1, -2, 3], [40, 50, -60], [700, 800, 900]):
             made = vector(kind, own)
-            kind.set_check(made, rule(made, kind, salt))
+            kind.set_checks(made, rule(made, kind, salt))
             shares.append(made)
         total = summed_up(kind, shares)
         assert kind.has_check(total, rule(total, kind, salt, 3))
         change(total)
-        found += (rule(total, kind, salt, 3) - kind._check(total)) % modulus == 0
+        found += (rule(total, kind, salt, 3) - kind._checks(total)[0]) % modulus == 0
     return found
 
 
@@ -402,7 +403,7 @@ def flip(total: np.ndarray, place: int, bit: int) -> None:
 @each_ring
 def test_every_flipped_bit_is_found(kind: Modular) -> None:
     """Of a word, of the last one, and of the check."""
-    places = [0, kind.check_words - 1, kind.check_words, kind.check_words + 2]
+    places = [0, kind.check_words // 2 - 1, kind.check_words, kind.check_words + 2]
     for place, bit in bits_of(kind, places):
         assert passed(kind, lambda total, at=place, b=bit: flip(total, at, b), 2) == 0, (place, bit)
 
@@ -460,7 +461,7 @@ def test_a_guess_at_a_coefficient_is_found(kind: Modular) -> None:
 
     def guess(total: np.ndarray) -> None:
         one = vector(kind, [1, 0, 0])
-        kind.set_check(one, int.from_bytes(os.urandom(8), "little"))
+        kind.set_checks(one, int.from_bytes(os.urandom(8), "little"))
         total[:] = kind.add(total, one)
 
     assert passed(kind, guess, 200) == 0
@@ -481,7 +482,7 @@ def test_who_has_the_salt_can_forge(kind: Modular) -> None:
     total = summed_up(kind, [share(kind, [1, 2, 3], salt)] * 3)
     total[kind.check_words :] = vector(kind, [-4, 5, 6])[kind.check_words :]
     assert not kind.has_check(total, check_of(total, kind, salt, 3))
-    kind.set_check(total, slow_check([-4, 5, 6], salt, 3))
+    kind.set_checks(total, slow_check([-4, 5, 6], salt, 3))
     assert kind.has_check(total, check_of(total, kind, salt, 3))
     assert not kind.has_check(total, check_of(total, kind, os.urandom(32), 3))
 
@@ -491,3 +492,136 @@ def test_gaussian_masks_keep_a_constant() -> None:
     for numbers in ([1.0, 2.0], [-3.5, 1e9]):
         made: Any = np.concatenate([kind.zeros(kind.check_words), np.array(numbers)])
         assert check_of(made, kind, os.urandom(32), 3) == 3
+
+
+# The second check: what a cohort makes sure of when it is told sums. A server has the salt, and no witness.
+
+WITNESSED = Witnessed(os.urandom(32), 7, os.urandom(32))
+
+
+def of_cohort(place: int) -> Witnessed:
+    return replace(WITNESSED, adds_pad=place == 0)
+
+
+def told(question: Question, values: Sequence[Arrays], kind: Scheme) -> np.ndarray:
+    """The sum of what the cohorts pack."""
+    shares = [
+        questions.pack(question, own, kind, K, SALT, witnessed=of_cohort(place))
+        for place, own in enumerate(values)
+    ]
+    return functools.reduce(kind.add, shares)
+
+
+def verified(
+    total: np.ndarray,
+    kind: Scheme,
+    question: Question = ASKED,
+    salt: bytes = SALT,
+    witnessed: Witnessed = WITNESSED,
+) -> dict[str, np.ndarray]:
+    return questions.verified(question, kind.to_bytes(total), kind, K, salt, witnessed)
+
+
+def forged(total: np.ndarray, kind: Modular) -> np.ndarray:
+    """With the first check of what the sums are by now: the server can make it."""
+    data = kind.to_bytes(total[: kind.check_words])
+    kind.set_checks(total, check_of(total, kind, SALT, K), int.from_bytes(data[32:], "little"))
+    return total
+
+
+each_scheme = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label.partition(":")[0])
+
+
+@each_scheme
+def test_sums_that_are_told_as_they_are_pass(kind: Scheme) -> None:
+    values = [arrays(scores=np.full(4, value)) for value in (-3.5, 0.25, 1.0)]
+    found, sums = verified(total := told(ASKED, values, kind), kind), unpack(ASKED, total, kind, K)
+    assert found.keys() == sums.keys()
+    for name, array in sums.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+@each_ring
+def test_no_changed_sum_passes_the_second_check(kind: Modular) -> None:
+    """A word, or the check itself, by one bit; the first check is made to fit."""
+    total = told(ASKED, [arrays()] * K, kind)
+    places = [kind.check_words // 2, kind.check_words - 1, kind.check_words, len(total) - 1]
+    for place, bit in bits_of(kind, places):
+        flip(changed := total.copy(), place, bit)
+        with pytest.raises(ProtocolError, match="what the server tells"):
+            verified(forged(changed, kind), kind)
+
+
+@each_ring
+def test_sums_that_are_one_anothers_do_not_pass_either(kind: Modular) -> None:
+    total = told(ASKED, [arrays(calls=np.arange(8).reshape(4, 2))] * K, kind)
+    turn_around(kind)(total)
+    with pytest.raises(ProtocolError, match="what the server tells"):
+        verified(forged(total, kind), kind)
+
+
+@each_ring
+def test_a_sum_of_another_round_question_or_study_is_refused(kind: Modular) -> None:
+    total = told(ASKED, [arrays()] * K, kind)
+    assert verified(total, kind)
+    for change in ({"round": 8}, {"question": os.urandom(32)}, {"witness": os.urandom(32)}):
+        with pytest.raises(ProtocolError, match="what the server tells"):
+            verified(total, kind, witnessed=replace(WITNESSED, **change))
+    with pytest.raises(ProtocolError, match="do not cancel"):  # a salt is in the digest, too
+        verified(total, kind, salt=os.urandom(32))
+    with pytest.raises(ProtocolError, match="bytes"):
+        verified(total, kind, question=Sums(5))
+
+
+@each_ring
+def test_a_sum_without_the_first_cohort_or_with_it_twice_is_refused(kind: Modular) -> None:
+    one = functools.partial(questions.pack, ASKED, arrays(), kind, K, SALT)
+    shares = [one(witnessed=of_cohort(place)) for place in range(K)]
+    for chosen in ((1, 1, 2), (0, 0, 2), (1, 2)):
+        total = functools.reduce(kind.add, [shares[place] for place in chosen])
+        with pytest.raises(ProtocolError, match="what the server tells"):
+            verified(forged(total, kind), kind)
+
+
+@each_ring
+def test_who_knows_the_sums_but_no_witness_finds_no_coefficient(kind: Modular) -> None:
+    """Of sums that are 0 but for one word: without a pad a division finds what this word is multiplied by."""
+    for _ in range(20):
+        round_ = replace(WITNESSED, question=os.urandom(32))
+        total = vector(kind, [0, 0, 5, 0])
+        bare = check.second_check_of(total, kind, round_, padded=False)
+        padded = check.second_check_of(total, kind, round_, padded=True)
+        assert bare % 5 == 0 and bare // 5 < 2**64
+        assert padded % 2**256 > 2**200
+
+
+@dataclass(frozen=True)
+class Wrapping(Question):
+    """Residues, which wrap modulo 2^64."""
+
+    name: ClassVar[str] = "test/wrapping"
+    title: ClassVar[str] = "Wrap things"
+    sends: ClassVar[tuple[Residue, ...]] = (Residue("hashes", (2,), "hashes", "hashes"),)
+    ring_bits: ClassVar[int] = 64
+
+
+@dataclass(frozen=True)
+class Compared(Question):
+    """Counts that nobody reads."""
+
+    name: ClassVar[str] = "test/compared"
+    title: ClassVar[str] = "Compare things"
+    sends: ClassVar[tuple[Count, ...]] = (Count("people", (1,), 10, "people", "nothing"),)
+    opens: ClassVar[Bits | None] = Bits("enough", (1,), "at-least", "whether there are enough")
+
+
+def test_sums_that_may_wrap_or_are_compared_have_no_second_check() -> None:
+    kind, hashes = Modular(Ring(64)), np.array([2**64 - 1, 2**63], np.uint64)
+    total = told(Wrapping(), [{"hashes": hashes}] * K, kind)
+    assert kind.has_check(total, K) and kind.has_second_check(total, 0)
+    found = verified(total, kind, Wrapping())["hashes"]
+    assert found.tolist() == [2**64 - 3, 2**63]
+    total = told(Compared(), [{"people": np.array([3])}] * K, kind)
+    assert kind.has_check(total, K) and kind.has_second_check(total, 0)
+    with pytest.raises(ProtocolError, match="read by nobody"):
+        verified(total, kind, Compared())

@@ -1,7 +1,7 @@
 """HTTP: requests into calls of the service, refusals into JSON. No outgoing request. Routes:
 
     GET    /health                          status, key and fingerprint; HTML for a browser; also at /
-    PUT    /v1/studies/<id>/boxes           codec Enrolment       201 new, 200 the same again
+    PUT    /v1/studies/<id>/boxes           codec Enrolment       201 new, 200 the same again; codec Witnesses
     POST   /v1/studies/<id>/releases        codec ReleaseRequest  200 and the sum of masks as raw words
     POST   /v1/studies/<id>/codes           codec CodeRequest     200 and as many points, with a tag
     POST   /v1/studies/<id>/comparisons     codec OpeningRequest  200 and openings, as raw bytes
@@ -34,7 +34,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import VERSION, masking, messages
+from unpooled.protocol import VERSION, codec, masking, messages
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
 from unpooled.protocol.sealing import fingerprint
 from unpooled_compensator.bodies import Body
@@ -140,9 +140,9 @@ class _Routes:
         return await run_in_threadpool(self._enrol, request.path_params["study"], body)
 
     def _enrol(self, study: str, body: bytes) -> Response:
-        enrolment = _message(study, body, Enrolment)
-        new = self._compensator.enrol(enrolment)
-        return JSONResponse({"study": study, "cohorts": len(enrolment.boxes)}, 201 if new else 200)
+        is_new, witnesses = self._compensator.enrol(_message(study, body, Enrolment))
+        content, status = codec.encode(witnesses), 201 if is_new else 200
+        return Response(content, status, media_type=BINARY, headers=_NO_STORE)
 
     async def release(self, request: Request) -> Response:
         body = await self._short_body(request)

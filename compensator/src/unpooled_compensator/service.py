@@ -1,4 +1,4 @@
-"""Rules: enrol a study once, release or compare each round's sum of masks once, forget. Knows no HTTP.
+"""Rules: enrol a study, release or compare each round's sum of masks once, forget. Knows no HTTP.
 
 What a caller can never get from here: the mask of one cohort, the sum over fewer than all enrolled cohorts,
 two different sums for one round, or, of a round that is compared, the sum itself. What is promised is on disk
@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import codec, codes, comparing, masking, messages, sealing
+from unpooled.protocol import codec, codes, comparing, masking, messages, sealing, witness
 from unpooled.protocol.comparing import Lengths
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import NONCE_BYTES, MaskContext
@@ -24,10 +24,11 @@ from unpooled.protocol.messages import (
     Enrolment,
     OpeningRequest,
     ReleaseRequest,
+    Witnesses,
 )
 from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
 from unpooled_compensator.sessions import Session, Sessions, Side
-from unpooled_compensator.store import NoStudy, Store
+from unpooled_compensator.store import NoStudy, Replaced, Store
 
 MIN_COHORTS = 3  # this program's own floor, whatever a caller or the library says
 MAX_COHORTS = 1000
@@ -66,40 +67,58 @@ class Compensator:
         """Raises sqlite3.Error if the state cannot be read."""
         self._store.is_empty()
 
-    def enrol(self, enrolment: Enrolment) -> bool:
-        """Takes all boxes of a study; whether they are new. The same set again is fine, another never is."""
+    def enrol(self, enrolment: Enrolment) -> tuple[bool, Witnesses]:
+        """Takes all boxes of a study: whether they are new, and the witness, sealed for each cohort.
+
+        The same set again is fine, and gets the same. Another one takes its place until the first answer: a
+        plan may still change, and all cohorts accept again.
+        """
         enrolment = replace(enrolment, boxes=tuple(sorted(enrolment.boxes, key=lambda box: box.cohort)))
         content = codec.encode(enrolment)
-        if self._is_enrolled(enrolment.study, content):
-            return False
-        self._check_enrolment(enrolment)
+        is_new = not self._is_enrolled(enrolment.study, content)
+        if is_new:
+            self._check_enrolment(enrolment)
         try:
-            self._open_boxes(enrolment)
+            seeds = self._open_boxes(enrolment)
         except ProtocolError as error:
             raise Refused(
                 "invalid_box",
                 f"Not a valid set of boxes: {error}.",
                 "Every cohort seals its seed for this study, plan, roster and compensator, and signs it.",
             ) from None  # a box's content stays out of tracebacks
-        self._check_same(self._store.add_enrolment(enrolment.study, content), content)
-        return True
+        if is_new:
+            self._add(enrolment.study, content)
+        return is_new, self._witnesses(enrolment, seeds)
 
     def _is_enrolled(self, study: str, content: bytes) -> bool:
         try:
-            self._check_same(self._store.enrolment(study), content)
+            stored = self._store.enrolment(study)
         except NoStudy:
             return False
-        return True
+        if stored is None:
+            raise _over()
+        return stored == content
 
-    def _check_same(self, stored: bytes | None, content: bytes) -> None:
+    def _add(self, study: str, content: bytes) -> None:
+        stored = self._store.add_enrolment(study, content)
         if stored is None:
             raise _over()
         if stored != content:
             raise Refused(
                 "other_boxes",
-                "This study has enrolled another set of boxes.",
-                "A study enrols once, for good. Duplicate the study to change its cohorts or its plan.",
+                "This study has enrolled another set of boxes, and was answered with it.",
+                "From then on it stays. Duplicate the study to change its cohorts or its plan.",
             )
+
+    def _witnesses(self, enrolment: Enrolment, seeds: Sequence[bytes]) -> Witnesses:
+        """The study's witness, which only its cohorts can read."""
+        made = witness.make(seeds, enrolment.study, enrolment.plan_hash, enrolment.roster.hash())
+        return Witnesses(
+            tuple(
+                (box.cohort, witness.seal(made, seed, enrolment.purpose(box.cohort, self._key.public)))
+                for box, seed in zip(enrolment.boxes, seeds, strict=True)
+            )
+        )
 
     def _check_enrolment(self, enrolment: Enrolment) -> None:
         names = [name for name, _ in enrolment.roster.members]
@@ -148,7 +167,7 @@ class Compensator:
         enrolment = self._enrolment(request.study)
         _check_cohorts(request, enrolment)
         seeds = self._open_boxes(enrolment)
-        self._take_round(request, messages.digest(request))
+        self._take_round(request, enrolment, messages.digest(request))
         return _sum_of_masks(request, enrolment, seeds)
 
     def lengths(self, request: OpeningRequest) -> Lengths:
@@ -169,7 +188,7 @@ class Compensator:
         _check_length(openings, lengths.server[0])
         enrolment = self._enrolment(request.study)
         _check_cohorts(request, enrolment)
-        self._take_round(request, hashlib.sha256(messages.digest(request) + openings).digest())
+        self._take_round(request, enrolment, hashlib.sha256(messages.digest(request) + openings).digest())
         key = request.study, request.round
         begin = functools.partial(self._compare, request, enrolment)
         return self._answer(key, self._sessions.found_or(key, Session(lengths, begin)), 1, openings)
@@ -247,9 +266,12 @@ class Compensator:
         vector = masking.scheme(request.scheme).from_bytes(masks, request.words)
         return comparing.compensator_side(vector, seed, request.shuffle, context)
 
-    def _take_round(self, request: ReleaseRequest, content: bytes) -> None:
+    def _take_round(self, request: ReleaseRequest, enrolment: Enrolment, content: bytes) -> None:
         """Record for what a round is answered; Refused if that was something else."""
-        stored = self._store.add_release(request.study, request.round, content)
+        try:
+            stored = self._store.add_release(request.study, request.round, content, codec.encode(enrolment))
+        except Replaced:
+            raise _replaced() from None
         if stored is None:
             raise _over()
         if stored != content:
@@ -272,7 +294,11 @@ class Compensator:
         key = codes.derive_key(seeds, request.study)
         found = codes.multiply(key, request.points, len(request.points) // codes.POINT_BYTES)
         content = hashlib.sha256(request.points).digest()
-        stored = self._store.add_codes(request.study, request.cohort, request.column, content)
+        place = request.study, request.cohort, request.column
+        try:
+            stored = self._store.add_codes(*place, content, codec.encode(enrolment))
+        except Replaced:
+            raise _replaced() from None
         if stored is None:
             raise _over()
         if stored != content:
@@ -390,6 +416,12 @@ def _check(holds: bool, rule: str) -> None:
 
 def _invalid(rule: str) -> Refused:
     return Refused("invalid_message", f"Not a valid message: {rule}.", "Correct the message.")
+
+
+def _replaced() -> Refused:
+    return Refused(
+        "other_boxes", "This study has enrolled other boxes meanwhile.", "Ask the cohorts anew, with these."
+    )
 
 
 def _over() -> Refused:

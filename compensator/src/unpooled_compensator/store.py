@@ -55,6 +55,10 @@ class NoStudy(Exception):
     """No row for this study: it never enrolled."""
 
 
+class Replaced(Exception):
+    """A study has enrolled other boxes since those that an answer would be made of."""
+
+
 class Store:
     """One SQLite file, shared by the threads of this process."""
 
@@ -98,25 +102,39 @@ class Store:
             return _enrolment(self._db, study)
 
     def add_enrolment(self, study: str, enrolment: bytes) -> bytes | None:
-        """Keeps an enrolment unless the study has one; returns what the study has now."""
+        """Keeps an enrolment, in place of another one of which nothing was answered yet.
+
+        Returns what the study has now; None if it is over.
+        """
         with self.transaction() as db:
             db.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (study, enrolment))
+            db.execute(
+                "UPDATE study SET enrolment = ?2 WHERE id = ?1 AND enrolment IS NOT NULL"
+                " AND NOT EXISTS (SELECT 1 FROM release WHERE study = ?1)"
+                " AND NOT EXISTS (SELECT 1 FROM codes WHERE study = ?1)",
+                (study, enrolment),
+            )
             return _enrolment(db, study)
 
-    def add_release(self, study: str, round_: int, request: bytes) -> bytes | None:
-        """Keeps a round's request unless it has one; returns the one it has, or None if the study is over."""
+    def add_release(self, study: str, round_: int, request: bytes, enrolment: bytes) -> bytes | None:
+        """Keeps a round's request unless it has one; returns the one it has, or None if the study is over.
+
+        Raises Replaced unless the study still has this enrolment, which it keeps from now on.
+        """
         with self.transaction() as db:
-            if _enrolment(db, study) is None:
+            if not _is_kept(db, study, enrolment):
                 return None
             db.execute("INSERT OR IGNORE INTO release VALUES (?, ?, ?)", (study, round_, request))
             row = db.execute("SELECT request FROM release WHERE study = ? AND round = ?", (study, round_))
             return bytes(row.fetchone()[0])
 
-    def add_codes(self, study: str, cohort: str, column: int, points: bytes) -> bytes | None:
-        """Keeps the digest of the points of a cohort's column unless it has one; returns as `add_release`."""
+    def add_codes(
+        self, study: str, cohort: str, column: int, points: bytes, enrolment: bytes
+    ) -> bytes | None:
+        """Keeps the digest of a column's points unless it has one; returns and raises as `add_release`."""
         key = (study, cohort, column)
         with self.transaction() as db:
-            if _enrolment(db, study) is None:
+            if not _is_kept(db, study, enrolment):
                 return None
             db.execute("INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?)", (*key, points))
             row = db.execute('SELECT points FROM codes WHERE study = ? AND cohort = ? AND "column" = ?', key)
@@ -145,6 +163,14 @@ class Store:
     def close(self) -> None:
         with self._lock:
             self._db.close()
+
+
+def _is_kept(db: sqlite3.Connection, study: str, enrolment: bytes) -> bool:
+    """Whether the study has this enrolment; False if it is over. Raises Replaced if it has another one."""
+    stored = _enrolment(db, study)
+    if stored not in (None, enrolment):
+        raise Replaced(study)
+    return stored is not None
 
 
 def _enrolment(db: sqlite3.Connection, study: str) -> bytes | None:

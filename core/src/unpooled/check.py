@@ -1,11 +1,15 @@
-"""The check that a share begins with: a secret combination of its words, by which a false sum is found out.
+"""The checks that a share begins with: secret combinations of its words, by which a false sum is found out.
 
-    check = c₀ · 1 + c₁ · x₁ + c₂ · x₂ + …      c₀, c₁, … 64 random bits each, x₁, x₂, … signed integers
+    check  = c₀ · 1 + c₁ · x₁ + c₂ · x₂ + …     c₀, c₁, … 64 random bits each, x₁, x₂, … signed integers
+    second = pad  +  c₁ · x₁ + c₂ · x₂ + …      other coefficients; the pad is in one cohort's share
 
 Cohorts and server make the coefficients from the round's salt, which the compensator never has. Checks are
 added as the words are, so the sum of K checks is c₀ · K plus the combination of the sums: it tells nothing
 beyond them. Whoever knows the masks, but not the salt, can shift words and checks; the probability that the
 shifts match is 2^-64 (docs/protocol).
+
+The second check is for the cohorts, which are told sums: its coefficients and pad follow from their witness,
+which the server never has (`unpooled.protocol.witness`).
 """
 
 from __future__ import annotations
@@ -13,12 +17,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import CipherContext
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from unpooled.compiled import compiled
-from unpooled.protocol.masking import Modular, Scheme
+from unpooled.protocol.masking import Modular, Scheme, keystream
+from unpooled.protocol.witness import Witnessed
 
 _INFO = b"unpooled/check/1"
 _BLOCK = 1 << 13  # words; their coefficients stay in the first caches
@@ -32,14 +37,16 @@ def check_of(share: np.ndarray, scheme: Scheme, salt: bytes, shares: int = 1) ->
     """What the check of a sum of `shares` shares must be. Of Gaussian masks: their number, and no more."""
     if not isinstance(scheme, Modular):
         return shares  # words that are rounded when they are added have no exact combination
-    stream = _stream(salt)
-    words = share[scheme.check_words :]
-    check = shares * int.from_bytes(stream.update(bytes(8)), "little")
-    for start in range(0, len(words), _BLOCK):
-        block = words[start : start + _BLOCK]
-        coefficients = np.frombuffer(stream.update(bytes(8 * len(block))), "<u8")
-        check += _combination(coefficients, block, scheme.ring.bits)
-    return check
+    stream = keystream(HKDF(SHA256(), length=32, salt=None, info=_INFO).derive(salt))
+    first = int.from_bytes(stream.update(bytes(8)), "little")
+    return shares * first + _combination_by(stream, share, scheme)
+
+
+def second_check_of(share: np.ndarray, scheme: Scheme, witnessed: Witnessed, *, padded: bool) -> int:
+    """Compute the second check of a share, or of a sum, which is padded always: 0 under Gaussian masks."""
+    if not isinstance(scheme, Modular):
+        return 0
+    return witnessed.pad * padded + _combination_by(keystream(witnessed.key), share, scheme)
 
 
 def load(scheme: Scheme) -> None:
@@ -47,9 +54,14 @@ def load(scheme: Scheme) -> None:
     check_of(scheme.zeros(scheme.check_words + 1), scheme, bytes(1))
 
 
-def _stream(salt: bytes) -> CipherContext:
-    key = HKDF(SHA256(), length=32, salt=None, info=_INFO).derive(salt)
-    return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+def _combination_by(stream: CipherContext, share: np.ndarray, scheme: Modular) -> int:
+    """Combine all words behind the checks, by the coefficients that come next in the stream."""
+    words, total = share[scheme.check_words :], 0
+    for start in range(0, len(words), _BLOCK):
+        block = words[start : start + _BLOCK]
+        coefficients = np.frombuffer(stream.update(bytes(8 * len(block))), "<u8")
+        total += _combination(coefficients, block, scheme.ring.bits)
+    return total
 
 
 def _combination(coefficients: np.ndarray, words: np.ndarray, bits: int) -> int:

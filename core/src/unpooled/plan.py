@@ -56,7 +56,7 @@ MOST_COHORTS = 1000
 MOST_PEOPLE = 1_000_000_000
 """The most that a plan can demand of a cohort: more than a study could ever have."""
 
-VERSIONS = (1, 2, 3, 4)
+VERSIONS = (1, 2, 3, 4, 5)
 """Protocol versions that a plan can have; the first has a canonical encoding of its own."""
 
 _FIRST_LAYOUT = (

@@ -18,11 +18,12 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from unpooled.check import check_of
+from unpooled.check import check_of, second_check_of
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
 from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.masking import NOT_CANCELLED, Scheme
+from unpooled.protocol.witness import Witnessed
 from unpooled.sizes import Sizes
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "pack",
     "returns",
     "unpack",
+    "verified",
     "without_turn",
     "words",
 ]
@@ -310,11 +312,18 @@ def check_fits(question: Question, scheme: Scheme, cohorts: int) -> None:
 
 
 def pack(
-    question: Question, arrays: Arrays, scheme: Scheme, cohorts: int, salt: bytes, columns: Sequence[str] = ()
+    question: Question,
+    arrays: Arrays,
+    scheme: Scheme,
+    cohorts: int,
+    salt: bytes,
+    columns: Sequence[str] = (),
+    witnessed: Witnessed | None = None,
 ) -> np.ndarray:
-    """One cohort's share before masking: the check by the round's salt, then every array as declared.
+    """One cohort's share before masking: both checks, by the round's salt and witness, then every array.
 
-    Where sums are compared the check is 1 in every share: a combination of sums would tell of them.
+    Where sums are compared, or may wrap, the checks are 1 and 0 in every share: a combination of sums would
+    tell of them, or not fit. The second is also 0 without a witness, where sums are told to nobody.
 
     Raises BoundError if an element cannot be summed safely; of the question's `columns` it names those.
     """
@@ -329,7 +338,11 @@ def pack(
             raise _beyond(question, array, bad)
         parts.append(_encode(question, array, values, scheme))
     share = np.concatenate(parts)
-    scheme.set_check(share, check_of(share, scheme, salt) if _is_combined(question) else 1)
+    if not _is_combined(question):
+        scheme.set_checks(share, 1)
+        return share
+    second = second_check_of(share, scheme, witnessed, padded=witnessed.adds_pad) if witnessed else 0
+    scheme.set_checks(share, check_of(share, scheme, salt), second)
     return share
 
 
@@ -354,6 +367,24 @@ def unpack(
         sums[array.name] = _decode(question, array, total[at : at + size], scheme, cohorts)
         at += size
     return sums
+
+
+def verified(
+    question: Question, data: bytes, scheme: Scheme, cohorts: int, salt: bytes, witnessed: Witnessed
+) -> dict[str, np.ndarray]:
+    """Read the sums in a total that the server sends back to a cohort, as `unpack` gives them.
+
+    Raises ProtocolError unless the second check is that of these sums, in this round, for this question. Sums
+    that may wrap, and those under Gaussian masks, have none: these a cohort takes as it is told them.
+    """
+    total = scheme.from_bytes(data, words(question, scheme))
+    second = second_check_of(total, scheme, witnessed, padded=True) if _is_combined(question) else 0
+    if not scheme.has_second_check(total, second):
+        raise ProtocolError(
+            f"{question.title}: what the server tells as the sums of round {witnessed.round} is not what the "
+            "cohorts have sent"
+        )
+    return unpack(question, total, scheme, cohorts, salt)
 
 
 def _is_combined(question: Question) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,10 +26,11 @@ from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.plan import OwnPlan, Plan
 from unpooled.procedure import Call, Study
-from unpooled.protocol import masking
+from unpooled.protocol import masking, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
+from unpooled.protocol.witness import Witnessed
 from unpooled.question import Arrays, Question
 
 IN_PROCESS = "in process"
@@ -107,37 +109,46 @@ class _Federation:
         self.own_seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.roster = Roster(tuple((f"cohort {k:04}", os.urandom(32)) for k in range(len(cohorts))))
         self.plan_hash, self.roster_hash = self.plan.hash(), self.roster.hash()
+        self.witness = witness.make(self.seeds, IN_PROCESS, self.plan_hash, self.roster_hash)
         self.round = 0
 
     def total(self, place: Place, question: Question) -> Arrays:
         if digest(self.followed.question(place)) != digest(question):
             raise ProtocolError(f"{question.title}: the cohorts' own run of the study asks something else")
-        sums = self._sum(question)
+        sums, told = self._sum(question)
         if self.followed.is_told(place):
-            self.told[place] = dict(sums)  # a procedure takes from its own what it needs no longer
+            self.told[place] = told()
         return sums
 
-    def _sum(self, question: Question) -> Arrays:
+    def _sum(self, question: Question) -> tuple[Arrays, Callable[[], Arrays]]:
+        """Sum up what the cohorts answer: for the server, and as a cohort reads it that is told.
+
+        Each is its own: a procedure takes from it what it needs no longer.
+        """
         self.round += 1
         message, salt = questions.encode(question), os.urandom(masking.SALT_BYTES)
         asked = questions.decode(message, self.kinds)
         scheme = self.plan.scheme(question.ring_bits)
         words, k = questions.words(question, scheme), len(self.cohorts)
         named = masking.question(salt, message)
+        witnessed = Witnessed(self.witness, self.round, named)
         masked, masks = scheme.zeros(words), scheme.zeros(words)
-        for cohort, seed, (name, _) in zip(self.cohorts, self.seeds, self.roster.members, strict=True):
+        for place, (cohort, seed) in enumerate(zip(self.cohorts, self.seeds, strict=True)):
             if not asked.agrees(self.plan):
                 raise ProtocolError(f"{question.title}: the plan does not allow this question")
-            share = questions.pack(
-                asked, questions.answer(asked, cohort), scheme, k, salt, asked.columns_under(self.plan)
-            )
+            own, columns = replace(witnessed, adds_pad=place == 0), asked.columns_under(self.plan)
+            share = questions.pack(asked, questions.answer(asked, cohort), scheme, k, salt, columns, own)
+            name, _ = self.roster.members[place]
             own_mask = masking.mask(seed, self._mask_context(asked, name, scheme.label, words, named))
             upload = scheme.to_bytes(scheme.add(share, own_mask))
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
         self.cohorts = [after(asked, cohort) for cohort in self.cohorts]
         if question.opens is None:
-            return questions.unpack(question, scheme.subtract(masked, masks), scheme, k, salt)
+            total = scheme.subtract(masked, masks)
+            return questions.unpack(question, total, scheme, k, salt), lambda: questions.verified(
+                asked, scheme.to_bytes(total), scheme, k, salt, witnessed
+            )
         dealer = self.round % k
         context = DealingContext(
             study=IN_PROCESS,
@@ -150,9 +161,10 @@ class _Federation:
             circuit=question.opens.circuit,
             words=words,
         )
-        return opening.in_process(
+        bits = opening.in_process(
             question, masked, masks, scheme, k, (self.seeds[dealer], self.own_seeds[dealer]), context
         )
+        return bits, lambda: dict(bits)
 
     def _mask_context(
         self, asked: Question, cohort: str, scheme: str, words: int, digest: bytes

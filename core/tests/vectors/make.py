@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from two_parties import session
 
 FOLDER = Path(__file__).parent
-VERSION = 4
+VERSION = 5
 
 
 def main() -> None:
@@ -43,6 +43,7 @@ def files() -> dict[str, str]:
         "checks.json": checks(),
         "digests.json": digests(),
         "boxes.json": boxes(),
+        "witness.json": witness_vectors(),
         "comparison.json": comparison(),
     }
     return {name: json.dumps(content, indent=1, ensure_ascii=True) + "\n" for name, content in made.items()}
@@ -249,7 +250,7 @@ def dealing_context() -> Record:
         "question": octets("question", 32),
         "scheme": "z32",
         "circuit": "at-least",
-        "words": 10,
+        "words": 18,
         "version": VERSION,
     }
     return Record("unpooled/dealing", fields)
@@ -267,10 +268,17 @@ def enrolment() -> Record:
     )
 
 
+def witnesses() -> Record:
+    return Record(
+        "unpooled/witnesses", {"sealed": tuple((name, sealed_witness(name)) for name in sorted(COHORTS))}
+    )
+
+
 def questions() -> Record:
     fields = {
         "state": "running",
         "panel_digest": octets("panel", 32),
+        "witness": sealed_witness("Graz"),
         "items": (question(12), question(13)),
     }
     return Record("unpooled/questions", fields)
@@ -282,6 +290,7 @@ def messages() -> Any:
         purpose("Graz"),
         box("Graz"),
         enrolment(),
+        witnesses(),
         release(),
         opening(),
         codes(),
@@ -362,7 +371,7 @@ def masks() -> Any:
 
 
 def comparison() -> Any:
-    named, masks, own = dealing_context(), octets("sum of masks", 40), octets("own seed", 32)
+    named, masks, own = dealing_context(), octets("sum of masks", 72), octets("own seed", 32)
     keys = [hkdf(seed, encode(named)) for seed in (own, SEEDS["Graz"], SHUFFLE)]
     *dealt, order = (keystream(key, 1 << 15) for key in keys)
     made = session(dealt, masks, len(COHORTS), order)
@@ -382,17 +391,58 @@ def check(salt: bytes, numbers: list[int]) -> int:
     return first + sum(c * x for c, x in zip(others, numbers, strict=True))
 
 
+def second_check(round_: int, question: bytes, numbers: list[int], padded: bool) -> int:
+    """Each coefficient times its number, and the pad where it is added."""
+    key, pad = (
+        hkdf(witness(), encode((f"unpooled/witness/{part}", round_, question))) for part in ("check", "pad")
+    )
+    coefficients = struct.iter_unpack("<Q", keystream(key, 8 * len(numbers)))
+    total = sum(c * x for (c,), x in zip(coefficients, numbers, strict=True))
+    return total + int.from_bytes(pad, "little") * padded
+
+
 def checks() -> Any:
-    """Whole shares before masking: the check, modulo 2^256, then the numbers."""
+    """Whole shares before masking: both checks, modulo 2^256, then the numbers."""
     made = []
     for ring in (32, 64, 128):
         most = 2 ** (ring - 1) - 1
         for numbers in ([], [21, 34], [0, -1, most, -most]):
             salt = octets(f"salt {ring} {len(numbers)}", 32)
-            share = word(check(salt, numbers), 256) + b"".join(word(x, ring) for x in numbers)
-            texts = [str(x) for x in numbers]
-            made.append({"ring": ring, "salt": salt.hex(), "numbers": texts, "share": share.hex()})
+            question, texts = octets("question", 32), [str(x) for x in numbers]
+            about = {"ring": ring, "salt": salt.hex(), "witness": witness().hex(), "round": 12}
+            about |= {"question": question.hex(), "numbers": texts}
+            for padded in (False, True):
+                both = check(salt, numbers), second_check(12, question, numbers, padded)
+                share = b"".join(word(x, 256) for x in both) + b"".join(word(x, ring) for x in numbers)
+                made.append({**about, "padded": padded, "share": share.hex()})
     return made
+
+
+# The witness: AES-256-GCM under a key of each cohort, behind a nonce that follows from the witness.
+
+
+def witness() -> bytes:
+    seeds = b"".join(SEEDS[name] for name in sorted(COHORTS))
+    return hkdf(seeds, encode(("unpooled/witness/1", STUDY, PLAN_HASH, digest(roster()))))
+
+
+def sealed_witness(cohort: str) -> bytes:
+    key = hkdf(SEEDS[cohort], encode(("unpooled/witness/seal", purpose(cohort))))
+    nonce = hkdf(witness(), encode(("unpooled/witness/nonce", purpose(cohort))))[:12]
+    return nonce + AESGCM(key).encrypt(nonce, witness(), encode(purpose(cohort)))
+
+
+def witness_vectors() -> Any:
+    return [
+        {
+            "purpose": typed(purpose(name)),
+            "seeds": [SEEDS[each].hex() for each in sorted(COHORTS)],
+            "seed": SEEDS[name].hex(),
+            "witness": witness().hex(),
+            "sealed": sealed_witness(name).hex(),
+        }
+        for name in sorted(COHORTS)
+    ]
 
 
 # Digests.
@@ -460,7 +510,7 @@ def digests() -> Any:
 
 KEM_SUITE = b"KEM" + (0x20).to_bytes(2, "big")
 SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
-INFO = b"unpooled/box/4"
+INFO = b"unpooled/box/5"
 
 
 def extract(suite: bytes, salt: bytes, label: bytes, key: bytes) -> bytes:

@@ -228,7 +228,7 @@ def session(streams: list[bytes], masks: bytes, cohorts: int, shuffle: bytes) ->
     dealt, *sides = halves(*map(Stream, streams))
     secret = Stream(shuffle)
     order = ordered(secret, ROWS)
-    check, words = int.from_bytes(masks[:32], "little"), Stream(masks[32:]).words(len(NUMBERS), 4)
+    check, words = int.from_bytes(masks[:32], "little"), Stream(masks[64:]).words(len(NUMBERS), 4)
     masked = [(x + r) % 2**32 for x, r in zip(NUMBERS, words, strict=True)]
     own = [masked + [x % 2**32 for x in KNOWN], [-r % 2**32 for r in words] + [0] * len(KNOWN)]
     shares = [[each[k] for k in order] for each in own]
@@ -239,7 +239,7 @@ def session(streams: list[bytes], masks: bytes, cohorts: int, shuffle: bytes) ->
     told = (b * (asked - int.from_bytes(digests[1], "little")) + w) % PRIME
     heads = [
         [spares[0], asked.to_bytes(32, "little")],
-        [masks[:32] + spares[1], told.to_bytes(32, "little")],
+        [masks[:64] + spares[1], told.to_bytes(32, "little")],
     ]
     messages = [
         [b"".join(from_server[max(0, k) : k + 2]) for k in range(-1, len(from_server) - 1, 2)],
@@ -249,7 +249,7 @@ def session(streams: list[bytes], masks: bytes, cohorts: int, shuffle: bytes) ->
         [(head + message).hex() for head, message in itertools.zip_longest(*of, fillvalue=b"")]
         for of in zip(heads, messages, strict=True)
     ]
-    total = ((check + cohorts) % 2**256).to_bytes(32, "little")
+    total = ((check + cohorts) % 2**256).to_bytes(32, "little") + masks[32:64]  # the second check is 0
     told_bits = dict(zip(order, (bool(bits >> k & 1) for k in range(ROWS)), strict=True))
     return {
         "dealing": dealt.hex(),

@@ -1,3 +1,3 @@
 """The protocol: arithmetic, masks, sealed seeds and messages. Knows nothing of algorithms, files or HTTP."""
 
-VERSION = 4
+VERSION = 5

@@ -37,7 +37,7 @@ from unpooled.protocol.gates import (
     planes_to_bits,
     require,
 )
-from unpooled.protocol.masking import CHECK_BYTES, Scheme
+from unpooled.protocol.masking import CHECKS_BYTES, Scheme
 from unpooled.protocol.ring import check_length
 from unpooled.protocol.sacrificing import SAME, opening_bytes, sacrificed, shuffled, with_spares
 
@@ -88,7 +88,7 @@ def lengths(scheme: str, label: str, words: int) -> Lengths:
 
 def _heads(side: Side, layers: Sequence[Layer]) -> Iterator[int]:
     """How many bytes each message of a party begins with that are for its checks."""
-    check = CHECK_BYTES if side is Side.COMPENSATOR else 0
+    check = CHECKS_BYTES if side is Side.COMPENSATOR else 0
     return itertools.chain([check + opening_bytes(layers), SAME.opening_bytes], itertools.repeat(0))
 
 
@@ -203,10 +203,10 @@ def _server_checks(
     """What the server's messages begin with; it raises where it must not go on."""
     free, bound = same
     reply = yield next(sacrifice)
-    mask = kind.from_bytes(reply[:CHECK_BYTES], kind.check_words)
+    mask = kind.from_bytes(reply[:CHECKS_BYTES], kind.check_words)
     if not kind.has_check(kind.subtract(share, mask), checked):
         raise ProtocolError(masking.NOT_CANCELLED)
-    reply = yield SAME.asks(_returned(sacrifice, reply[CHECK_BYTES:]), free)
+    reply = yield SAME.asks(_returned(sacrifice, reply[CHECKS_BYTES:]), free)
     if not SAME.holds(reply, bound):
         raise WrongDealing("products that were dealt twice differ", dealer)
     while True:

@@ -6,8 +6,9 @@ Two schemes say what the stream means and how vectors are added. *Modular*: word
 share is uniform whatever it hides. *Gaussian*: normal deviates added to float64, as HyFed does, for
 comparison with the literature: it hides less, and costs precision (docs/protocol).
 
-A share begins with its check. Of modular masks that is one number of 256 bits in several words, and is added
-with its carries: added word by word it would tell the server more than the sum.
+A share begins with its checks, the first for the server, the second for the cohorts. Of modular masks each is
+one number of 256 bits in several words, and is added with its carries: added word by word it would tell the
+server more than the sum.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +35,7 @@ SEED_BYTES = 32
 NONCE_BYTES = 16
 SALT_BYTES = 32
 CHECK_BYTES = 32
+CHECKS_BYTES = 2 * CHECK_BYTES
 MAX_VARIANCE = 1e30  # beyond it nothing is left of a number under its mask
 _MAX_FRACTION_BITS = 1074  # the finest of a float64
 _CHECK_MODULUS = 1 << (8 * CHECK_BYTES)
@@ -55,18 +58,19 @@ class Scheme(Protocol):
     def word_bytes(self) -> int: ...
     @property
     def check_words(self) -> int:
-        """How many of a share's words are its check: the first."""
+        """How many of a share's words are its checks: the first."""
 
-    def set_check(self, share: np.ndarray, check: int) -> None: ...
+    def set_checks(self, share: np.ndarray, check: int, second: int = 0) -> None: ...
     def has_check(self, share: np.ndarray, check: int) -> bool: ...
+    def has_second_check(self, share: np.ndarray, second: int) -> bool: ...
     def stream_bytes(self, words: int) -> int: ...
     def from_stream(self, stream: bytes, words: int) -> np.ndarray: ...
     def zeros(self, words: int) -> np.ndarray: ...
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The sum of two shares, or of two checks."""
+        """The sum of two shares, or of what two shares begin with: their checks."""
 
     def add_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The sum of two parts of shares, behind the check."""
+        """The sum of two parts of shares, behind the checks."""
 
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
     def to_bytes(self, vector: np.ndarray) -> bytes: ...
@@ -98,17 +102,22 @@ class Modular:
 
     @property
     def check_words(self) -> int:
-        return CHECK_BYTES // self.word_bytes
+        return CHECKS_BYTES // self.word_bytes
 
-    def set_check(self, share: np.ndarray, check: int) -> None:
-        number = (check % _CHECK_MODULUS).to_bytes(CHECK_BYTES, "little")
-        share[: self.check_words] = self.ring.from_bytes(number, self.check_words)
+    def set_checks(self, share: np.ndarray, check: int, second: int = 0) -> None:
+        numbers = [number % _CHECK_MODULUS for number in (check, second)]
+        data = b"".join(number.to_bytes(CHECK_BYTES, "little") for number in numbers)
+        share[: self.check_words] = self.ring.from_bytes(data, self.check_words)
 
     def has_check(self, share: np.ndarray, check: int) -> bool:
-        return self._check(share) == check % _CHECK_MODULUS
+        return self._checks(share)[0] == check % _CHECK_MODULUS
 
-    def _check(self, share: np.ndarray) -> int:
-        return int.from_bytes(self.to_bytes(share[: self.check_words]), "little")
+    def has_second_check(self, share: np.ndarray, second: int) -> bool:
+        return self._checks(share)[1] == second % _CHECK_MODULUS
+
+    def _checks(self, share: np.ndarray) -> tuple[int, int]:
+        data = self.to_bytes(share[: self.check_words])
+        return int.from_bytes(data[:CHECK_BYTES], "little"), int.from_bytes(data[CHECK_BYTES:], "little")
 
     def stream_bytes(self, words: int) -> int:
         return words * self.word_bytes
@@ -121,7 +130,7 @@ class Modular:
 
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         total = self.ring.add(a, b)
-        self.set_check(total, self._check(a) + self._check(b))
+        self.set_checks(total, *map(operator.add, self._checks(a), self._checks(b)))
         return total
 
     def add_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -129,7 +138,7 @@ class Modular:
 
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         difference = self.ring.subtract(a, b)
-        self.set_check(difference, self._check(a) - self._check(b))
+        self.set_checks(difference, *map(operator.sub, self._checks(a), self._checks(b)))
         return difference
 
     def to_bytes(self, vector: np.ndarray) -> bytes:
@@ -182,11 +191,15 @@ class Gaussian:
     def label(self) -> str:
         return f"normal:{self.variance!r}"
 
-    def set_check(self, share: np.ndarray, check: int) -> None:
+    def set_checks(self, share: np.ndarray, check: int, second: int = 0) -> None:
+        """Set the check. There is no second one: no combination of rounded words is exact."""
         share[: self.check_words] = check
 
     def has_check(self, share: np.ndarray, check: int) -> bool:
         return bool(np.all(np.rint(share[: self.check_words]) == check))
+
+    def has_second_check(self, share: np.ndarray, second: int) -> bool:
+        return True
 
     def stream_bytes(self, words: int) -> int:
         return 16 * ((words + 1) // 2)
@@ -316,7 +329,7 @@ def mask(seed: bytes, context: MaskContext) -> np.ndarray:
 
 
 def mask_blocks(seed: bytes, context: MaskContext, block: int) -> Iterator[np.ndarray]:
-    """The same mask in parts: what masks the check, then `block` words, an even number, at a time.
+    """The same mask in parts: what masks the checks, then `block` words, an even number, at a time.
 
     So memory does not grow with its length.
     """

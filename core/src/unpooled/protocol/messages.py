@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.protocol import codec
 from unpooled.protocol.sealing import Box, Purpose
+from unpooled.protocol.witness import SEALED_BYTES
 
 MIN_COHORTS = 3
 SHUFFLE_BYTES = 32
@@ -49,6 +50,20 @@ class Enrolment:
 
     def purpose(self, cohort: str, compensator_key: bytes) -> Purpose:
         return Purpose(self.study, self.plan_hash, self.roster.hash(), cohort, compensator_key)
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """What the compensator answers an enrolment: each cohort's sealed witness, sorted by cohort."""
+
+    name: ClassVar[str] = "unpooled/witnesses"
+
+    sealed: tuple[tuple[str, bytes], ...]
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.sealed]
+        if names != sorted(set(names)) or any(len(sealed) != SEALED_BYTES for _, sealed in self.sealed):
+            raise ProtocolError("witnesses are one for each cohort, of their length, and sorted by cohort")
 
 
 @dataclass(frozen=True)
@@ -135,12 +150,15 @@ class Questions:
 
     state: str
     panel_digest: bytes
+    witness: bytes
+    """Sealed for this cohort (`unpooled.protocol.witness`); empty until the study has enrolled."""
     items: tuple[Question, ...]
 
 
 RECORDS = (
     Roster,
     Enrolment,
+    Witnesses,
     ReleaseRequest,
     OpeningRequest,
     CodeRequest,
