@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, cast
 from unpooled.cohort import ArrayTable, Cohort
 from unpooled.leaving import DEALING, TO_SERVER, Form
 from unpooled.protocol import messages
-from unpooled.protocol.messages import Questions
+from unpooled.protocol.messages import Questions, Told
+from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import LONG_POLL, Refused, Study
@@ -31,7 +32,7 @@ from unpooled_client.study.reading import Alignments, ListApart, Unaligned, anno
 from unpooled_client.study.remaining import Pace, last_pass
 from unpooled_client.study.rounds import Answerer, Dealing, Share
 from unpooled_client.study.session import BEFORE, OVER, Session
-from unpooled_client.study.trust import Terms, check_identity
+from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identity
 
 if TYPE_CHECKING:
     from unpooled_client.state.folder import Acceptance
@@ -49,6 +50,10 @@ SENDING = 3
 _TIMING_EVERY = 30.0
 
 RUNNING, PAUSED = "running", "paused"
+
+
+class Gone(Exception):
+    """What is asked about is no more: the next look at the study says why."""
 
 
 @dataclass
@@ -79,7 +84,7 @@ class Work:
         if self.cluster is not None:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
-        following = Following(self.terms, self.session.api.told, self.alignments.agreed_panel)
+        following = Following(self.terms, self._told_sums, self.alignments.agreed_panel)
         self.answerer = Answerer(
             self.terms, acceptance.seed, book, compute, acceptance.own, following.question
         )
@@ -153,7 +158,10 @@ class Work:
     def _answer(self, message: messages.Question) -> Share | None:
         """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""
         self._check_files()
-        question = self.answerer.question(message)
+        try:
+            question = self.answerer.question(message)
+        except Gone:
+            return None
         cohort, panel = self.alignments.cohort_for(question)
         if question.needs_codes and self.coding:
             with self._told(Doing.COMPUTING), self.places:
@@ -177,6 +185,21 @@ class Work:
             delivered = dealt.result() and self._put(share)
         self.outbox.append(sent)
         return share if delivered else None
+
+    def _told_sums(self, place: str) -> Told:
+        """The sums of a place; Gone where the study has ended meanwhile, Distrust if they are kept back."""
+        try:
+            return self.session.api.told(place)
+        except Refused as error:
+            if error.status != 404:
+                raise
+            if self.session.api.study().state != RUNNING:
+                raise Gone from error
+            raise Distrust(
+                Problem.QUESTION,
+                f"the server goes on from sums that it does not tell (of the place {place} in the study).",
+                TELL_BOTH,
+            ) from error
 
     def _put(self, share: Share) -> bool:
         return self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data))

@@ -1,8 +1,8 @@
 """Following a study: this cohort runs the procedure itself, and answers what its own run asks.
 
 The server names a place in the study. What is asked there follows from the plan, the agreed variants and the
-sums so far, which the server tells: so nobody can choose a question. Sums are asked for as they are needed,
-and again after a restart.
+sums so far. These the server tells, and the cohorts' own check shows that they are what cohorts have sent: so
+nobody can choose a question. Sums are had as they are needed, and again after a restart.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from unpooled.driver import Place, Tree, digest, read_sums
 from unpooled.errors import ProtocolError, Refuse
 from unpooled.panel import Panel
 from unpooled.procedure import Study
-from unpooled.protocol import messages
+from unpooled.protocol import masking, messages
 from unpooled.protocol.messages import Told
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.witness import Witnessed
 from unpooled.question import Arrays, Question
 from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms
 
@@ -39,6 +40,7 @@ class Following:
     """Gets the sums of a place, given its label."""
     panel: Callable[[], Panel]
     """The agreed variants, once there are any."""
+    witness: Callable[[], bytes]
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
@@ -55,8 +57,8 @@ class Following:
         except (ProtocolError, Refuse) as error:
             raise Distrust(
                 Problem.QUESTION,
-                f"round {message.round} is about the place {message.place} in the study, and this cohort's "
-                f"own run of it ends before: {error}.",
+                f"round {message.round} is about the place {message.place[:40]} in the study, and this "
+                f"cohort's own run of it does not come there: {str(error).rstrip('.')}.",
                 TELL_BOTH,
             ) from error
         if digest(question) != message.digest:
@@ -69,10 +71,11 @@ class Following:
         return question
 
     def _sums(self, place: Place, question: Question) -> Arrays:
-        """The sums that were asked for at a place; ProtocolError if they are not what cohorts can send."""
+        """The sums that were asked for at a place; ProtocolError if they are not what cohorts have sent."""
         told, plan = self.fetch(place.label), self.terms.plan
         if question.opens:
-            return read_sums(question, told.total)
-        scheme = plan.scheme(question.ring_bits)
-        total = scheme.from_bytes(told.total, questions.words(question, scheme))
-        return questions.unpack(question, total, scheme, plan.cohorts, told.salt)
+            return read_sums(question, told.total)  # bits fit no check
+        panel = b"" if plan.of_tables else self.panel().digest
+        named = masking.question(told.salt, questions.encode(question), panel)
+        scheme, witnessed = plan.scheme(question.ring_bits), Witnessed(self.witness(), told.round, named)
+        return questions.verified(question, told.total, scheme, plan.cohorts, told.salt, witnessed)

@@ -1,0 +1,164 @@
+"""A cohort follows every study on the sums that it is told: it finds each question, and believes no other."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from unpooled import driver
+from unpooled import question as questions
+from unpooled.algorithms import is_followed, questions_of, whole
+from unpooled.check import check_of, second_check_of
+from unpooled.driver import Place, Tree
+from unpooled.protocol import masking, messages, witness
+from unpooled.protocol.masking import CHECK_BYTES
+from unpooled.protocol.messages import Roster, Told
+from unpooled.protocol.witness import Witnessed
+from unpooled.question import Arrays, Question, Real, Residue
+from unpooled_client.study.following import Following
+from unpooled_client.study.trust import Distrust, Terms
+
+from .runs import Run, run, small
+from .studies import STUDIES
+
+
+@dataclass(eq=False)
+class Server:
+    """An honest server that has run a study: what it asked, and what it tells."""
+
+    run: Run
+    asked: list[messages.Question] = field(default_factory=list)
+    told: dict[str, Told] = field(default_factory=dict)
+    checked: set[str] = field(default_factory=set)
+    """The places of which sums have a second check: those of which bits are told have none."""
+
+    def __post_init__(self) -> None:
+        plan = self.run.small.plan
+        roster = Roster(tuple((f"cohort {k}", bytes([k] * 32)) for k in range(plan.cohorts)))
+        self.terms = Terms("study", "cohort 0", plan, plan.hash(), roster, roster.hash(), False)
+        self.witness = witness.make([b"seeds"], "study", plan.hash(), roster.hash())
+        self.answers = iter(self.run.answers)
+        Tree(whole(self.run.study), questions_of(plan), self._sums, rows=[]).value()
+
+    def _sums(self, place: Place, question: Question) -> Arrays:
+        _, sums = next(self.answers)
+        number, salt = len(self.asked) + 1, os.urandom(masking.SALT_BYTES)
+        self.asked.append(messages.Question(number, salt, b"", place.label, driver.digest(question)))
+        is_checked = not question.opens and all(not isinstance(array, Residue) for array in question.sends)
+        total = self._words(question, sums, number, salt) if is_checked else self._unchecked(question, sums)
+        self.told[place.label] = Told(number, salt, total)
+        if is_checked:
+            self.checked.add(place.label)
+        return dict(sums)
+
+    def _unchecked(self, question: Question, sums: Arrays) -> bytes:
+        if question.opens:
+            return driver.sums_bytes(question, sums)
+        scheme = self.run.small.plan.scheme(question.ring_bits)
+        words = np.concatenate([sums[array.name].ravel() for array in question.sends])
+        total = np.concatenate([scheme.zeros(scheme.check_words), words])
+        scheme.set_checks(total, self.run.small.plan.cohorts)
+        return scheme.to_bytes(total)
+
+    def _words(self, question: Question, sums: Arrays, number: int, salt: bytes) -> bytes:
+        """The sums as the words that they were read from, or such as are read the same."""
+        plan, panel = self.run.small.plan, self.run.small.panel
+        scheme = plan.scheme(question.ring_bits)
+        parts = [scheme.zeros(scheme.check_words)]
+        for array in question.sends:
+            bits = questions._fraction_bits(question, array)
+            is_real = isinstance(array, Real)
+            parts.append(
+                scheme.encode_reals(sums[array.name], bits)
+                if is_real
+                else scheme.encode_integers(sums[array.name])
+            )
+        total = np.concatenate(parts)
+        named = masking.question(salt, questions.encode(question), b"" if plan.of_tables else panel.digest)
+        second = second_check_of(total, scheme, Witnessed(self.witness, number, named), padded=True)
+        scheme.set_checks(total, check_of(total, scheme, salt, plan.cohorts), second)
+        return scheme.to_bytes(total)
+
+    def follow(self, told: Callable[[str], Told]) -> list[bool]:
+        """Follow the study on what is told: whether each question is found. None is ever another one."""
+        following = Following(self.terms, told, lambda: self.run.small.panel, lambda: self.witness)
+        found = []
+        for message in self.asked:
+            try:
+                assert driver.digest(following.question(message)) == message.digest
+            except Distrust:
+                found.append(False)
+            else:
+                found.append(True)
+        return found
+
+
+@functools.cache
+def server(name: str) -> Server:
+    return Server(run(name))
+
+
+FOLLOWED = [name for name in STUDIES if is_followed(small(name).plan)]
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_a_cohort_finds_each_question_itself(name: str) -> None:
+    asked = server(name)
+    assert asked.asked and all(asked.follow(asked.told.__getitem__))
+
+
+def a_word(told: Told) -> Told:
+    data = bytearray(told.total)
+    data[-1 - len(data) // 5] ^= 1
+    return replace(told, total=bytes(data))
+
+
+def the_second_check(told: Told) -> Told:
+    data = bytearray(told.total)
+    data[CHECK_BYTES] ^= 1
+    return replace(told, total=bytes(data))
+
+
+def the_salt(told: Told) -> Told:
+    return replace(told, salt=bytes(masking.SALT_BYTES))
+
+
+def the_round(told: Told) -> Told:
+    return replace(told, round=told.round + 1)
+
+
+CHANGES = (a_word, the_second_check, the_salt, the_round)
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_no_other_sum_is_believed(name: str) -> None:
+    asked = server(name)
+    labels = sorted(asked.checked)
+    spread = labels[:: -(-len(labels) // len(CHANGES))]
+    for label, change in zip(spread, CHANGES, strict=False):
+        wanted = set()
+
+        def told(
+            place: str,
+            label: str = label,
+            change: Callable[[Told], Told] = change,
+            wanted: set[str] = wanted,
+        ) -> Told:
+            wanted.add(place)
+            return change(asked.told[place]) if place == label else asked.told[place]
+
+        assert all(asked.follow(told)) == (label not in wanted)
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_sums_of_another_place_are_not_believed(name: str) -> None:
+    asked = server(name)
+    labels = sorted(asked.checked)
+    swapped = dict(zip(labels, [*labels[1:], *labels[:1]], strict=True))
+    found = asked.follow(lambda place: asked.told[swapped.get(place, place)])
+    assert len(labels) < 2 or not all(found)
