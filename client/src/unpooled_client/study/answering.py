@@ -131,6 +131,8 @@ class Work:
         self.idle = 0 if new or self.running else self.idle + 1
         if new and not (yield from self._is_entered()):
             return
+        if new:
+            self.answerer = self.answerer.witnessing(found.witness)
         for question in new:
             self.session.not_waiting()
             self.running[question.round] = self.session.spawn(self._answer, question)

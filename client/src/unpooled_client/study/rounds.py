@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from unpooled import question as questions
 from unpooled.algorithms import questions_of
 from unpooled.cohort import Cohort
 from unpooled.errors import CodecError, ProtocolError
-from unpooled.protocol import comparing, masking, messages
+from unpooled.protocol import comparing, masking, messages, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.witness import Witnessed
 from unpooled.question import Question
 from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.cluster import Compute, compute_here
@@ -69,6 +70,26 @@ class Answerer:
     compute: Compute = compute_here
     own: bytes = field(default=b"", repr=False)
     """The seed that nobody else has."""
+    witness: bytes = field(default=b"", repr=False)
+    """The secret of cohorts and compensator. It is in memory only: it comes again with each look."""
+
+    def witnessing(self, sealed: bytes) -> Answerer:
+        """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it."""
+        try:
+            opened = witness.open(sealed, self.seed, self.terms.purpose)
+        except ProtocolError as error:
+            raise Distrust(
+                Problem.QUESTION,
+                f"questions came without the compensator's secret for this cohort: {error}.",
+                TELL_BOTH,
+            ) from error
+        return replace(self, witness=opened)
+
+    def witnessed(self, message: messages.Question, panel: bytes) -> Witnessed:
+        """Name what the second checks of a round follow from."""
+        first, _ = self.terms.roster.members[0]
+        asked = masking.question(message.salt, message.question, panel)
+        return Witnessed(self.witness, message.round, asked, adds_pad=self.terms.cohort == first)
 
     def question(self, message: messages.Question) -> Question:
         """The question in a message; Distrust unless the plan has it."""
@@ -123,7 +144,7 @@ class Answerer:
         self.enter(message, question, panel)
         nonce = os.urandom(masking.NONCE_BYTES)
         context = self._context(message, question, panel, nonce)
-        packed = self._pack(message, question, cohort)
+        packed = self._pack(message, question, cohort, panel)
         data = scheme.to_bytes(scheme.add(packed, masking.mask(self.seed, context)))
         if len(data) != context.words * scheme.word_bytes:
             raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {context.words} words")
@@ -184,10 +205,13 @@ class Answerer:
             nonce=nonce,
         )
 
-    def _pack(self, message: messages.Question, question: Question, cohort: Cohort) -> np.ndarray:
+    def _pack(
+        self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes
+    ) -> np.ndarray:
         plan, arrays = self.terms.plan, self.compute(question, cohort)
         scheme, columns = plan.scheme(question.ring_bits), question.columns_under(plan)
-        return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns)
+        witnessed = self.witnessed(message, panel)
+        return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns, witnessed)
 
 
 def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:

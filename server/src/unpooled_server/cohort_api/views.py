@@ -162,8 +162,8 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
         lambda: takes_long(request, cohort),
     )
     items = tuple(Question(number, bytes(salt), bytes(message)) for number, salt, message in found or ())
-    [(state, panel_digest)] = selectors.state_and_panel(cohort.study_id)
-    answer = Questions(state, bytes.fromhex(panel_digest), items)
+    [(state, panel_digest, witness)] = selectors.beside_questions(cohort.pk)
+    answer = Questions(state, bytes.fromhex(panel_digest), bytes(witness), items)
     return HttpResponse(codec.encode(answer), content_type=bodies.RAW)
 
 
