@@ -15,11 +15,12 @@ from unpooled.algorithms import questions_of
 from unpooled.cohort import Cohort
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.protocol import VERSION, comparing, masking, messages
+from unpooled.protocol import VERSION, comparing, masking, messages, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Questions, Roster
 from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
+from unpooled.protocol.witness import Witnessed
 
 RAW = {"Content-Type": "application/octet-stream"}
 
@@ -36,6 +37,8 @@ class Client:
     seed: bytes = field(default_factory=lambda: os.urandom(32))
     dealer_seed: bytes = field(default_factory=lambda: os.urandom(32))
     instance: str = field(default_factory=lambda: os.urandom(16).hex())
+    witness: bytes = b""
+    """As it came with the last questions, sealed."""
 
     def call(self, method: str, path: str, **content: Any) -> httpx.Response:
         headers = {
@@ -85,7 +88,9 @@ class Client:
     def questions(self, wait: float = 0, seen: str = "") -> Questions:
         answer = self.call("GET", f"questions?wait={wait}&seen={seen}")
         assert answer.status_code == 200, answer.text
-        return messages.decode(answer.content, Questions)
+        found: Questions = messages.decode(answer.content, Questions)
+        self.witness = found.witness
+        return found
 
     def cohort(self, panel_digest: bytes) -> Cohort:
         panel = self.own
@@ -98,17 +103,33 @@ class Client:
         """The masked bytes of an answer, and their nonce."""
         plan, step, named = self._asked(question)
         scheme = plan.scheme(step.ring_bits)
-        vector = questions.pack(step, step.local(cohort), scheme, plan.cohorts, question.salt)
+        vector = questions.pack(
+            step,
+            step.local(cohort),
+            scheme,
+            plan.cohorts,
+            question.salt,
+            witnessed=self.witnessed(question),
+        )
         nonce = os.urandom(16)
         circuit = step.opens.circuit if step.opens else None
         context = masking.context_of(circuit, cohort=self.name, nonce=nonce, **named)
         return scheme.to_bytes(scheme.add(vector, masking.mask(self.seed, context))), nonce.hex()
 
+    def witnessed(self, question: Question) -> Witnessed:
+        """What the second check of a round follows from."""
+        _, _, named = self._asked(question)
+        opened = witness.open(self.witness, self.seed, self.purpose)
+        return Witnessed(opened, question.round, named["question"], self.name == self.roster.members[0][0])
+
+    @property
+    def roster(self) -> Roster:
+        return Roster(tuple((m["name"], bytes.fromhex(m["key"])) for m in self.study()["roster"]))
+
     def dealing(self, question: Question) -> bytes | None:
         """What this cohort deals for a round; None where another one does, or nothing is compared."""
         _, step, named = self._asked(question)
-        roster = Roster(tuple((m["name"], bytes.fromhex(m["key"])) for m in self.study()["roster"]))
-        if step.opens is None or dealer_of(roster, question.round) != self.name:
+        if step.opens is None or dealer_of(self.roster, question.round) != self.name:
             return None
         context = DealingContext(dealer=self.name, circuit=step.opens.circuit, **named)
         return comparing.deal(self.seed, self.dealer_seed, context)

@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 from django.conf import settings
 
-from unpooled.errors import UnpooledError
-from unpooled.protocol import VERSION, codec, masking, sealing
+from unpooled.errors import ProtocolError, UnpooledError
+from unpooled.protocol import VERSION, codec, masking, messages, sealing
 from unpooled.protocol.codes import TAG_BYTES
-from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
+from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest, Witnesses
 
 TIMEOUT = httpx.Timeout(60, connect=5)
 PATIENCE = 60  # seconds for an answer, besides those for its bytes
@@ -73,9 +73,17 @@ class Compensator:
             raise CompensatorRefused(_other_version(version))
         return Identity(key)
 
-    def enrol(self, enrolment: Enrolment, meter: Meter) -> None:
-        """Hand over all boxes of a study. The same set again is fine."""
-        self._send("PUT", f"/v1/studies/{enrolment.study}/boxes", codec.encode(enrolment), meter)
+    def enrol(self, enrolment: Enrolment, meter: Meter) -> Witnesses:
+        """Hand over all boxes of a study; back comes each cohort's witness. The same set again is fine."""
+        path, body = f"/v1/studies/{enrolment.study}/boxes", codec.encode(enrolment)
+        content = self._send("PUT", path, body, meter, most=len(body))  # a box is longer than a witness
+        try:
+            found: Witnesses = messages.decode(content, Witnesses)
+        except ProtocolError as error:
+            raise CompensatorAway(f"the compensator answers an enrolment wrongly: {error}") from error
+        if [name for name, _ in found.sealed] != [name for name, _ in enrolment.roster.members]:
+            raise CompensatorAway("the compensator answers an enrolment with other cohorts")
+        return found
 
     def release(self, request: ReleaseRequest, meter: Meter) -> bytes:
         """The sum of the masks of a round, as raw words. The same request again gets the same answer."""

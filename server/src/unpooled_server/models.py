@@ -69,9 +69,12 @@ class Study(models.Model):
     summary = models.JSONField(null=True)
     # Names of the result columns that are kept for the API, once they are; of several phenotypes likewise.
     columns = models.JSONField(default=list, blank=True)
-    # Set before the boxes are sent: from then on neither the roster nor the plan can ever change.
-    enrolled_at = models.DateTimeField(null=True)
+    # The compensator may have boxes of this study: set before the first are sent, and never taken back.
+    boxes_sent = models.BooleanField(default=False)
+    # It has those of this roster and plan, and has answered the witnesses.
     enrolled = models.BooleanField(default=False)
+    # Set before the first sum is asked for: from then on neither the roster nor the plan can ever change.
+    enrolled_at = models.DateTimeField(null=True)
     forgotten = models.BooleanField(default=False)
     # What is foreseen to be asked, by step (`unpooled_server.remaining`), once the first question is.
     foreseen = models.JSONField(default=dict, blank=True)
@@ -156,6 +159,8 @@ class Cohort(models.Model):
     public_key = models.CharField(max_length=64, blank=True)
     box_sealed = models.BinaryField(default=b"", blank=True)
     box_signature = models.BinaryField(default=b"", blank=True)
+    # `unpooled.protocol.witness`, sealed for this cohort, once the study has enrolled.
+    witness = models.BinaryField(default=b"", blank=True)
     list_digest = models.CharField(max_length=64, blank=True)
     list_wanted = models.BooleanField(default=False)
     list_stored = models.BooleanField(default=False)

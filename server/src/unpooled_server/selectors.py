@@ -160,9 +160,10 @@ def has_to_look(cohort_id: Expression) -> QuerySet[Any, Any]:
 
 
 @Prepared
-def state_and_panel(study_id: Expression) -> QuerySet[Any, Any]:
-    """A study's state, and its panel's digest."""
-    return Study.objects.filter(pk=study_id).values_list("state", "panel_digest")
+def beside_questions(cohort_id: Expression) -> QuerySet[Any, Any]:
+    """The state of a cohort's study, its panel's digest, and the cohort's witness."""
+    found = Cohort.objects.filter(pk=cohort_id)
+    return found.values_list("study__state", "study__panel_digest", "witness")
 
 
 def waiting(study: Study) -> dict[str, Any]:

@@ -84,7 +84,9 @@ class Work:
         if self.cluster is not None:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
-        following = Following(self.terms, self._told_sums, self.alignments.agreed_panel)
+        following = Following(
+            self.terms, self._told_sums, self.alignments.agreed_panel, lambda: self.answerer.witness
+        )
         self.answerer = Answerer(
             self.terms, acceptance.seed, book, compute, acceptance.own, following.question
         )
@@ -140,6 +142,8 @@ class Work:
         self.idle = 0 if new or self.running else self.idle + 1
         if new and not (yield from self._is_entered()):
             return
+        if new:
+            self.answerer = self.answerer.witnessing(found.witness)
         for question in new:
             self.session.not_waiting()
             self.running[question.round] = self.session.spawn(self._answer, question)

@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from unpooled import question as questions
 from unpooled.algorithms import sent_under
 from unpooled.cohort import Cohort
 from unpooled.errors import CodecError, ProtocolError
-from unpooled.protocol import comparing, masking, messages
+from unpooled.protocol import comparing, masking, messages, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.witness import Witnessed
 from unpooled.question import Question
 from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.cluster import Compute, compute_here
@@ -78,6 +79,26 @@ class Answerer:
     """The seed that nobody else has."""
     follow: Callable[[messages.Question], Question] = _not_followed
     """This cohort's own run of the study: finds what a message names."""
+    witness: bytes = field(default=b"", repr=False)
+    """The secret of cohorts and compensator. It is in memory only: it comes again with each look."""
+
+    def witnessing(self, sealed: bytes) -> Answerer:
+        """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it."""
+        try:
+            opened = witness.open(sealed, self.seed, self.terms.purpose)
+        except ProtocolError as error:
+            raise Distrust(
+                Problem.QUESTION,
+                f"questions came without the compensator's secret for this cohort: {error}.",
+                TELL_BOTH,
+            ) from error
+        return replace(self, witness=opened)
+
+    def witnessed(self, message: messages.Question, question: Question, panel: bytes) -> Witnessed:
+        """Name what the second checks of a round follow from."""
+        first, _ = self.terms.roster.members[0]
+        asked = self._named(message, question, panel)
+        return Witnessed(self.witness, message.round, asked, adds_pad=self.terms.cohort == first)
 
     def question(self, message: messages.Question) -> Question:
         """The question in a message, or that it names; Distrust unless the study has it."""
@@ -138,7 +159,7 @@ class Answerer:
         self.enter(message, question, panel)
         nonce = os.urandom(masking.NONCE_BYTES)
         context = self._context(message, question, panel, nonce)
-        packed = self._pack(message, question, cohort)
+        packed = self._pack(message, question, cohort, panel)
         data = scheme.to_bytes(scheme.add(packed, masking.mask(self.seed, context)))
         if len(data) != context.words * scheme.word_bytes:
             raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {context.words} words")
@@ -204,10 +225,13 @@ class Answerer:
             nonce=nonce,
         )
 
-    def _pack(self, message: messages.Question, question: Question, cohort: Cohort) -> np.ndarray:
+    def _pack(
+        self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes
+    ) -> np.ndarray:
         plan, arrays = self.terms.plan, self.compute(question, cohort)
         scheme, columns = plan.scheme(question.ring_bits), question.columns_under(plan)
-        return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns)
+        witnessed = self.witnessed(message, question, panel)
+        return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns, witnessed)
 
 
 def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:

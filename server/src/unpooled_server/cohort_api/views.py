@@ -161,8 +161,8 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
         waiting.wanted_seconds(request),
         lambda: takes_long(request, cohort),
     )
-    [(state, panel_digest)] = selectors.state_and_panel(cohort.study_id)
-    answer = Questions(state, bytes.fromhex(panel_digest), tuple(found or ()))
+    [(state, panel_digest, witness)] = selectors.beside_questions(cohort.pk)
+    answer = Questions(state, bytes.fromhex(panel_digest), bytes(witness), tuple(found or ()))
     return HttpResponse(codec.encode(answer), content_type=bodies.RAW)
 
 

@@ -150,8 +150,8 @@ def forget_list(cohorts: QuerySet[Cohort], **changes: Any) -> None:
 
 
 def reopen(study: Study, why: str) -> None:
-    """Before the first release: acceptances and questions so far are void."""
-    Cohort.objects.filter(study=study).update(box_sealed=b"", box_signature=b"")
+    """Before the first release: acceptances and questions so far are void, and the study enrols anew."""
+    Cohort.objects.filter(study=study).update(box_sealed=b"", box_signature=b"", witness=b"")
     Share.objects.filter(study=study).delete()
     RowFile.objects.filter(study=study).delete()
     Round.objects.filter(study=study).delete()
@@ -167,6 +167,7 @@ def reopen(study: Study, why: str) -> None:
         panel_digest="",
         panel_size=None,
         begun=False,
+        enrolled=False,
         ready_at=None,
         started_at=None,
         panel_at=None,
@@ -197,11 +198,11 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
         if bytes(cohort.box_signature) == signature and bytes(cohort.box_sealed) == sealed:
             return
         if study.enrolled_at:
-            raise Conflict("already-enrolled", "The seeds of this study are with the compensator already.")
+            raise Conflict("already-enrolled", "A sum under this study's seeds was asked for already.")
         purpose = Purpose(study.pk, plan.hash(), roster.hash(), cohort.name, plan.compensator_key)
         _verify(Box(cohort.name, sealed, signature), purpose, bytes.fromhex(cohort.public_key))
-        if cohort.accepted:  # another seed: what was masked with the former one is void
-            _discard_shares(study, cohort)
+        if study.started_at:  # another seed: what was masked with the former one is void, and the witness
+            reopen(study, f"{cohort.name} accepted with another seed")
         Cohort.objects.filter(pk=cohort.pk).update(
             box_sealed=sealed, box_signature=signature, problem="", problem_name="", problem_at=None
         )
@@ -215,12 +216,6 @@ def _verify(box: Box, purpose: Purpose, key: bytes) -> None:
         sealing.verify_box(box, purpose, key)
     except ProtocolError as error:
         raise Refused("bad-box", str(error)) from error
-
-
-def _discard_shares(study: Study, cohort: Cohort) -> None:
-    shares = Share.objects.filter(study=study, cohort=cohort)
-    Round.objects.filter(shares__in=shares, state="complete").update(state="open", complete_at=None)
-    shares.delete()
 
 
 def hand_over(study: Study, digest: str) -> None:

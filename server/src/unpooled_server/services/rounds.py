@@ -12,17 +12,15 @@ from django.utils import timezone
 from unpooled import driver
 from unpooled import question as questions
 from unpooled.algorithms import questions_of
-from unpooled.errors import ProtocolError, UnpooledError
+from unpooled.errors import UnpooledError
 from unpooled.protocol import codec, masking
-from unpooled.protocol.messages import Enrolment, ReleaseRequest, Told
-from unpooled.protocol.sealing import Box
+from unpooled.protocol.messages import ReleaseRequest, Told
 from unpooled.question import Question
 from unpooled_server import store
 from unpooled_server.compensator_client import Compensator, compensator
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Round, Share, Study
 from unpooled_server.names import LIVE, Phase, RoundState
-from unpooled_server.selectors import roster_of
 from unpooled_server.services import branches, dealings, masked, sessions
 from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked
@@ -50,8 +48,6 @@ def _advance(current: Round, study: Study) -> None:
         return
     shares = list(Share.objects.filter(round=current).select_related("cohort"))
     peer = compensator()
-    if not study.enrolled:
-        _enrol(study, peer)
     began = time.monotonic()
     try:
         question, found, total = (_bits if current.circuit else _sums)(current, study, shares, peer)
@@ -114,23 +110,6 @@ def _ask_again(current: Round, lost: Iterable[Share]) -> None:
         for share in lost:
             share.delete()
             note(current.study_id, PLATFORM, f"asks {share.cohort.name} again: its share was lost on disk")
-
-
-def _enrol(study: Study, peer: Compensator) -> None:
-    """Hand all boxes to the compensator, once, before the first release."""
-    fresh = Study.objects.get(pk=study.pk)
-    if fresh.enrolled:
-        return
-    roster, plan = roster_of(fresh), fresh.plan
-    if roster is None:
-        raise ProtocolError("the roster is not complete")
-    boxes = tuple(
-        Box(cohort.name, bytes(cohort.box_sealed), bytes(cohort.box_signature))
-        for cohort in sorted(fresh.members(), key=lambda cohort: cohort.name)
-    )
-    peer.enrol(Enrolment(study.pk, plan.hash(), roster, boxes), compensator_meter(study.pk, Phase.JOINING))
-    if Study.objects.filter(pk=study.pk, enrolled=False).update(enrolled=True):
-        note(study.pk, PLATFORM, "the sealed seeds are with the compensator")
 
 
 def _sums(

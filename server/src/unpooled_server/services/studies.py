@@ -21,7 +21,7 @@ from unpooled_server.compensator_client import CompensatorAway, CompensatorRefus
 from unpooled_server.errors import Conflict, Unavailable
 from unpooled_server.models import Asked, Branch, Kept, LogEntry, Round, Study
 from unpooled_server.names import BEFORE_START, HELD, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
-from unpooled_server.services import branches, panels, results
+from unpooled_server.services import branches, enrolling, panels, results
 from unpooled_server.services.changing import checked, with_file_name
 from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
 from unpooled_server.services.joining import locked, require_our_version
@@ -240,6 +240,8 @@ def _go_on(study: Study) -> None:
 def _begin_or_finish(study: Study) -> None:
     if study.begun:
         results.finish(study)
+    elif not (study.enrolled or enrolling.enrol(study)):
+        return
     elif study.panel_digest or study.plan.of_tables:
         _begin(study)
     elif Branch.objects.filter(study=study).exists():
@@ -323,7 +325,7 @@ def _drawn(study: Study) -> bool:
 
 
 def _forget(study: Study) -> None:
-    if study.forgotten or study.enrolled_at is None:
+    if study.forgotten or not study.boxes_sent:
         Study.objects.filter(pk=study.pk).update(forgotten=True)
         return
     try:

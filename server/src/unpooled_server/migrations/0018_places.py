@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("unpooled_server", "0016_protocol_version_4")]
+    dependencies: ClassVar = [("unpooled_server", "0017_protocol_version_5")]
 
     operations: ClassVar = [
         migrations.AddField("branch", "path", models.CharField(max_length=200, null=True)),

@@ -1,0 +1,61 @@
+"""A study's sealed seeds on their way to the compensator, and each cohort's sealed witness on its way back.
+
+That comes before the first question: by the witness a cohort makes the second check of each answer. Until the
+first sum is asked for, roster and plan may still change; then the study enrols anew.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol.messages import Enrolment, Witnesses
+from unpooled.protocol.sealing import Box
+from unpooled_server.compensator_client import compensator
+from unpooled_server.models import Cohort, Study
+from unpooled_server.names import LIVE, Phase
+from unpooled_server.selectors import roster_of
+from unpooled_server.services.joining import locked
+from unpooled_server.services.metering import compensator_meter
+from unpooled_server.services.transitions import PLATFORM, is_working, note
+
+
+def enrol(study: Study) -> bool:
+    """Enrol a study that has started; False if it was changed, or has ended, meanwhile."""
+    message = _enrolment(study)
+    if message is None:
+        return False
+    return _keep(study, compensator().enrol(message, compensator_meter(study.pk, Phase.JOINING)))
+
+
+def _enrolment(study: Study) -> Enrolment | None:
+    """All boxes of a study; it is on record, before they leave, that the compensator may have some."""
+    with transaction.atomic():
+        # Under the lock nobody accepts, and a study that has ended stays ended: once the compensator was told
+        # to forget an aborted study, none of its seeds may reach it again.
+        fresh = locked(study.pk)
+        if not is_working(fresh) or fresh.started_at != study.started_at:
+            return None
+        roster = roster_of(fresh)
+        if roster is None:
+            raise ProtocolError("the roster is not complete")
+        boxes = tuple(
+            Box(cohort.name, bytes(cohort.box_sealed), bytes(cohort.box_signature))
+            for cohort in sorted(fresh.members(), key=lambda cohort: cohort.name)
+        )
+        Study.objects.filter(pk=study.pk).update(boxes_sent=True)
+    return Enrolment(study.pk, fresh.plan.hash(), roster, boxes)
+
+
+def _keep(study: Study, witnesses: Witnesses) -> bool:
+    """Keep what the compensator has answered, unless another set of boxes is on its way."""
+    with transaction.atomic():
+        fresh = locked(study.pk)
+        if fresh.state not in LIVE or fresh.started_at != study.started_at:
+            return False
+        if not fresh.enrolled:
+            for name, sealed in witnesses.sealed:
+                Cohort.objects.filter(study=study, name=name).update(witness=sealed)
+            Study.objects.filter(pk=study.pk).update(enrolled=True)
+            note(study.pk, PLATFORM, "the sealed seeds are with the compensator")
+    return True
