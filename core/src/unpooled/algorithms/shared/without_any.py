@@ -16,7 +16,15 @@ from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 
 def capped(counts: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
     """A cohort's counts as it sends them beside them: int64, `fewest` where there are more."""
-    return np.minimum(counts, fewest).astype(np.int64)
+    return np.asarray(np.minimum(counts, fewest), np.int64)
+
+
+def fewest_without_any(capped_sums: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
+    """Count who is in the pool without any one cohort, at the least: int64, of the shape of the sums.
+
+    Of groups without anybody in common these numbers may be added.
+    """
+    return np.asarray(np.maximum(capped_sums - fewest, 0), np.int64)
 
 
 def holds_without_any(plan: Plan, capped_sums: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
@@ -25,4 +33,4 @@ def holds_without_any(plan: Plan, capped_sums: np.ndarray, fewest: int = FEWEST_
     Nobody at all, a sum of 0, does not hold: a floor that allows it says so itself. Whoever computes alone
     needs no floor.
     """
-    return np.asarray((capped_sums >= 2 * fewest) | plan.alone)
+    return np.asarray((fewest_without_any(capped_sums, fewest) >= fewest) | plan.alone)
