@@ -206,14 +206,11 @@ def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
     if not plan.dictionaries:
         return
     sizes, counts = sizes_of(plan), [of[:, None] for of in levels.rows]
-    nothing = [np.zeros((2, *count.shape)) for count in counts]
     index, known = np.arange(len(sizes)), np.array([count.sum() for count in counts])
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": np.array([rows])})
     yield Rows(encoding.COLUMNS, {"index": index, "known": known})
     ones = np.ones(len(sizes), np.int64)
-    yield Rows(
-        encoding.LEVELS, encoding.levels_table(sizes, ones, encoding.Counted(levels.kept, counts), nothing)
-    )
+    yield Rows(encoding.LEVELS, encoding.levels_table(sizes, ones, levels.kept, {"rows": counts}))
 
 
 def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[Floor]]]:

@@ -309,9 +309,14 @@ class OfKept(OfWords):
         return [merged(count, kept) for count, kept in zip(self.counted(table), self.kept_of, strict=True)]
 
     @property
-    def lines(self) -> np.ndarray:
+    def all_lines(self) -> np.ndarray:
         """Of each column how many levels are kept, and one for the rest: int64 (d,)."""
         return np.array([np.count_nonzero(kept) + 1 for kept in self.kept_of], np.int64)
+
+    @property
+    def lines(self) -> np.ndarray:
+        """The same, of what is asked about."""
+        return self.all_lines
 
     @property
     def cells(self) -> int:
@@ -445,8 +450,7 @@ class SumTargets(OfKept):
 
     @property
     def lines(self) -> np.ndarray:
-        lines = super().lines
-        return np.where(lines > 1, lines, 0) if len(lines) else lines
+        return np.where(self.all_lines > 1, self.all_lines, 0)
 
     @property
     def target_cells(self) -> int:
