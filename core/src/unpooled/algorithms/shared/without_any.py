@@ -5,6 +5,9 @@ of enough people, too. Nobody reads what a single cohort has: beside a count eac
 more than the floor (`capped`). Where these sum to twice the floor, the rest without any one cohort has the
 floor at least: one cohort has brought no more than the floor, so the others' capped counts sum to as much,
 and no count is below its capped one.
+
+Where the count of all is known already, a cohort can tell more exactly whether it has more than it may have
+(`most_of_one`).
 """
 
 from __future__ import annotations
@@ -34,3 +37,17 @@ def holds_without_any(plan: Plan, capped_sums: np.ndarray, fewest: int = FEWEST_
     needs no floor.
     """
     return np.asarray((fewest_without_any(capped_sums, fewest) >= fewest) | plan.alone)
+
+
+def most_of_one(counts: np.ndarray, fewest: int | np.ndarray = FEWEST_AT_A_LEVEL) -> np.ndarray:
+    """Count of so many people in all how many one cohort may have, so that the rest are `fewest`: int64.
+
+    Negative where there are fewer people in all; 0 of nobody, which is all right.
+    """
+    return np.asarray(np.where(counts == 0, 0, counts - fewest), np.int64)
+
+
+def fewest_of_all(plan: Plan, fewest: int = FEWEST_AT_A_LEVEL) -> int:
+    """Count the people that a pool needs at least to have `fewest` without any one cohort: of cohorts of
+    the same size."""
+    return -(-fewest * plan.cohorts // (plan.cohorts - 1))

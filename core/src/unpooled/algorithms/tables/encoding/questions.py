@@ -275,8 +275,13 @@ class Sift(OfWords):
     def cells(self) -> int:
         return int((self.sizes * self.folds).sum())
 
+    @property
+    def enough(self) -> int:
+        """What the sum of the rows is compared with."""
+        return self.people
+
     def thresholds(self) -> Arrays:
-        return {"rows": np.full(self.cells, self.people), "held": np.full(self.cells, self.holders)}
+        return {"rows": np.full(self.cells, self.enough), "held": np.full(self.cells, self.holders)}
 
     def local(self, table: Table) -> Arrays:
         rows = joined([count[:-1] for count in self.counted(table)])
