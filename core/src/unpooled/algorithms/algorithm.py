@@ -104,6 +104,8 @@ class Algorithm:
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     is_followed: bool = False
     """Whether cohorts run the procedure themselves: each sum that leads to a question may be told to them."""
+    is_followed_by_bits: bool = False
+    """The same, but only where the plan says that nobody reads the sums."""
     cost: Cost = Cost()
     columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
     """Of a study of tables: the columns that it is about."""
@@ -135,6 +137,10 @@ class Algorithm:
     def told(self, plan: Plan) -> str:
         """What becomes known of single people's values under a plan; empty if nothing."""
         return self.tells_by_bits if plan.opens == BITS else self.tells
+
+    def is_followed_under(self, plan: Plan) -> bool:
+        """Tell whether cohorts run the procedure of a plan themselves."""
+        return self.is_followed or (self.is_followed_by_bits and plan.opens == BITS)
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""

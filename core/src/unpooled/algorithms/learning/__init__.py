@@ -32,6 +32,7 @@ from unpooled.algorithms.learning.questions import (
     CountLevelsByFold,
     CountPeople,
     CountSides,
+    FindNearlyAll,
     SiftByFold,
     SumProducts,
     is_wide,
@@ -154,6 +155,7 @@ def _fit(
             FindMagnitude,
             Average,
             CountSides,
+            FindNearlyAll,
             MeasureSpread,
             SumProducts,
             *(_WIDE if name in WITHOUT_PRODUCTS else ()),
@@ -183,6 +185,7 @@ def _fit(
         prepared=examples_of,
         foresee=foresee,
         rules=rules,
+        is_followed=True,
     )
 
 

@@ -10,7 +10,7 @@ from unpooled.algorithms.learning.fit_tables import report
 from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, RIDGE
 from unpooled.algorithms.learning.performance import measure_path
 from unpooled.algorithms.learning.pool import Folds, folds_of
-from unpooled.algorithms.learning.procedure import Sums, describe_columns, sum_products
+from unpooled.algorithms.learning.procedure import Described, Sums, describe_columns, sum_products
 from unpooled.algorithms.learning.questions import is_wide
 from unpooled.algorithms.learning.solve import (
     LOG_ODDS,
@@ -27,7 +27,7 @@ from unpooled.algorithms.learning.solve import (
 from unpooled.algorithms.learning.wide import fit_wide
 from unpooled.errors import Refuse, listed
 from unpooled.plan import Plan
-from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 
 _MOST_INFLATION = 1e10
 """Of a variance: beyond, rounding decides a coefficient."""
@@ -59,10 +59,20 @@ def fit(study: Study) -> Asks[None]:
     described = yield from describe_columns(study)
     if is_wide(study.plan):
         yield from fit_wide(study, described)
+    if described.has_one_fold:
+        yield Finish(fit_all_rows(study, described))
+        return
     sums = yield from sum_products(study, described)
     folds, path, rows = fit_sums(study.plan, sums)
-    yield from rows
+    yield Rows.later(lambda: rows)
     yield from measure_path(study, sums.question, folds, path, sums.folds["rows"])
+
+
+@procedure("model/fit-all-rows")
+def fit_all_rows(study: Study, described: Described) -> Asks[None]:
+    """Sum products, and report the model: it has seen all rows, so nothing else is asked."""
+    sums = yield from sum_products(study, described)
+    yield from fit_sums(study.plan, sums)[2]
 
 
 def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:

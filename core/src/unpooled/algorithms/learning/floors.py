@@ -3,11 +3,15 @@
 People are counted in each of the plan's folds. Where these are few, sums over the fold would tell of them, so
 it is joined with others: sums are then over more people, and nothing else is asked. Joined folds hold every
 floor that each of their parts holds. All that fits no number of folds is named at once.
+
+Cohorts are told the sums over each of several folds, and subtract their own. So there the people without any
+one cohort have to be enough: folds are joined so that this can be, and then the cohorts are asked whether it
+is. Of a single fold, in which no penalty is chosen, only the server reads the sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -15,13 +19,17 @@ import numpy as np
 
 from unpooled.algorithms.learning.names import LINEAR
 from unpooled.algorithms.learning.options import VALIDATION_FOLDS
+from unpooled.algorithms.learning.questions import FindNearlyAll, one_hot_places
 from unpooled.algorithms.learning.reading import class_names
+from unpooled.algorithms.shared.without_any import fewest_of_all, most_of_one
 from unpooled.algorithms.tables.encoding.options import MISSING_WORDS
 from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.procedure import Asks
 from unpooled.question import Arrays
 from unpooled.scaler import YEO_JOHNSON
 
+FEWEST_PEOPLE_A_COLUMN = 10
 PEOPLE, CLASS, COLUMN, MISSING = "people", "class", "column", "missing"
 """What a floor is about."""
 
@@ -35,12 +43,13 @@ class Floor:
     """The class or the column; empty of all people."""
     counts: np.ndarray
     """int64 (folds,)"""
-    fewest: int = FEWEST_AT_A_LEVEL
+    only_nobody: bool = False
+    """However many they are, they may be one person."""
 
-    def holds(self, counts: np.ndarray) -> np.ndarray:
+    def holds(self, counts: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
         """Tell where there are enough people, or nobody: bool, of the shape of `counts`."""
         nobody = (counts == 0) & (self.kind in (COLUMN, MISSING))
-        return np.asarray((counts >= self.fewest) | nobody)
+        return np.asarray(((counts >= fewest) & (not self.only_nobody)) | nobody)
 
 
 def fewest_folds(plan: Plan) -> int:
@@ -71,18 +80,18 @@ def of_missing(plan: Plan, title: str, missing: np.ndarray) -> Floor:
     rows may be one person's.
     """
     named = any(column.is_patient for column in plan.schema)
-    return Floor(MISSING, title, missing, int(missing.sum(dtype=int)) + 1 if named else FEWEST_AT_A_LEVEL)
+    return Floor(MISSING, title, missing, named)
 
 
 def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
     """The fold that each of the plan's folds becomes a part of: int64 (folds,); Refuse if that does not do.
 
-    There are as many as hold all floors.
+    There are as many as can hold all floors without any one cohort; or one, which holds them.
     """
     count = plan.validation_folds
     if plan.alone:
         return np.arange(count)
-    parts = _parts((1 << count) - 1, _good(floors, count))
+    parts = _parts((1 << count) - 1, _good(floors, count, fewest_of_all(plan)))
     if len(parts) < fewest_folds(plan) or not all(
         floor.holds(floor.counts.sum(dtype=int)) for floor in floors
     ):
@@ -94,13 +103,53 @@ def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
     return found
 
 
-def _good(floors: Sequence[Floor], count: int) -> np.ndarray:
+def settle_folds(
+    plan: Plan, floors: Sequence[Floor], part_of: np.ndarray, centre: np.ndarray, columns: int
+) -> Asks[tuple[np.ndarray, int]]:
+    """Join further folds until all floors hold without any one cohort; Refuse if that does not do.
+
+    `columns` are those of the design. Returns also how many people there are at least without any one cohort;
+    nobody else is told of one fold, and there all people count.
+    """
+    people = int(floors[0].counts.sum(dtype=int))
+    while not plan.alone and len(np.unique(part_of)) > 1:
+        counts = np.array([joined(floor.counts, part_of) for floor in floors])
+        enough = np.array([FEWEST_PEOPLE_A_COLUMN * columns, people - people // 2])
+        found = yield FindNearlyAll(
+            len(class_names(plan)),
+            part_of,
+            one_hot_places(plan),
+            centre,
+            most_of_one(counts),
+            people - enough,
+        )
+        if found["large"][0] and fewest_folds(plan) > 1:
+            refuse_large(columns)
+        if found["large"][0]:
+            return np.zeros_like(part_of), people
+        failing = found["nearly_all"].astype(bool)
+        if not failing.any():
+            return part_of, int(enough[0] if found["large"][1] else enough.max())
+        part_of = _joined_further(part_of, failing.any(axis=0))
+        if len(np.unique(part_of)) < fewest_folds(plan):
+            refuse_nearly_all(plan, [floors[k] for k in np.flatnonzero(failing.any(axis=1)).tolist()])
+    return part_of, people
+
+
+def _joined_further(part_of: np.ndarray, failing: np.ndarray) -> np.ndarray:
+    """Join the first failing fold, bool (folds,), with the one after it; the last one with that before it."""
+    parts = np.unique(part_of).tolist()
+    at = min(parts.index(int(np.argmax(failing))), len(parts) - 2)
+    return np.where(part_of == parts[at + 1], parts[at], part_of)
+
+
+def _good(floors: Sequence[Floor], count: int, fewest: int) -> np.ndarray:
     """Which sets of folds, each a bit of its number, hold all floors if joined: bool (2^count,)."""
     sets = np.arange(1, 1 << count)
     for floor in floors:
-        if not floor.holds(floor.counts).all():  # else any folds that are joined hold it
+        if not floor.holds(floor.counts, fewest).all():  # else any folds that are joined hold it
             people = sum(((sets >> k & 1) * n for k, n in enumerate(floor.counts.tolist())), np.int64(0))
-            sets = sets[floor.holds(np.asarray(people))]
+            sets = sets[floor.holds(np.asarray(people), fewest)]
     good = np.zeros(1 << count, bool)
     good[sets] = True
     return good
@@ -131,34 +180,83 @@ def joined(counts: np.ndarray, part_of: np.ndarray) -> np.ndarray:
 
 def refuse_few(plan: Plan, floors: Sequence[Floor]) -> NoReturn:
     """Refuse, naming everything that is not held, and what it would be held with."""
-    few = [floor for floor in floors if not floor.holds(floor.counts).all()]
+    few = [floor for floor in floors if not floor.holds(floor.counts, fewest_of_all(plan)).all()]
     # If each alone can be held, they cannot beside one another.
-    failing = [floor for floor in few if _most_folds(floor) < fewest_folds(plan)] or few
-    fields, reasons, remedies = zip(*_said(plan, failing), strict=True)
+    failing = [floor for floor in few if _most_folds(plan, floor) < fewest_folds(plan)] or few
+    _refuse(_said(plan, failing), "sums over so few would reveal them")
+
+
+def refuse_nearly_all(plan: Plan, failing: Sequence[Floor]) -> NoReturn:
+    """Refuse floors that hold, but not without some cohort."""
+    said = [
+        (field, f"{of}: one cohort has nearly all of these people", remedy)
+        for field, of, remedy in _people_of(plan, failing)
+    ]
+    few = f"{FEWEST_AT_A_LEVEL} people"
+    _refuse(said, f"of each fold that cohort would be told sums over fewer than {few} of the others")
+
+
+def refuse_large(columns: int) -> NoReturn:
+    """Refuse if one cohort has nearly all people."""
     raise Refuse(
-        fields[0] if len(set(fields)) == 1 else "schema",
-        "; ".join(reasons) + ", and sums over so few would reveal them",
-        " ".join(remedies),
+        "schema",
+        f"without one of the cohorts there are too few people for {columns:,} columns: that cohort would "
+        "be told sums that say much about each of the others",
+        f"Have {FEWEST_PEOPLE_A_COLUMN} people for each column without any one cohort: invite more cohorts, "
+        "or declare some features as ignored.",
     )
 
 
-def _most_folds(floor: Floor) -> int:
+def _refuse(said: Iterable[tuple[str, str, str]], why: str) -> NoReturn:
+    """Refuse for several reasons at once, each with its field and remedy."""
+    fields, reasons, remedies = zip(*said, strict=True)
+    field = fields[0] if len(set(fields)) == 1 else "schema"
+    raise Refuse(field, f"{'; '.join(reasons)}, and {why}", " ".join(remedies))
+
+
+def _people_of(plan: Plan, failing: Sequence[Floor]) -> Iterator[tuple[str, str, str]]:
+    """The field that must change, the people whom floors are about, and the remedy, of each kind."""
+    for kind, field, about, remedy in (
+        (PEOPLE, VALIDATION_FOLDS.name, "people of a fold", _INVITE),
+        (CLASS, "schema", "the outcome {}", _MERGE),
+        (MISSING, MISSING_WORDS.name, "no word of {}", _COUNT_MISSING),
+        (COLUMN, "", "people above, or below, the mean of {}", ""),
+    ):
+        if titles := [floor.about for floor in failing if floor.kind == kind]:
+            names = ", ".join(dict.fromkeys(titles))
+            yield (
+                field or plan.field_of(titles[0]),
+                about.format(names),
+                remedy or _cure(plan, in_one=True),
+            )
+
+
+def _most_folds(plan: Plan, floor: Floor) -> int:
     """Count the folds in which the floor could be held, were there no other; 0 if not even in one."""
     count = len(floor.counts)
     return (
-        len(_parts((1 << count) - 1, _good([floor], count)))
+        len(_parts((1 << count) - 1, _good([floor], count, fewest_of_all(plan))))
         if floor.holds(floor.counts.sum(dtype=int))
         else 0
     )
 
 
-_BESIDE = f"fewer than {FEWEST_AT_A_LEVEL} people are above, or below, the mean of all"
-_OF_COLUMNS = (
-    _BESIDE,
-    f"of one of two folds {_BESIDE}, though in one fold there are enough",
-    f"no two folds suit all of these, and in one {_BESIDE}",
-)
-"""By in how many folds they alone could be."""
+def _of_columns(plan: Plan) -> tuple[str, str, str]:
+    """Say what floors of columns are not held, by in how many folds they alone could be."""
+    beside, in_folds = (
+        f"fewer than {fewest} people are above, or below, the mean of all"
+        for fewest in (FEWEST_AT_A_LEVEL, fewest_of_all(plan))
+    )
+    return (
+        beside,
+        f"of one of two folds {in_folds}, though in one fold there are enough",
+        f"no two folds suit all of these, and in one {in_folds}",
+    )
+
+
+_INVITE = "Invite more cohorts."
+_MERGE = "Invite more cohorts, or merge this outcome with another one."
+_COUNT_MISSING = "Let missing words count as the rest, or be a value of their own."
 
 
 def _said(plan: Plan, failing: Sequence[Floor]) -> Iterator[tuple[str, str, str]]:
@@ -166,21 +264,23 @@ def _said(plan: Plan, failing: Sequence[Floor]) -> Iterator[tuple[str, str, str]
     of = {
         kind: [floor for floor in failing if floor.kind == kind] for kind in (PEOPLE, CLASS, MISSING, COLUMN)
     }
-    few = f"fewer than {FEWEST_AT_A_LEVEL} people of a fold"
+    few = (
+        f"fewer than {FEWEST_AT_A_LEVEL if fewest_folds(plan) == 1 else fewest_of_all(plan)} people of a fold"
+    )
     if of[PEOPLE]:
-        yield VALIDATION_FOLDS.name, f"there are {few}, however folds are joined", "Invite more cohorts."
+        yield VALIDATION_FOLDS.name, f"there are {few}, however folds are joined", _INVITE
     if of[CLASS]:
         reason = f"{few}, however folds are joined, have the outcome {_names(of[CLASS])}"
-        yield "schema", reason, "Invite more cohorts, or merge this outcome with another one."
+        yield "schema", reason, _MERGE
     if of[MISSING]:
         reason = f"{_names(of[MISSING])}: so few people of a fold may lack a word"
-        yield MISSING_WORDS.name, reason, "Let missing words count as the rest, or be a value of their own."
+        yield MISSING_WORDS.name, reason, _COUNT_MISSING
     least: dict[str, int] = {}
     for floor in of[COLUMN]:
-        least[floor.about] = min(least.get(floor.about, 2), _most_folds(floor))
+        least[floor.about] = min(least.get(floor.about, 2), _most_folds(plan, floor))
     groups = {k: [title for title, most in least.items() if most == k] for k in sorted(set(least.values()))}
     if groups:
-        said = (f"{', '.join(titles)}: {_OF_COLUMNS[k]}" for k, titles in groups.items())
+        said = (f"{', '.join(titles)}: {_of_columns(plan)[k]}" for k, titles in groups.items())
         yield plan.field_of(next(iter(least))), "; ".join(said), _cure(plan, in_one=1 in groups)
 
 

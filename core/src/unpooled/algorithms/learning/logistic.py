@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -278,7 +279,7 @@ def tell(study: Study, ground: Ground, tested: Climb, fitted: Climb) -> Asks[Non
     """Report the model of all rows; and how well those without a fold do."""
     folds = ground.folds
     path = path_of(ground, tested, fitted)
-    yield from _rows(ground, folds, path, fitted)
+    yield Rows.later(partial(_rows, ground, folds, path, fitted))
     yield from measure_path(study, ground.question, folds, path, ground.rows)
 
 

@@ -24,7 +24,7 @@ from unpooled.algorithms.learning.scores import MOST_RANGES, AverageScores, Sift
 from unpooled.algorithms.learning.solve import Path
 from unpooled.kernels.fixed_order import normal_quantile, product, settled, total
 from unpooled.model import SOFTMAX
-from unpooled.procedure import Asks, Go, Rows, Study, procedure
+from unpooled.procedure import Asks, Finish, Go, Rows, Study, procedure
 from unpooled.question import Arrays
 
 PERFORMANCE, RANGES = "performance", "ranges"
@@ -94,10 +94,7 @@ def measure_path(
     """Go on by testing the chosen penalty on what its models have not seen.
 
     `of_scores` are mean and deviation of each score, float64 (scores,); not needed of folds with products.
-    In one fold there are no such rows.
     """
-    if np.count_nonzero(rows) < 2:
-        return
     held_out, n = HeldOut.of(folds, path, rows, grid(question)), int(rows.sum(dtype=int))
     weights, intercepts = held_out.weights, held_out.intercepts
     if link_of(study.plan) == SOFTMAX:
@@ -128,12 +125,17 @@ def measure(
     ends: np.ndarray,
     sizes: np.ndarray,
 ) -> Asks[None]:
-    """Count rows by range of score, and report how well the models do. Reads no range of few people."""
+    """Join ranges of a score so that none is of few people; then count the rows in each."""
     fields = design, link_of(study.plan), weights, intercepts
     if not study.plan.alone:
         sifted = SiftScores(*fields, ends, sizes)
         ends, sizes = joined(sifted, (yield sifted)["enough"])
-    question = SumScores(*fields, ends, sizes)
+    yield Finish(report_scores(study, SumScores(*fields, ends, sizes)))
+
+
+@procedure("model/report-scores")
+def report_scores(study: Study, question: SumScores) -> Asks[None]:
+    """Count rows by range of score, and report how well the models do."""
     sums = yield question
     yield from _report(question, sums)
 

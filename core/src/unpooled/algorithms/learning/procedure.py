@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms.learning.floors import (
+    FEWEST_PEOPLE_A_COLUMN,
     Floor,
     join_folds,
     joined,
     of_columns,
     of_missing,
     of_people,
+    settle_folds,
 )
 from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.questions import (
@@ -61,16 +65,16 @@ FOLDS, DESIGN = "folds", "design"
 """The result tables: people and sums of each fold; how each column is standardised. The dictionaries
 of categories are in tables as of a study of encodings."""
 
-FEWEST_PEOPLE_A_COLUMN = 10
-
 
 @dataclass(frozen=True, eq=False)
 class Levels:
     """The levels of all categories that are kept, with how many rows have them."""
 
+    name: ClassVar[str] = "model/kept-levels"
+
     kept: np.ndarray
     """bool (levels of all categories,)"""
-    rows: list[np.ndarray]
+    rows: tuple[np.ndarray, ...]
     """Of each category int64 (kept + 1,), the rest last."""
 
     @property
@@ -101,10 +105,25 @@ class Sums:
 class Described:
     """The design, and what was counted before."""
 
+    name: ClassVar[str] = "model/described"
+
     question: SumProducts
-    counted: Arrays
-    """People and rows of each fold."""
+    people: np.ndarray
+    rows: np.ndarray
+    """int64 (folds,): as they are joined"""
     levels: Levels
+    others: int
+    """So many people there are at least without any one cohort."""
+
+    @property
+    def counted(self) -> Arrays:
+        """People and rows of each fold."""
+        return {"people": self.people, "rows": self.rows}
+
+    @property
+    def has_one_fold(self) -> bool:
+        """Tell whether nothing is left out that a model could be tested on."""
+        return bool(np.count_nonzero(self.rows) < 2)
 
     def names(self, plan: Plan) -> tuple[tuple[str, ...], tuple[int, ...]]:
         return names_of(plan, self.levels)
@@ -122,7 +141,7 @@ def sum_products(study: Study, described: Described) -> Asks[Sums]:
     """The products of all columns, by fold; reports them."""
     question = described.question
     sums = yield question
-    yield from described.report(study.plan, sums)
+    yield Rows.later(partial(described.report, study.plan, sums))
     design = {"centre": question.centre, "exponent": question.exponent}
     return Sums(described.counted | sums, design, question.targets, *described.names(study.plan), question)
 
@@ -138,12 +157,15 @@ def describe_columns(study: Study) -> Asks[Described]:
     refuse_wide(plan, levels, int(counted["people"].sum(dtype=int)))
     means = yield from find_means(study, n, FindMagnitude, Average)
     sides = yield CountSides(means.centre, plan.validation_folds)
-    part_of = join_folds(plan, [*floors, *of_words, *of_columns(plan, sides)])
+    floors = [*floors, *of_words, *of_columns(plan, sides)]
+    part_of = join_folds(plan, floors)
+    part_of, others = yield from settle_folds(plan, floors, part_of, means.centre, columns_of(plan, levels))
     mean, deviation = yield from find_spread(study, n, means, MeasureSpread)
     centre, spread = design_moments(plan, levels, mean, deviation)
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
     question = question_of(plan, levels, int(counted["rows"].sum(dtype=int)), centre, exponent, part_of)
-    return Described(question, {name: joined(counted[name], part_of) for name in ("people", "rows")}, levels)
+    people, rows = (joined(counted[name], part_of) for name in ("people", "rows"))
+    return Described(question, people, rows, levels, others)
 
 
 def foresee(table: ArrayTable, plan: Plan) -> None:
@@ -206,14 +228,11 @@ def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
     if not plan.dictionaries:
         return
     sizes, counts = sizes_of(plan), [of[:, None] for of in levels.rows]
-    nothing = [np.zeros((2, *count.shape)) for count in counts]
     index, known = np.arange(len(sizes)), np.array([count.sum() for count in counts])
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": np.array([rows])})
     yield Rows(encoding.COLUMNS, {"index": index, "known": known})
     ones = np.ones(len(sizes), np.int64)
-    yield Rows(
-        encoding.LEVELS, encoding.levels_table(sizes, ones, encoding.Counted(levels.kept, counts), nothing)
-    )
+    yield Rows(encoding.LEVELS, encoding.levels_table(sizes, ones, levels.kept, {"rows": counts}))
 
 
 def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[Floor]]]:
@@ -223,7 +242,7 @@ def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[F
     """
     plan = study.plan
     if not plan.dictionaries:
-        return Levels(np.zeros(0, bool), []), []
+        return Levels(np.zeros(0, bool), ()), []
     about = sizes_of(plan), SiftByFold.folds_under(plan), no_codes(plan)
     kept = yield from sift(study, about, SiftByFold)
     # Of a person with several rows each may have another level: so these are compared with rows.
@@ -236,7 +255,7 @@ def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[F
         for column, count in zip(plan.dictionaries, rows, strict=True)
         if column.encoded.kind == ONE_HOT
     ]
-    return Levels(kept, [count.sum(axis=1, dtype=int) for count in rows]), missing
+    return Levels(kept, tuple(count.sum(axis=1, dtype=int) for count in rows)), missing
 
 
 def design_moments(
@@ -263,11 +282,16 @@ def design_moments(
     return centres, spreads
 
 
-def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
-    """Refuse if there are too many columns for so many people."""
+def columns_of(plan: Plan, levels: Levels) -> int:
+    """Count the columns of the design before the outcome."""
     wide = [len(rows) if column.encoded.kind == ONE_HOT else 1
             for column, rows in zip(plan.dictionaries, levels.rows, strict=True)]  # fmt: skip
-    columns = len(plan.features) - (outcome_place(plan) is not None) + sum(wide)
+    return len(plan.features) - (outcome_place(plan) is not None) + sum(wide)
+
+
+def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
+    """Refuse if there are too many columns for so many people."""
+    columns = columns_of(plan, levels)
     most = MOST_WIDE if plan.test in WITHOUT_PRODUCTS else MOST_COLUMNS
     if columns > most:
         raise Refuse(

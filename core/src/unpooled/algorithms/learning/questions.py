@@ -22,6 +22,7 @@ from unpooled.algorithms.learning.reading import (
 )
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.without_any import capped
 from unpooled.algorithms.tables.encoding.questions import (
     CountLevels,
     Sift,
@@ -34,8 +35,20 @@ from unpooled.algorithms.tables.encoding.rest import AddLevels, Kinds, RankLevel
 from unpooled.cohort import Categories, Table
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import ProtocolError
-from unpooled.plan import Plan
-from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent, encode
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.question import (
+    UNREAD,
+    Arrays,
+    Asking,
+    Bits,
+    Condition,
+    Count,
+    Foreseen,
+    Question,
+    Real,
+    Sent,
+    encode,
+)
 from unpooled.sizes import Sizes
 
 FRACTION_BITS = 60
@@ -45,6 +58,8 @@ MOST_WIDE = 20_000
 """Of one that is fitted without them."""
 LINE = "model"
 """Of all questions about the columns of a design, and of that about the levels that are kept."""
+SHARES = 2
+"""Of all people that `FindNearlyAll` compares a cohort's with."""
 AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
 
@@ -141,16 +156,66 @@ class _ByFold:
             yield cells_of(found, k, folds), size, folds
 
 
+class _WithoutAny(_ByFold):
+    """What passes has enough people without any one cohort, for cohorts are told sums over them."""
+
+    people: int
+    holders: int
+
+    @property
+    def enough(self) -> int:
+        return self.people * min(2, self.holders)  # one holder is whoever computes alone
+
+    def local(self, table: Table) -> Arrays:
+        found = super().local(table)  # type: ignore[misc]
+        return {**found, "rows": capped(found["rows"], self.people)}
+
+
 @dataclass(frozen=True, eq=False)
-class SiftByFold(_ByFold, Sift):
+class SiftByFold(_WithoutAny, Sift):
     name: ClassVar[str] = "model/sift"
     title: ClassVar[str] = "Sift values"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "rows",
+            ("cells",),
+            MOST_PEOPLE,
+            "per value of each column, and fold: number of people who have it, but no more than must have it",
+            UNREAD,
+        ),
+        Sift.sends[1],
+    )
+    opens: ClassVar[Bits] = Bits(
+        "kept",
+        ("cells",),
+        "both-at-least",
+        "which values as many people and cohorts have as the plan asks for, also without any one cohort; of "
+        "no value how many",
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class SiftRestByFold(_ByFold, SiftRest):
+class SiftRestByFold(_WithoutAny, SiftRest):
     name: ClassVar[str] = "model/sift-rest"
     title: ClassVar[str] = "Sift the rest"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "rows",
+            ("groups", 2),
+            MOST_PEOPLE,
+            "per column, and fold, twice: number of people with a value that is not kept, but no more than "
+            "must have a value",
+            UNREAD,
+        ),
+        SiftRest.sends[1],
+    )
+    opens: ClassVar[Bits] = Bits(
+        "passes",
+        ("groups", 2),
+        "both-at-least",
+        "of each column whether as many people and cohorts as the plan asks for, also without any one "
+        "cohort, have a value that is not kept; and whether anybody has",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +321,108 @@ class CountSides(Question):
             rows = values > centre if side > 0 else values < centre
             counts.append(people_in(found.folds[rows], of_rows(found.patients, rows), self.folds))
         return np.concatenate(counts)
+
+
+@dataclass(frozen=True, eq=False)
+class FindNearlyAll(Question):
+    """In how many cohorts nearly all people are whom a floor is about, by fold as folds are joined.
+
+    A cohort that is told sums subtracts its own numbers. So enough people have to be left without any one.
+    """
+
+    name: ClassVar[str] = "model/nearly-all"
+    title: ClassVar[str] = "Look for a cohort that has nearly all people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "nearly_all",
+            ("groups", "folds"),
+            1,
+            "per group of people whom a floor is about (all, a class, above or below a mean, without a "
+            f"word), and fold: 1 if fewer than {FEWEST_AT_A_LEVEL} of them would be left without this "
+            "cohort, else 0",
+            "whether one of the cohorts has nearly all people of a group",
+        ),
+        Count(
+            "large",
+            ("shares",),
+            1,
+            "1 if too few people for so many columns would be left without this cohort, else 0; the same of "
+            "half of all people",
+            "whether one of the cohorts has nearly all people, or more than half of them",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"groups": "group", "folds": "fold", "shares": "share"}
+    ring_bits: ClassVar[int] = 64
+
+    classes: int
+    part_of: np.ndarray
+    """int64 (folds,): the fold that each of the plan's folds is joined to: itself, or another's first."""
+    one_hot: np.ndarray
+    """int64 (categories of one column for each value,): their places among all categories"""
+    centre: np.ndarray
+    """float64 (features,)"""
+    most: np.ndarray
+    """int64 (groups, folds): so many a single cohort may have"""
+    most_people: np.ndarray
+    """int64 (shares,): the same of people in all folds"""
+
+    def __post_init__(self) -> None:
+        good = self.part_of.dtype == np.int64 and self.part_of.ndim == 1 and self.folds > 0
+        good = good and bool(((self.part_of >= 0) & (self.part_of < self.folds)).all()) and self.classes >= 0
+        good = good and self.one_hot.dtype == np.int64 and self.one_hot.ndim == 1
+        good = good and plausible.real(self.centre, (len(self.centre),))
+        good = good and self.most.dtype == self.most_people.dtype == np.int64 and self.most_people.ndim == 1
+        plausible.require(good and self.most.shape == (self.groups, self.folds), "people of one cohort")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        one_hot, folds = one_hot_places(plan), plan.validation_folds
+        groups = 1 + len(class_names(plan)) + len(one_hot) + 2 * len(plan.features)
+        widest = cls(
+            classes=len(class_names(plan)),
+            part_of=np.arange(folds),
+            one_hot=one_hot,
+            centre=np.zeros(len(plan.features)),
+            most=np.zeros((groups, folds), np.int64),
+            most_people=np.zeros(SHARES, np.int64),
+        )
+        return Foreseen([widest], max(1, folds - 1), exact=False, usual_rounds=1)
+
+    @property
+    def folds(self) -> int:
+        return len(self.part_of)
+
+    @property
+    def groups(self) -> int:
+        return 1 + self.classes + len(self.one_hot) + 2 * len(self.centre)
+
+    @property
+    def shares(self) -> int:
+        return len(self.most_people)
+
+    def agrees(self, plan: Plan) -> bool:
+        same = (self.classes, self.folds) == (len(class_names(plan)), plan.validation_folds)
+        same = same and len(self.centre) == len(plan.features) and self.shares == SHARES
+        return same and np.array_equal(self.one_hot, one_hot_places(plan))
+
+    def asking(self) -> Asking:
+        return Asking(most=max(1, self.folds - 1))
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        people = CountPeople(self.classes, self.folds).local(table)
+        sides = CountSides(self.centre, self.folds).local(table)
+        missing = [
+            np.bincount(found.folds[found.categories.levels[:, k] < 0], minlength=self.folds)
+            for k in self.one_hot.tolist()
+        ]
+        counts = [people["people"], people["of_class"], *missing, sides["above"], sides["below"]]
+        by_fold = np.concatenate(counts).reshape(self.groups, self.folds)
+        parts = [by_fold[:, self.part_of == fold].sum(axis=1) for fold in range(self.folds)]
+        return {
+            "nearly_all": (np.stack(parts, axis=1) > self.most).astype(np.int64),
+            "large": (people["people"].sum() > self.most_people).astype(np.int64),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -488,6 +655,12 @@ def is_wide(plan: Plan) -> bool:
     """Whether a plan's fit does without the products of all columns: there may be too many."""
     widest = SumProducts.widest(plan)
     return plan.test in WITHOUT_PRODUCTS and widest.columns - widest.targets > MOST_COLUMNS
+
+
+def one_hot_places(plan: Plan) -> np.ndarray:
+    """The places of the categories that become a column for each value, among all: int64."""
+    kinds = [column.encoded.kind for column in plan.dictionaries]
+    return np.array([place for place, kind in enumerate(kinds) if kind == ONE_HOT], np.int64)
 
 
 def targets_of(classes: int) -> int:

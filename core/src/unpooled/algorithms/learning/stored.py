@@ -83,7 +83,7 @@ class Stored:
             # Releases that joined no folds do not say which are parts of which.
             content = {"part_of": [*range(len(content["rows"]))], **content}
             arrays: Arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
-            rows = [np.array(counts, np.int64) for counts in content["levels"]]
+            rows = tuple(np.array(counts, np.int64) for counts in content["levels"])
             return cls(Levels(np.array(content["kept"], bool), rows), arrays)
         except (KeyError, TypeError) as error:
             raise ValueError(f"these are not the sums of a model: {error!r}") from error
@@ -163,5 +163,5 @@ def _added(first: Stored, other: Stored) -> Stored:
         "sums": one["sums"] + s + n * b,
         "products": one["products"] + products,
     }
-    rows = [x + y for x, y in zip(first.levels.rows, other.levels.rows, strict=True)]
+    rows = tuple(x + y for x, y in zip(first.levels.rows, other.levels.rows, strict=True))
     return Stored(Levels(first.levels.kept, rows), found)

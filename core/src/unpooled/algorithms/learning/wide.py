@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +50,8 @@ class Ground:
     squares: np.ndarray
     crossed: np.ndarray
     one_layer: bool
+    others: int
+    """So many people there are at least without any one cohort."""
 
     @property
     def folds(self) -> Folds:
@@ -147,9 +150,9 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
     """Sum what the equations have on their right sides; report it; then solve them."""
     question, plan = described.question, study.plan
     sums = yield SumWithOutcome(question)
-    yield from described.report(plan, {})
+    yield Rows.later(partial(described.report, plan, {}))
     found = {name: np.asarray(part) for name, part in (described.counted | sums).items()}
-    ground = Ground(question, **found, one_layer=plan.test == FEDHEONN)
+    ground = Ground(question, **found, one_layer=plan.test == FEDHEONN, others=described.others)
     parts = [ground.part(k) for k in ground.left_out]
     penalties = ground.penalties(plan)
     refuse_zero(penalties)
@@ -163,7 +166,7 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
 
 def most_turns(plan: Plan, ground: Ground, systems: int) -> int:
     """In how many directions each of so many systems may be asked about."""
-    allowed = int(ground.people.sum(dtype=int)) // (PEOPLE_A_PROJECTION * systems)
+    allowed = ground.others // (PEOPLE_A_PROJECTION * systems)
     return MOST_DIRECTIONS if plan.alone else min(MOST_DIRECTIONS, allowed)
 
 
@@ -205,7 +208,7 @@ def choose_wide(study: Study, ground: Ground, systems: tuple[Gradients, ...], tu
     held_out = tuple(np.stack([model[part][chosen] for model in tested]) for part in (0, 1))
     w, b = (each[chosen] for each in whole)
     path = Path(ground.penalties(study.plan)[solved], errors, chosen, w, b, (held_out[0], held_out[1]))
-    yield from _rows(ground, folds, path)
+    yield Rows.later(partial(_rows, ground, folds, path))
     squares = total(predictions[:, chosen], 0) * scale**2
     moments = _moments(ground, folds, path, squares)
     yield from measure_path(study, ground.question, folds, path, ground.rows, moments)

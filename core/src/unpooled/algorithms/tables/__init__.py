@@ -228,6 +228,7 @@ def _of_elements(kind: type[Narrow], tells: str) -> dict[str, Any]:
     """What methods that find elements have in common."""
     return {
         "options": (options.OPENS,),
+        "is_followed_by_bits": True,
         "tells": f"{tells}; {ALSO_CLOSE}",
         "tells_by_bits": f"{tells}; {SEEN_ONLY}",
         "rules": lambda plan: _too_many(kind, plan, "schema"),
@@ -268,6 +269,7 @@ NORMALIZATIONS = (
         "their standard deviation.",
         z_score,
         *(FindMagnitude, Average, MeasureSpread),
+        is_followed=True,
         templates=(
             Template(
                 "z-score",
@@ -305,6 +307,7 @@ NORMALIZATIONS = (
         *(FindRangeByBits, FindDirection, SearchBySigns, MeasureUnderway),
         rules=_needs_modular_masks,
         options=(options.OPENS,),
+        is_followed_by_bits=True,
         tells_by_bits="the server sees how far the smallest and the largest value of each column lie from 0, "
         "or from the middle between them, to 12 bits",
         tells="the server sees how far the smallest and the largest value of each column lie from its "

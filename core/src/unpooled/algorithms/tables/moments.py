@@ -36,7 +36,7 @@ from unpooled.algorithms.tables.table import FEATURES, table_values, titles_of
 from unpooled.cohort import Table
 from unpooled.kernels.columns import exact_moments, moments, within_powers
 from unpooled.plan import Plan
-from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
@@ -49,10 +49,29 @@ _SMALLEST = 1e-300
 """A smaller error hides nothing: one over such a deviation may not be a finite number."""
 
 
+@dataclass(frozen=True, eq=False)
+class Means:
+    """About the means of columns, to a rounding, and the size of their values: 2^highest at most."""
+
+    name: ClassVar[str] = "tables/means"
+
+    centre: np.ndarray
+    """float64 (features,): 0 of a column without values."""
+    highest: np.ndarray
+    """int64 (features,)"""
+
+
 @procedure("tables/moments")
 def measure(study: Study, n: np.ndarray) -> Asks[None]:
     """Report mean and deviation of each feature, of `n` values each: int64 (features,)."""
-    mean, deviation = yield from find_moments(study, n, FindMagnitude, Average, MeasureSpread)
+    means = yield from find_means(study, n, FindMagnitude, Average)
+    yield Finish(report_moments(study, n, means))
+
+
+@procedure("tables/spread")
+def report_moments(study: Study, n: np.ndarray, means: Means) -> Asks[None]:
+    """Measure the spread about the means, and report both."""
+    mean, deviation = yield from find_spread(study, n, means, MeasureSpread)
     yield Rows(
         FEATURES,
         {
@@ -75,16 +94,6 @@ def find_moments(
     """Mean and deviation, float64 (features,), of the columns of `n` values that the questions are about."""
     means = yield from find_means(study, n, magnitude_of, average_of)
     return (yield from find_spread(study, n, means, spread_of))
-
-
-@dataclass(frozen=True, eq=False)
-class Means:
-    """About the means of columns, to a rounding, and the size of their values: 2^highest at most."""
-
-    centre: np.ndarray
-    """float64 (features,): 0 of a column without values."""
-    highest: np.ndarray
-    """int64 (features,)"""
 
 
 def find_means(

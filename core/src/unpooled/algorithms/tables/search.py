@@ -22,7 +22,7 @@ from unpooled.elementary import exp
 from unpooled.errors import Refuse, listed
 from unpooled.kernels.bends import bend_sums
 from unpooled.plan import Plan
-from unpooled.procedure import Asks, Go, Rows, Study, procedure
+from unpooled.procedure import Asks, Finish, Go, Rows, Study, procedure
 from unpooled.question import Arrays, Asking, Foreseen, Question, Real, Sent
 from unpooled.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
 from unpooled.shared_options import BITS
@@ -51,14 +51,20 @@ _NEEDED_BITS = 45
 def search(study: Study, pool: Pool, brackets: Brackets) -> Asks[None]:
     """Ask for signs until lambda is known of each feature; then measure and report what it makes of them."""
     if not len(brackets.open):
-        asked = pool.transformed(study.plan, brackets)
-        sums = yield asked
-        yield found(asked, pool, brackets, sums)
+        yield Finish(report(study, pool, brackets))
         return
     question = pool.search(study.plan, brackets)
     sums = yield question
     signs = np.where(question.powers == brackets.questions(), question.signs(sums, pool), 0)
     yield from Go(search(study, pool, brackets.narrowed(signs)))
+
+
+@procedure("yeo-johnson/report")
+def report(study: Study, pool: Pool, brackets: Brackets) -> Asks[None]:
+    """Measure the transformed features, and report them."""
+    asked = pool.transformed(study.plan, brackets)
+    sums = yield asked
+    yield found(asked, pool, brackets, sums)
 
 
 def found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Arrays) -> Rows:

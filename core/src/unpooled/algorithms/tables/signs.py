@@ -32,7 +32,7 @@ from unpooled.algorithms.tables.search import (
 from unpooled.cohort import Table
 from unpooled.kernels.bends import bend_sums
 from unpooled.plan import Plan
-from unpooled.procedure import Asks, Each, Go, Study, procedure
+from unpooled.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.protocol.circuits import FRACTION_BITS, GROWS_BITS, SURE_BITS
 from unpooled.question import UNREAD, Arrays, Bits, Foreseen, Real
 from unpooled.sizes import Sizes
@@ -99,20 +99,25 @@ def search_by_signs(study: Study, pool: Pool, about: Pool, brackets: Outwards) -
 
 
 @procedure("yeo-johnson/measure-by-signs")
-def measure(study: Study, pool: Pool, brackets: Outwards, is_last: bool = False) -> Asks[None]:
+def measure(study: Study, pool: Pool, brackets: Outwards) -> Asks[None]:
     """Report mean and deviation: first a mean about an end, then both about what that is the transform of."""
     asked = pool.transformed(study.plan, brackets, MeasureUnderway)
     sums = yield asked
-    if is_last:
-        yield found(asked, pool, brackets, sums)
-        return
     mean = np.ldexp(sums["g"] / np.maximum(pool.n[asked.asked], 1)[:, None], asked.size.astype(np.int32))
     middle = transform.inverse(mean[:, 0], asked.centre, asked.powers[:, 0])
     centre = pool.centre.copy()
     centre[asked.asked] = np.where(np.isfinite(middle), middle, asked.centre)
     good = pool.about(centre).computable(asked.asked, asked.powers)[:, 0]
     centre[asked.asked] = np.where(good, centre[asked.asked], asked.centre)
-    yield from Go(measure(study, pool.about(centre), brackets, True))
+    yield Finish(report_by_signs(study, pool.about(centre), brackets))
+
+
+@procedure("yeo-johnson/report-by-signs")
+def report_by_signs(study: Study, pool: Pool, brackets: Outwards) -> Asks[None]:
+    """Measure the transformed features about their means, and report them."""
+    asked = pool.transformed(study.plan, brackets, MeasureUnderway)
+    sums = yield asked
+    yield found(asked, pool, brackets, sums)
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,4 +89,5 @@ ENCODE = Algorithm(
     reads_words=lambda column: column.is_category,
     prepared=lambda table, plan: replace(table, coded=categories_of(table.words, table.values, plan)),
     rules=_rules,
+    is_followed=True,
 )

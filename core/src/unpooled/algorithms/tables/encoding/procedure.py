@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -26,10 +26,11 @@ from unpooled.algorithms.tables.encoding.questions import (
 )
 from unpooled.algorithms.tables.encoding.rest import fold_rests
 from unpooled.algorithms.tables.moments import find_moments
-from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 
-ROWS, COLUMNS, LEVELS = "rows", "columns", "levels"
-"""The result tables: of the pool, of each column with a dictionary, of each of its levels and the rest."""
+ROWS, COLUMNS, LEVELS, TARGETS = "rows", "columns", "levels", "targets"
+"""The result tables: of the pool, of each column with a dictionary, of each of its levels and the rest; and
+the sums of the targets of these, where a column is encoded by one."""
 
 
 @procedure("encode")
@@ -40,19 +41,16 @@ def encode(study: Study) -> Asks[None]:
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": sums["rows"]})
     if not study.plan.dictionaries:
         return
-    refuse_rare_columns(
-        study.plan,
-        [column.title for column in study.plan.dictionaries],
-        np.add.reduceat(sums["known"], np.cumsum(folds) - folds, dtype=int),
-        sums["enough"],
-    )
+    known = np.add.reduceat(sums["known"], np.cumsum(folds) - folds, dtype=int)
+    titles = [column.title for column in study.plan.dictionaries]
+    refuse_rare_columns(study.plan, titles, known, sums["enough"])
     if study.plan.searched:
         codes = yield from find_words(study)
     about = sizes_of(study.plan, codes), folds, codes
     kept = yield from sift(study, about)
     kept = yield from fold_rests(study.plan, about, kept, sums["known"])
-    counted = yield from count_levels(about, kept)
-    yield from report(study, about, counted)
+    yield Finish(report_levels(study, *about, kept))
+    yield from report_columns(study, about, kept, known)
 
 
 About: TypeAlias = tuple[np.ndarray, np.ndarray, Codes]
@@ -72,29 +70,22 @@ def sift(study: Study, about: About, ask: type[Sift] = Sift) -> Asks[np.ndarray]
     return np.concatenate([part.all(axis=1) for part in split(kept, sizes, folds)])
 
 
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """The kept levels of all columns with their counts."""
-
-    kept: np.ndarray
-    """bool (levels of all columns,)"""
-    rows: list[np.ndarray]
-    """Of each column int64 (kept + 1, folds), the rest last."""
-
-
-def count_levels(about: About, kept: np.ndarray) -> Asks[Counted]:
-    """How many rows have each kept level."""
-    question = CountLevels(*about, kept)
+@procedure("encode/levels")
+def report_levels(
+    study: Study, sizes: np.ndarray, folds: np.ndarray, codes: Codes, kept: np.ndarray
+) -> Asks[None]:
+    """Report how many rows have each kept level, and the rest."""
+    question = CountLevels(sizes, folds, codes, kept)
     rows = (yield question)["rows"]
-    return Counted(kept, list(split(rows, question.lines, question.folds)))
+    counts = list(split(rows, question.lines, question.folds))
+    yield Rows(LEVELS, levels_table(sizes, folds, kept, {"rows": counts}))
 
 
-def report(study: Study, about: About, counted: Counted) -> Asks[None]:
-    """Report each column, each level and the rest; of columns encoded by a target with its sums."""
-    plan, (sizes, folds, _) = study.plan, about
+def report_columns(study: Study, about: About, kept: np.ndarray, n: np.ndarray) -> Asks[None]:
+    """Report each column, of `n` words, int64 (d,); of columns encoded by a target with its sums."""
+    plan = study.plan
     by_target = np.array([bool(column.encoded.target) for column in plan.dictionaries])
-    n = np.array([count.sum(dtype=int) for count in counted.rows], np.int64)
-    moments, sums = np.zeros((len(n), 2)), [np.zeros((2, *count.shape)) for count in counted.rows]
+    moments = np.zeros((len(n), 2))
     if by_target.any():
         mean, deviation = yield from find_moments(
             study, n[by_target], FindTargetMagnitude, AverageTargets, MeasureTargetSpread
@@ -102,39 +93,46 @@ def report(study: Study, about: About, counted: Counted) -> Asks[None]:
         moments[by_target] = np.column_stack([mean, deviation])
         centre = np.where(n[by_target] > 0, mean, 0.0)
         scale = np.where(deviation > 0, deviation, 1.0)  # NaN without values, and 0 of a constant, are 1
-        question = SumTargets(*about, counted.kept, by_target, centre, scale, int(n.max()), plan.cohorts)
-        found = yield question
-        lines, within = question.lines[by_target], folds[by_target]
-        both = (split(found[name], lines, within) for name in ("sums", "squares"))
-        for k, pair in zip(np.flatnonzero(by_target), zip(*both, strict=True), strict=True):
-            if len(pair[0]):
-                sums[k] = np.stack(pair)
+        question = SumTargets(*about, kept, by_target, centre, scale, int(n.max()), plan.cohorts)
+        yield Finish(report_targets(study, question))
     index = np.arange(len(n))
     yield Rows(COLUMNS, {"index": index, "known": n, "mean": moments[:, 0], "deviation": moments[:, 1]})
-    yield Rows(LEVELS, levels_table(sizes, folds, counted, sums))
+
+
+@procedure("encode/targets")
+def report_targets(study: Study, question: SumTargets) -> Asks[None]:
+    """Report the sums of the targets of each kept level, and the rest."""
+    found, by_target, folds = (yield question), question.by_target, question.folds
+    cells = {}
+    for name in ("sums", "squares"):
+        parts = [np.zeros((line, fold)) for line, fold in zip(question.all_lines, folds, strict=True)]
+        of_targets = split(found[name], question.lines[by_target], folds[by_target])
+        for k, part in zip(np.flatnonzero(by_target).tolist(), of_targets, strict=True):
+            if len(part):
+                parts[k] = part
+        cells[name] = parts
+    yield Rows(TARGETS, levels_table(question.sizes, folds, question.kept, cells))
 
 
 def levels_table(
-    sizes: np.ndarray, folds: np.ndarray, counted: Counted, sums: list[np.ndarray]
+    sizes: np.ndarray, folds: np.ndarray, kept: np.ndarray, cells: Mapping[str, Sequence[np.ndarray]]
 ) -> dict[str, np.ndarray]:
-    """The table `LEVELS`: a row for each level of each column, then one for its rest; fold by fold."""
-    widest = int(folds.max())
-    kept = np.split(counted.kept, np.cumsum(sizes)[:-1])
-    total = int((sizes + 1).sum(dtype=int))
+    """A row for each level of each column, then one for its rest, with `cells` fold by fold.
+
+    These are, by name and of each column, (kept + 1, folds); of a level that is not kept they are 0.
+    """
+    widest, total = int(folds.max()), int((sizes + 1).sum(dtype=int))
     table = {
         "index": np.arange(total),
         "column": np.repeat(np.arange(len(sizes)), sizes + 1),
         "kept": np.zeros(total, bool),
-        "rows": np.zeros((total, widest), np.int64),
-        "sums": np.zeros((total, widest)),
-        "squares": np.zeros((total, widest)),
     }
+    table |= {name: np.zeros((total, widest), of[0].dtype) for name, of in cells.items()}
     first = 0
-    for k, size in enumerate(sizes.tolist()):
-        places = first + np.append(np.flatnonzero(kept[k]), size)
+    for k, (size, own) in enumerate(zip(sizes.tolist(), np.split(kept, np.cumsum(sizes)[:-1]), strict=True)):
+        places = first + np.append(np.flatnonzero(own), size)
         table["kept"][places[:-1]] = True
-        fold = counted.rows[k].shape[1]
-        table["rows"][places, :fold] = counted.rows[k]
-        table["sums"][places, :fold], table["squares"][places, :fold] = sums[k]
+        for name, of in cells.items():
+            table[name][places, : of[k].shape[1]] = of[k]
         first += size + 1
     return table

@@ -275,8 +275,13 @@ class Sift(OfWords):
     def cells(self) -> int:
         return int((self.sizes * self.folds).sum())
 
+    @property
+    def enough(self) -> int:
+        """What the sum of the rows is compared with."""
+        return self.people
+
     def thresholds(self) -> Arrays:
-        return {"rows": np.full(self.cells, self.people), "held": np.full(self.cells, self.holders)}
+        return {"rows": np.full(self.cells, self.enough), "held": np.full(self.cells, self.holders)}
 
     def local(self, table: Table) -> Arrays:
         rows = joined([count[:-1] for count in self.counted(table)])
@@ -309,9 +314,14 @@ class OfKept(OfWords):
         return [merged(count, kept) for count, kept in zip(self.counted(table), self.kept_of, strict=True)]
 
     @property
-    def lines(self) -> np.ndarray:
+    def all_lines(self) -> np.ndarray:
         """Of each column how many levels are kept, and one for the rest: int64 (d,)."""
         return np.array([np.count_nonzero(kept) + 1 for kept in self.kept_of], np.int64)
+
+    @property
+    def lines(self) -> np.ndarray:
+        """The same, of what is asked about."""
+        return self.all_lines
 
     @property
     def cells(self) -> int:
@@ -445,8 +455,7 @@ class SumTargets(OfKept):
 
     @property
     def lines(self) -> np.ndarray:
-        lines = super().lines
-        return np.where(lines > 1, lines, 0) if len(lines) else lines
+        return np.where(self.all_lines > 1, self.all_lines, 0)
 
     @property
     def target_cells(self) -> int:

@@ -81,8 +81,13 @@ class SiftRest(OfKept):
     def _plausible(self) -> bool:
         return super()._plausible() and 1 <= self.people <= MOST_PEOPLE and 1 <= self.holders <= MOST_PEOPLE
 
+    @property
+    def enough(self) -> int:
+        """What the sum of the rows is compared with."""
+        return self.people
+
     def thresholds(self) -> Arrays:
-        return {"rows": np.array([self.people, 1]), "held": np.array([self.holders, 1])}
+        return {"rows": np.array([self.enough, 1]), "held": np.array([self.holders, 1])}
 
     def local(self, table: Table) -> Arrays:
         rests = joined([count[-1] for count in self.counts_of_kept(table)])

@@ -11,7 +11,7 @@ import numpy as np
 
 from unpooled.algorithms.tables.encoding.dictionary import WORDS, words_of
 from unpooled.algorithms.tables.encoding.options import AUTO, MISSING_IS_VALUE
-from unpooled.algorithms.tables.encoding.procedure import COLUMNS, LEVELS, ROWS
+from unpooled.algorithms.tables.encoding.procedure import COLUMNS, LEVELS, ROWS, TARGETS
 from unpooled.algorithms.tables.encoding.questions import folds_of
 from unpooled.encoder import FORMAT, VERSION, distinct, outputs_of
 from unpooled.encodings import FREQUENCY, TARGET
@@ -66,11 +66,14 @@ def content(found: Arrays, plan: Plan) -> dict[str, Any]:
 def _with_dictionary(column: Column, place: int, found: Arrays, plan: Plan) -> dict[str, Any]:
     """A column with its dictionary: counts, and the number for each value, if its encoding has such."""
     here = np.asarray(found[f"{LEVELS}.column"]) == place
-    of = {name: np.asarray(found[f"{LEVELS}.{name}"])[here] for name in ("kept", "rows", "sums", "squares")}
-    kept = of.pop("kept")[:-1]
+    kept = np.asarray(found[f"{LEVELS}.kept"])[here][:-1]
     lines = np.append(np.flatnonzero(kept), len(kept))
     folds = int(folds_of(plan)[place])
-    rows, sums, squares = (of[name][lines, :folds] for name in ("rows", "sums", "squares"))
+
+    def cells(name: str) -> np.ndarray:
+        return np.asarray(np.asarray(found[name])[here][lines, :folds])
+
+    rows = cells(f"{LEVELS}.rows")
     levels = [*_listed(column, place, found), *([MISSING] if plan.missing_words == MISSING_IS_VALUE else [])]
     counts = rows.sum(axis=1)
     said: dict[str, Any] = {
@@ -89,7 +92,7 @@ def _with_dictionary(column: Column, place: int, found: Arrays, plan: Plan) -> d
         return said | {"encoded": shares[:-1].tolist(), "rest_encoded": float(shares[-1])}
     if column.encoded.kind == TARGET:
         moments = [float(found[f"{COLUMNS}.{name}"][place]) for name in ("mean", "deviation")]
-        return said | _by_target(plan, moments, rows, sums, squares)
+        return said | _by_target(plan, moments, rows, cells(f"{TARGETS}.sums"), cells(f"{TARGETS}.squares"))
     return said
 
 
