@@ -1,0 +1,31 @@
+"""What capped counts prove of the pool without any one cohort, tried on all small pools."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from unpooled.algorithms.shared.without_any import capped, holds_without_any
+from unpooled.plan import OwnPlan, Plan
+
+PLAN = Plan("linear", "y", 3, bytes(32), trait="quantitative")
+
+
+def test_pools_that_hold_have_enough_people_without_any_one_cohort() -> None:
+    fewest = 3
+    for counts in itertools.product(range(2 * fewest + 2), repeat=3):
+        holds = holds_without_any(PLAN, capped(np.array(counts), fewest).sum(), fewest)
+        assert not holds or sum(counts) - max(counts) >= fewest
+        # Three cohorts of the floor hold, and so does every pool of two that have it.
+        assert holds or sorted(counts)[1] < fewest
+
+
+def test_what_one_cohort_has_too_much_of_does_not_stand_in_for_others() -> None:
+    rest = np.array([[1000, 9, 0], [1000, 5, 5], [10, 10, 0], [0, 0, 0]])
+    assert holds_without_any(PLAN, capped(rest).sum(axis=1)).tolist() == [False, True, True, False]
+
+
+def test_who_computes_alone_needs_no_floor() -> None:
+    own = OwnPlan(**{**vars(PLAN), "cohorts": 1})
+    assert holds_without_any(own, capped(np.array([1, 0]))).all()
