@@ -18,7 +18,7 @@ from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Cohort
 from unpooled.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
-from unpooled.procedure import Asks, Rows
+from unpooled.procedure import Asks, Rows, Study, procedure
 from unpooled.question import UNREAD, Arrays, Asking, Bits, Condition, Count, Foreseen
 from unpooled.sizes import Sizes
 
@@ -108,9 +108,10 @@ class RankCells(OfPeople):
         return {"people": np.repeat(counts[:, None], self.rungs, axis=1)}
 
 
-def density(found: Components, plan: Plan) -> Asks[Rows]:
-    """The cells in which there are enough people; edges are in the units of the cohorts' `.eigenvec`."""
-    scaled = found.scaled
+@procedure("pca/rank-cells")
+def density(study: Study, found: Components) -> Asks[None]:
+    """Report the cells with enough people in them; edges are in the units of the cohorts' `.eigenvec`."""
+    plan, scaled = study.plan, found.scaled
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
     told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, found.people)
@@ -118,7 +119,7 @@ def density(found: Components, plan: Plan) -> Asks[Rows]:
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH
     edges = np.stack([low, low + 2 * REACH / SIDE], axis=2).reshape(len(index), 2 * COMPONENTS)
-    return Rows(
+    yield Rows(
         TABLE,
         {
             "index": index,

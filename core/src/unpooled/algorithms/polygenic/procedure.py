@@ -38,7 +38,7 @@ from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import grid_of, settled
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.procedure import Asks, Each, Go, Study, procedure
+from unpooled.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.question import Arrays
 from unpooled.shared_options import COVARIATES, MAF
 
@@ -187,7 +187,10 @@ def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, t
     fits = [of_some, of_all]
     running = [fit for fit in (OF_SOME, OF_ALL) if not fits[fit].has_ended]
     if not running or turn > most_rounds(study.plan, ground.people[OF_ALL]):
-        yield from Go(choose(study, ground, of_some, of_all, turn - 1))
+        if not (of_some.solved & of_all.solved).any():
+            refuse_unsolved(ground, turn - 1)
+        yield Finish(choose(study, ground, of_some, of_all, turn - 1))
+        return
     lengths = [float(np.sqrt(dot(fits[fit].direction, fits[fit].direction))) for fit in running]
     sums = yield Project(
         ground.kept,
@@ -208,8 +211,6 @@ def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, t
 def choose(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, rounds: int) -> Asks[None]:
     """Test the scores of all shares of variance, and report the best."""
     solved = np.flatnonzero(of_some.solved & of_all.solved)
-    if not len(solved):
-        refuse_unsolved(ground, rounds)
     scores = [score(ground, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
     weights = np.array([each.weights / each.deviation * ground.scale for each in scores])
     weights = settled(weights, grid_of(weights, WEIGHT_BITS))
