@@ -72,6 +72,8 @@ class RankCells(OfPeople):
     """float64 (2, kept): what a copy counts, so that scores are in standard deviations"""
     cohorts: int
     people: int
+    everyone: int
+    """People of the pool: no cell has more."""
 
     def __post_init__(self) -> None:
         good = self.is_plausible(self.weights) and len(self.weights) == COMPONENTS
@@ -83,11 +85,11 @@ class RankCells(OfPeople):
             return None
         kept, mean = found
         weights = np.zeros((COMPONENTS, len(mean)))
-        return Foreseen([cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE)], exact=False)
+        return Foreseen([cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)], exact=False)
 
     @property
     def rungs(self) -> int:
-        return min(MOST_RUNGS, (max(self.people, 1) // FEWEST_AT_A_LEVEL).bit_length())
+        return min(MOST_RUNGS, (max(self.everyone, 1) // FEWEST_AT_A_LEVEL).bit_length())
 
     def agrees(self, plan: Plan) -> bool:
         return is_asked_for(plan) and self.cohorts == plan.cohorts
@@ -114,7 +116,8 @@ def density(study: Study, found: Components) -> Asks[None]:
     plan, scaled = study.plan, found.scaled
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
-    told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, found.people)
+    people = found.without_any, found.people
+    told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, *people)
     reached = told["reaches"].sum(axis=1, dtype=int)
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH
