@@ -99,7 +99,7 @@ def test_a_region_is_coloured_by_its_strongest_lead() -> None:
 NEAR = 12
 """Variants of chromosome 1, all within reach of one another; as many of chromosome 2."""
 FEW, ENOUGH, LEAD = 3, 7, 5
-"""One that nine people carry, one that ten do, and one that the phenotype follows."""
+"""One that nine people carry beside those of a cohort, one that ten do; one that the phenotype follows."""
 PANEL = Panel.of([(1 + k // NEAR, 1000 * (1 + k % NEAR), b"rs%d" % k, b"A", b"G") for k in range(2 * NEAR)])
 CODES = PANEL.chromosome
 PEOPLE, COHORTS = 120, 3
@@ -117,8 +117,9 @@ def cohorts_of(missing: float = 0.0) -> list[ArrayCohort]:
     random, n = np.random.default_rng(11), COHORTS * PEOPLE
     ancestral = random.binomial(2, 0.4, n)
     copies = np.where(random.random((2 * NEAR, n)) < 0.5, ancestral, random.binomial(2, 0.4, (2 * NEAR, n)))
-    copies[FEW] = np.arange(n) % 40 == 0
-    copies[ENOUGH] = np.arange(n) % 36 == 0
+    place, cohort = np.arange(n) % PEOPLE, np.arange(n) // PEOPLE
+    copies[FEW] = place < np.array([40, 9, 0])[cohort]
+    copies[ENOUGH] = place >= PEOPLE - np.array([40, 10, 0])[cohort]
     phenotype = copies[LEAD] + 3 * copies[FEW] + random.normal(size=n)
     copies[random.random(copies.shape) < missing] = -1
     everyone = np.ones(PEOPLE, bool)
@@ -141,7 +142,7 @@ def column(asked: Followed, table: str, name: str) -> list[Any]:
     return [value for rows in asked.rows if rows.table == table for value in rows.columns[name].tolist()]
 
 
-def test_of_a_variant_with_fewer_than_ten_carriers_no_pair_is_asked_about() -> None:
+def test_of_a_variant_with_fewer_than_ten_carriers_beside_a_cohort_no_pair_is_asked_about() -> None:
     """In pruning it is in neither file; among hits it leads a clump of its own, and is in no other."""
     pruning = followed(plan_of("prune"), PANEL, cohorts_of())
     assert named(pruning, SumPairs) == set(range(2 * NEAR)) - {FEW}

@@ -83,12 +83,15 @@ def test_the_largest_share_is_chosen_by_the_least_error() -> None:
 
 @pytest.mark.parametrize("phenotype", [0, 5])
 def test_mice(phenotype: int) -> None:
-    """R² to 1e-6 of the direct solution, within 70 rounds (`gemma-doc`: 1,410 and 1,580 mice)."""
+    """R² to 1e-6 of the direct solution, in as many rounds as the people of two thirds allow.
+
+    `gemma-doc`: 1,410 and 1,580 mice.
+    """
     one = mice(phenotype)
     found = one.study()
     fitted, left_out = one.drawn()
     variants, path = found["variants"]["variant"], found[PATH]
-    assert found[FIT]["rounds"][0] <= 70 and len(path["share"]) >= 6
+    assert found[FIT]["rounds"][0] <= 47 and len(path["share"]) >= 5
     x = one.genotypes(variants)
     x /= x[fitted | left_out].std(axis=0)
     centred, y = x[fitted] - x[fitted].mean(axis=0), one.samples.phenotype
@@ -101,15 +104,19 @@ def test_mice(phenotype: int) -> None:
     assert 0.2 < path["r_squared"].max() < 0.65
 
 
-def test_no_sum_is_of_few_carriers() -> None:
-    """A variant that eleven carry, of whom some are left out, has no sum but the counts."""
+@pytest.mark.parametrize(("group", "beside", "has_sums"), [(0, 9, False), (1, 9, False), (1, 10, True)])
+def test_no_sum_is_of_few_carriers(group: int, beside: int, has_sums: bool) -> None:
+    """One of each group is carried by twenty people in one cohort, and beside it by ten or, of one group, so
+    many."""
     one = pooled(variants=60)
     before = one.study()["variants"]["variant"].tolist()
-    copies = one.copies.copy()
+    copies, drawn = one.copies.copy(), one.drawn()
     copies[before[3]] = 0
-    copies[before[3], :11] = 1
+    for place, members in enumerate(drawn):
+        for cohort, carry in ((0, 20), (1, beside if place == group else 10)):
+            copies[before[3], np.flatnonzero(members & (one.of_cohort == cohort))[:carry]] = 1
     found = Pooled(one.plan, one.panel, copies, one.samples, one.of_cohort).study()
-    assert found["variants"]["variant"].tolist() == before[:3] + before[4:]
+    assert found["variants"]["variant"].tolist() == [v for v in before if has_sums or v != before[3]]
 
 
 def test_what_the_performance_file_says() -> None:
@@ -132,8 +139,8 @@ def test_one_cohort_alone_has_no_floors() -> None:
 def test_rounds_are_few_where_people_are() -> None:
     assert procedure.most_rounds(pooled().plan, 1410) == 70
     assert procedure.most_rounds(pooled().plan, 600) == 30
-    with pytest.raises(Refuse, match="allow 8 rounds"):
-        pooled(people=170, variants=900, shares=(0.9,)).study()
+    with pytest.raises(Refuse, match="157 people beside those of the largest cohort allow 7 rounds"):
+        pooled(people=260, variants=900, shares=(0.9,)).study()
 
 
 def test_shares_that_are_not_solved_are_left_out() -> None:

@@ -310,7 +310,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "linear", components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK
     ),
     "logistic, beside components": lambda: of_variants(
-        "logistic", components=2, condition=("rs1_2",), phenotypes=("z",), files=_OF_PLINK
+        "logistic", cohorts=4, components=2, condition=("rs1_2",), phenotypes=("z",), files=_OF_PLINK
     ),
     "pca": lambda: of_variants("pca", pca=3),
     "pca, pruned": lambda: of_variants("pca", pca=2, prune_components="3 1 0.9"),

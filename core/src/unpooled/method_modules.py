@@ -39,12 +39,14 @@ MODELS = {
 _PARTS = {
     "components": ".components.first",
     "firth": ".regression.firth",
+    "frequencies": ".shared.frequencies",
     "ld": ".ld.pruning",
     "leads": ".ld.leads",
     "model": ".learning",
     "panel": ".presence",
     "phenotype": ".phenotypes",
     "phenotypes": ".phenotypes",
+    "regression": ".regression.pool",
     "tables": ".tables",
 }
 """What methods have in common: the names of its procedures begin so."""

@@ -102,7 +102,7 @@ class Algorithm:
     shares: Callable[[Plan], bool] = lambda plan: False
     """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
-    is_followed: bool = False
+    is_followed: Callable[[Plan], bool] = lambda plan: False
     """Whether cohorts run the procedure themselves: each sum that leads to a question may be told to them."""
     is_followed_by_bits: bool = False
     """The same, but only where the plan says that nobody reads the sums."""

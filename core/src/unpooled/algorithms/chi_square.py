@@ -30,7 +30,7 @@ from unpooled.formats.adjusted import write_adjusted
 from unpooled.formats.clumped import write_clumped
 from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan import FILES, Plan
-from unpooled.procedure import Asks, Each, Later, Rows, Study, procedure
+from unpooled.procedure import Asks, Each, Finish, Later, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Foreseen, Question
 from unpooled.sizes import Sizes
 from unpooled.templates import QUALITY, Template
@@ -45,7 +45,7 @@ def chi_square(study: Study) -> Asks[None]:
         people.refuse_one_class(cases, controls)
     yield summary.pool(cases + controls, cases, controls)
     ties = yield Each(about_chunk(study, chunk, sizes) for chunk in chunks_of(study))
-    yield from order_ties(study, AlleleOrder, ties, report)
+    yield Finish(report_ties(study, tuple(ties)))
 
 
 @procedure("chi-square/chunk")
@@ -68,6 +68,12 @@ def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
     ready = told & ~tied
     yield from report(study, found.some(ready), first_is_a1[ready])
     return found.some(told & tied)
+
+
+@procedure("chi-square/ties")
+def report_ties(study: Study, ties: tuple[Counted, ...]) -> Asks[None]:
+    """Order the alleles of the ties of all chunks, and report them."""
+    yield from order_ties(study, AlleleOrder, ties, report)
 
 
 def report(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Later]:

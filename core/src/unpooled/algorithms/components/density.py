@@ -18,7 +18,7 @@ from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Cohort
 from unpooled.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
-from unpooled.procedure import Asks, Rows
+from unpooled.procedure import Asks, Rows, Study, procedure
 from unpooled.question import UNREAD, Arrays, Asking, Bits, Condition, Count, Foreseen
 from unpooled.sizes import Sizes
 
@@ -72,6 +72,8 @@ class RankCells(OfPeople):
     """float64 (2, kept): what a copy counts, so that scores are in standard deviations"""
     cohorts: int
     people: int
+    everyone: int
+    """People of the pool: no cell has more."""
 
     def __post_init__(self) -> None:
         good = self.is_plausible(self.weights) and len(self.weights) == COMPONENTS
@@ -83,11 +85,11 @@ class RankCells(OfPeople):
             return None
         kept, mean = found
         weights = np.zeros((COMPONENTS, len(mean)))
-        return Foreseen([cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE)], exact=False)
+        return Foreseen([cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)], exact=False)
 
     @property
     def rungs(self) -> int:
-        return min(MOST_RUNGS, (max(self.people, 1) // FEWEST_AT_A_LEVEL).bit_length())
+        return min(MOST_RUNGS, (max(self.everyone, 1) // FEWEST_AT_A_LEVEL).bit_length())
 
     def agrees(self, plan: Plan) -> bool:
         return is_asked_for(plan) and self.cohorts == plan.cohorts
@@ -108,17 +110,19 @@ class RankCells(OfPeople):
         return {"people": np.repeat(counts[:, None], self.rungs, axis=1)}
 
 
-def density(found: Components, plan: Plan) -> Asks[Rows]:
-    """The cells in which there are enough people; edges are in the units of the cohorts' `.eigenvec`."""
-    scaled = found.scaled
+@procedure("pca/rank-cells")
+def density(study: Study, found: Components) -> Asks[None]:
+    """Report the cells with enough people in them; edges are in the units of the cohorts' `.eigenvec`."""
+    plan, scaled = study.plan, found.scaled
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
-    told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, found.people)
+    people = found.without_any, found.people
+    told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, *people)
     reached = told["reaches"].sum(axis=1, dtype=int)
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH
     edges = np.stack([low, low + 2 * REACH / SIDE], axis=2).reshape(len(index), 2 * COMPONENTS)
-    return Rows(
+    yield Rows(
         TABLE,
         {
             "index": index,

@@ -22,5 +22,5 @@ def components_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     scaled = found.scaled
     unit = np.sqrt(found.values * len(scaled.variants))
     weights = found.loadings * scaled.scale / unit[:, None]
-    yield KeepScores(scaled.kept, scaled.mean, weights, study.plan.cohorts, found.people)
+    yield KeepScores(scaled.kept, scaled.mean, weights, study.plan.cohorts, found.without_any)
     yield from Go(PROCEDURES[name].call(study, arguments))

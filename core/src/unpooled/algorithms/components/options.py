@@ -15,7 +15,7 @@ LEAST_ROUNDS = 3
 BEYOND = 10
 """Directions of a block beside one for each component: with them fewer rounds are needed."""
 PEOPLE_PER_DIRECTION = 10
-"""People of the pool for each direction of all blocks, at the least: each tells a sum over them."""
+"""People beside any one cohort for each direction of all blocks, at the least: each tells a sum over them."""
 STANDS_OUT = 1.2
 """The last eigenvalue that is so many times the next, and those before it, are found to the plan's
 tolerance."""

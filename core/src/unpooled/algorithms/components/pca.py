@@ -29,7 +29,7 @@ from unpooled.plan import (
     Plan,
 )
 from unpooled.plan import component_titles as titles
-from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.question import Arrays
 from unpooled.shared_options import BY_PLACE, FILTERS, SEXES
 
@@ -39,7 +39,7 @@ def pca(study: Study) -> Asks[None]:
     """Find them, and report loadings and eigenvalues."""
     found = yield from components(study)
     if is_asked_for(study.plan) and len(found.values) >= DRAWN:
-        yield (yield from density(found, study.plan))
+        yield Finish(density(study, found))
     yield summary.pool(found.people)
     yield variants_of(found)
     yield from known(found)

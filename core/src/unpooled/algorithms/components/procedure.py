@@ -39,8 +39,9 @@ from unpooled.algorithms.components.questions import (
 from unpooled.algorithms.ld.pruning import prune_autosomes
 from unpooled.algorithms.shared import filters
 from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
-from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.genotype_counts import Counted, is_carried
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.algorithms.shared.people_without_any import people_without_any
 from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Each, Go, Study, procedure
@@ -68,13 +69,12 @@ class Scaled:
     """float64 (m,): of everyone's copies about the mean, summed; of a missing call 0"""
 
     @classmethod
-    def of(cls, counted: Counted, plan: Plan) -> Scaled:
-        """Those of which each allele has enough carriers."""
+    def of(cls, counted: Counted) -> Scaled:
+        """Those that vary in frequencies, of variants of which each allele has enough carriers."""
         counts = counted.table.counts
         two, one, none = np.moveaxis(counts.sum(axis=1, dtype=int), 1, 0)
         first, second = counted.table.frequency_alleles()
-        good = np.minimum(two + one, one + none) >= (1 if plan.alone else FEWEST_AT_A_LEVEL)
-        some = np.flatnonzero(good & (np.minimum(first, second) > 0))
+        some = np.flatnonzero((np.minimum(two + one, one + none) > 0) & (np.minimum(first, second) > 0))
         n = (two + one + none)[some]
         copies, squared = (2 * two + one)[some], (4 * two + one)[some]
         mean = 2 * first[some] / (first + second)[some]
@@ -123,6 +123,8 @@ class Components:
 
     scaled: Scaled
     people: int
+    without_any: int
+    """People of the pool without any one cohort, at least."""
     loadings: np.ndarray
     """float64 (k, m): of length 1 each, for copies of the panel's first allele in their units"""
     values: np.ndarray
@@ -138,9 +140,11 @@ class Components:
 def components(study: Study) -> Asks[Components]:
     """Prune, if the plan says so; count; then multiply, until the components that stand out are known."""
     remain = (yield from prune_autosomes(study)) if study.plan.prune_components else None
-    people = (yield CountPeople(groups_of(study.plan)))["people"]
+    counted = yield CountPeople(groups_of(study.plan))
+    people, everyone = counted["people"], int(counted["people"].sum(dtype=int))
+    without_any = people_without_any(study.plan, counted, everyone)
     if not study.plan.alone:
-        _refuse_few(study.plan, people)
+        _refuse_few(study.plan, int(people[0]), without_any)
     chunks = autosomal_chunks(study)
     scaled = Scaled.joined((yield Each(count_chunk(study, chunk, people) for chunk in chunks)))
     if remain is not None:
@@ -150,18 +154,17 @@ def components(study: Study) -> Asks[Components]:
         raise Refuse(
             MAF.name,
             f"no more than {count} variants of the autosomes pass the plan's filters and have "
-            f"{FEWEST_AT_A_LEVEL} carriers of each allele in the pool",
+            f"{FEWEST_AT_A_LEVEL} carriers of each allele in the pool without any one cohort",
             "Choose other filters, or fewer components.",
         )
-    everyone = int(people.sum(dtype=int))
-    block, _ = block_of(count, len(scaled.variants), everyone, alone=study.plan.alone)
-    (found,) = yield Each([begin(study, scaled, everyone, block)])
+    block, _ = block_of(count, len(scaled.variants), without_any, alone=study.plan.alone)
+    (found,) = yield Each([begin(study, scaled, everyone, without_any, block)])
     return found  # type: ignore[no-any-return]
 
 
-def _refuse_few(plan: Plan, people: np.ndarray) -> None:
-    """Refuse a pool with too few founders, or too few people for as many components."""
-    if people[0] < FEWEST_FOUNDERS:
+def _refuse_few(plan: Plan, founders: int, without_any: int) -> None:
+    """Refuse a pool with too few founders, or without any one cohort too few people for the components."""
+    if founders < FEWEST_FOUNDERS:
         raise Refuse(
             "nonfounders",
             f"the pool has fewer than {FEWEST_FOUNDERS} founders, people neither of whose parents is named, "
@@ -170,11 +173,12 @@ def _refuse_few(plan: Plan, people: np.ndarray) -> None:
         )
     count = number_of(plan)
     least = LEAST_ROUNDS * PEOPLE_PER_DIRECTION * count
-    if (everyone := int(people.sum(dtype=int))) < least:
+    if without_any < least:
         raise Refuse(
             PCA_COUNT.name if plan.test == PCA_COUNT.name else COMPONENTS.name,
-            f"{count} components take {least:,} people: sums in as many directions as there are "
-            f"people would tell all their genotypes. The pool has {everyone:,}",
+            f"{count} components take {least:,} people beside those of any one cohort: sums in as many "
+            "directions as there are people would tell all their genotypes. In the pool only "
+            f"{without_any:,} are counted without its largest cohort",
             "Choose fewer components, or invite further cohorts.",
         )
 
@@ -190,18 +194,21 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
     found = Counted.of(chunk, table)
     code = study.panel.chromosome[chunk.start : chunk.stop]
     placed = (code >= 1) & (code <= plan.autosomes)  # not those without a place, nor XY
-    return Scaled.of(found.some(filters.passing(table, plan) & placed), plan)
+    good = filters.passing(table, plan) & placed & is_carried(plan, sums)
+    return Scaled.of(found.some(good))
 
 
 @procedure("components/begin")
-def begin(study: Study, scaled: Scaled, people: int, block: int) -> Asks[Components]:
+def begin(study: Study, scaled: Scaled, people: int, without_any: int, block: int) -> Asks[Components]:
     """At a block from a stream of the plan."""
     krylov = Krylov.begin(first_block(study.plan, block, len(scaled.variants)))
-    return (yield from Go(climb(study, scaled, people, krylov, 1)))
+    return (yield from Go(climb(study, scaled, people, without_any, krylov, 1)))
 
 
 @procedure("components/climb")
-def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) -> Asks[Components]:
+def climb(
+    study: Study, scaled: Scaled, people: int, without_any: int, krylov: Krylov, turn: int
+) -> Asks[Components]:
     """Multiply one block, until there is enough."""
     plan, scale = study.plan, scaled.scale
     sums = yield Multiply(
@@ -211,16 +218,17 @@ def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) 
         krylov.next.exponent,
         bound(scaled.squares, scale),
         plan.cohorts,
-        people,
+        without_any,
         turn,
     )
     krylov = krylov.advance(sums.pop("products") * scale)  # popped: large, and no longer needed
-    block, rounds = block_of(number_of(plan), len(scale), people, alone=plan.alone)
+    block, rounds = block_of(number_of(plan), len(scale), without_any, alone=plan.alone)
     found = krylov.found(number_of(plan))
     has_ended = not krylov.next.shape[0] or turn >= rounds
     worst = WORST_COVARIATE if plan.components else 1.0
     if not has_ended and not found.is_enough(STANDS_OUT, plan.component_tolerance, worst):
-        return (yield from Go(climb(study, scaled, people, krylov, turn + 1)))
+        return (yield from Go(climb(study, scaled, people, without_any, krylov, turn + 1)))
     m, loadings = len(scale), krylov.vectors(found)
     following = float(found.following / m)
-    return Components(scaled, people, loadings, found.values / m, following, found.error, turn, block)
+    values, error = found.values / m, found.error
+    return Components(scaled, people, without_any, loadings, values, following, error, turn, block)

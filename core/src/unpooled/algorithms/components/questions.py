@@ -29,6 +29,7 @@ from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.genotype_products import times_genotypes
 from unpooled.algorithms.shared.groups import FOUNDER, NONFOUNDER, Group
 from unpooled.algorithms.shared.kept import OfKept
+from unpooled.algorithms.shared.people_without_any import ON_RUNGS, on_rungs
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort
 from unpooled.kernels.fixed_order import total
@@ -59,6 +60,7 @@ class CountPeople(Question):
             "number of people; founders and others apart, unless all count in frequencies",
             "how many people the pool has",
         ),
+        ON_RUNGS,
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people"}
     ring_bits: ClassVar[int] = 64
@@ -80,12 +82,13 @@ class CountPeople(Question):
         return bool(number_of(plan)) and self.groups == groups_of(plan)
 
     def local(self, cohort: Cohort) -> Arrays:
-        people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
-        return {"people": np.array(people)}
+        sizes = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
+        people = np.array(sizes)
+        return {"people": people, ON_RUNGS.name: on_rungs(int(people.sum()))}
 
 
 @dataclass(frozen=True)
-class CountGenotypes(genotype_counts.CountGenotypes):
+class CountGenotypes(genotype_counts.CountCarried):
     """Genotype counts of founders and of others, on the autosomes."""
 
     name: ClassVar[str] = "components/genotypes"
@@ -108,7 +111,7 @@ class OfPeople(OfKept):
 
     cohorts: int
     people: int
-    """Of the pool: so many directions there may be."""
+    """Of the pool without any one cohort: so many directions there may be."""
 
     def is_plausible(self, weights: np.ndarray) -> bool:
         return super().is_plausible(weights) and plausible.pool(self.people, self.cohorts)
@@ -141,7 +144,7 @@ class Multiply(OfPeople):
             "bits",
             "per direction and variant: the sum of genotype times the score in that direction",
             "one projection of the genotypes' covariances in the pool for each direction; only of variants "
-            f"of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there",
+            f"of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there without any one cohort",
         ),
     )
     each: ClassVar[dict[str, str]] = {"block": "direction", "variants": "variant"}

@@ -12,7 +12,7 @@ from unpooled.algorithms.ld.haplotypes import r_squared
 from unpooled.algorithms.ld.questions import weights
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
-from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan import Plan
 from unpooled.question import Arrays
 
 _MORE = 1 + 2.0**-44
@@ -48,19 +48,17 @@ class Candidates:
 
     @classmethod
     def of(cls, counted: Counted, plan: Plan) -> Candidates:
-        """Those that can be asked about, of variants with counts in the groups of `weights`."""
+        """Of variants with counts in the groups of `weights`, each allele of which has enough carriers."""
         table = counted.genotypes
         weight = np.array([weights(table.chromosome).get(group, 0) for group in table.groups])
         two, one, none = np.moveaxis(table.counts[:, weight > 0], 2, 0)
-        carriers = np.minimum(
-            (two + one).sum(axis=1, dtype=np.int64), (one + none).sum(axis=1, dtype=np.int64)
-        )
+        carried = ((two + one).sum(axis=1) > 0) & ((one + none).sum(axis=1) > 0)
         first, second = in_frequencies(table, plan).frequency_alleles()
         called, total, squares = (
             (each * weight[weight > 0]).sum(axis=1, dtype=np.int64).astype(float)
             for each in (two + one + none, two - none, two + none)
         )
-        some = np.flatnonzero(carriers >= (1 if plan.alone else FEWEST_AT_A_LEVEL))
+        some = np.flatnonzero(carried)
         with np.errstate(invalid="ignore"):
             majority = np.maximum(first, second) / (first + second)
         return cls(

@@ -13,8 +13,9 @@ from unpooled.algorithms.ld.options import MOST_AHEAD
 from unpooled.algorithms.ld.questions import Pairs, SumPairs
 from unpooled.algorithms.shared import groups, plausible
 from unpooled.algorithms.shared.chunks import chromosome_class, foreseen_chunks
-from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE, counted
+from unpooled.algorithms.shared.genotype_counts import CAPPED, MOST_PEOPLE, carriers, counted
 from unpooled.algorithms.shared.groups import Group
+from unpooled.algorithms.shared.without_any import capped
 from unpooled.clump_option import is_clumped
 from unpooled.cohort import Cohort, blocks
 from unpooled.kernels import pairs as kernel
@@ -119,7 +120,8 @@ class CountAround(Question):
             yield replace(self, indices=self.indices[part])
 
     def local(self, cohort: Cohort) -> Arrays:
-        return {"genotypes": counted(cohort, self.indices.astype(np.int64), self.groups)}
+        found = counted(cohort, self.indices.astype(np.int64), self.groups)
+        return {"genotypes": found, CAPPED.name: capped(carriers(found.sum(axis=1, dtype=np.int64)))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,8 @@ class SumWithLeads(SumPairs):
             "per pair of variants: number of founders who are heterozygous at both; a missing call is the "
             "pool's share",
             "how many of the pool have both alleles of both variants, which tells haplotypes apart; only of "
-            f"variants of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there",
+            f"variants of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there without any one "
+            "cohort",
         ),
     )
 

@@ -24,7 +24,7 @@ from unpooled.algorithms.ld.lead_questions import (
 from unpooled.algorithms.ld.options import MOST_AHEAD
 from unpooled.algorithms.ld.pruning import people_counted, size_of
 from unpooled.algorithms.shared.chunks import chromosome_class
-from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.genotype_counts import Counted, is_carried
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.clump_option import CLUMPED, is_clumped
@@ -221,7 +221,7 @@ def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.nda
     sizes = [size_of(group, founders) for group in groups]
     sums = yield CountAround(near, groups, max(sizes), chromosome)
     table = GenotypeTable(sums["genotypes"], groups, sum(sizes), chromosome, ())
-    common = Candidates.of(Counted(near, table), study.plan)
+    common = Candidates.of(Counted(near, table).some(is_carried(study.plan, sums)), study.plan)
     common = common.some(common.varies)
     pairs = _Pairs.of(common.variants, leads, windows)
     r2 = np.zeros(0)

@@ -35,8 +35,9 @@ from unpooled.algorithms.ld.questions import (
 )
 from unpooled.algorithms.shared import filters
 from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
-from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.genotype_counts import CAPPED, Counted, is_carried
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.algorithms.shared.without_any import holds_without_any
 from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_AT_A_LEVEL
 from unpooled.procedure import Asks, Each, Go, Study, procedure
@@ -102,12 +103,13 @@ def count_others(study: Study) -> Asks[np.ndarray]:
     """How many nonfounders there are if they count in frequencies; refuses a few, whom sums would tell of."""
     if not study.plan.nonfounders:
         return np.zeros(0, int)
-    others = (yield CountOthers())["people"]
-    if 0 < others.sum(dtype=np.int64) < FEWEST_AT_A_LEVEL and not study.plan.alone:
+    sums = yield CountOthers()
+    others = sums["people"]
+    if others.any() and not holds_without_any(study.plan, sums[CAPPED.name]).all():
         raise Refuse(
             "nonfounders",
-            f"fewer than {FEWEST_AT_A_LEVEL} people of the pool are nonfounders, and counts of them would "
-            "tell of single people",
+            f"fewer than {FEWEST_AT_A_LEVEL} people of the pool, or of the pool without one of the cohorts, "
+            "are nonfounders, and counts of them would tell of single people",
             "Let founders alone count in frequencies, or leave those people out.",
         )
     return np.asarray(others)
@@ -122,7 +124,7 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Candidat
     table = GenotypeTable(sums["genotypes"], wanted, sum(sizes), chunk.chromosome, ())
     found = Counted.of(chunk, table)
     passing = filters.passing(in_frequencies(table, study.plan), study.plan)
-    return Candidates.of(found.some(passing), study.plan)
+    return Candidates.of(found.some(passing & is_carried(study.plan, sums)), study.plan)
 
 
 def people_counted(chromosome: str, founders: np.ndarray) -> float:

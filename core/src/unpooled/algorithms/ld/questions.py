@@ -11,9 +11,10 @@ import numpy as np
 from unpooled.algorithms.ld.options import MOST_AHEAD, Windows, windows_of
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, foreseen_chunks
-from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.genotype_counts import CAPPED, MOST_PEOPLE
 from unpooled.algorithms.shared.groups import FOUNDER, MEN, NONFOUNDER, NOT_MEN, Group
 from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import AT_ONCE, Cohort
 from unpooled.kernels import pairs as kernel
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
@@ -93,17 +94,32 @@ class CountOthers(CountFounders):
             meaning="number of nonfounders, male or not",
             learns="how many nonfounders the pool has",
         ),
+        Count(
+            CAPPED.name,
+            (1,),
+            FEWEST_AT_A_LEVEL,
+            f"number of nonfounders, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether the pool has {FEWEST_AT_A_LEVEL} nonfounders without any one cohort",
+        ),
     )
     groups: ClassVar[tuple[Group, ...]] = EVERY_OTHER
     asked_if: ClassVar[Condition] = lambda plan: windows_of(plan) and plan.nonfounders
 
+    def local(self, cohort: Cohort) -> Arrays:
+        found = super().local(cohort)
+        return {**found, CAPPED.name: capped(found["people"].sum(keepdims=True))}
+
 
 @dataclass(frozen=True)
-class CountGenotypes(genotype_counts.CountGenotypes):
+class CountGenotypes(genotype_counts.CountCarried):
     """Genotype counts of founders, and of others where these count in frequencies."""
 
     name: ClassVar[str] = "ld/genotypes"
     asked_if: ClassVar[Condition] = windows_of
+
+    @staticmethod
+    def is_summed(group: Group) -> bool:
+        return FOUNDER in group
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
@@ -125,7 +141,7 @@ class SumPairs(Question):
             "per pair of variants: sum over founders of the product of their copies, less one each; a "
             "missing call is the pool's mean",
             "how two variants go together in the pool; only of variants of which each allele has at least "
-            f"{FEWEST_AT_A_LEVEL} carriers there",
+            f"{FEWEST_AT_A_LEVEL} carriers there without any one cohort",
         ),
     )
     each: ClassVar[dict[str, str]] = {"pairs": "pair of variants"}

@@ -13,7 +13,9 @@ from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.groups import CASE, CONTROL
 from unpooled.algorithms.shared.groups import members as members_of
+from unpooled.algorithms.shared.people_without_any import ON_RUNGS, on_rungs
 from unpooled.algorithms.shared.standardise import column_names, is_number, real_columns
+from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import Cohort
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question
@@ -21,6 +23,8 @@ from unpooled.sizes import Sizes
 
 GROUPS = 2
 """People that are fitted to, and people that are left out."""
+SIDES = 2
+"""Above a mean, and below it."""
 
 
 class OfDrawn(Question):
@@ -52,11 +56,27 @@ class CountLeftOut(OfDrawn):
             "how many people of the pool are fitted to, and how many are left out",
         ),
         Count(
+            "capped",
+            (GROUPS, "classes"),
+            FEWEST_AT_A_LEVEL,
+            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} are in each group without any one cohort; fewer end the study",
+        ),
+        ON_RUNGS,
+        Count(
             "levels",
             (GROUPS, "level_count"),
             MOST_PEOPLE,
-            "the same at each level of a categorical covariate",
+            "number of people that are fitted to, and that are left out, at each level of a categorical "
+            "covariate",
             f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
+        ),
+        Count(
+            "capped_levels",
+            (GROUPS, "level_count"),
+            FEWEST_AT_A_LEVEL,
+            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} have each level without any one cohort; fewer end the study",
         ),
     )
     each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
@@ -73,7 +93,7 @@ class CountLeftOut(OfDrawn):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if plan.dummies else cls.sends[:1]
+        return cls.sends if plan.dummies else cls.sends[:-2]
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -95,15 +115,20 @@ class CountLeftOut(OfDrawn):
         apart = [members_of(word, cohort.samples) for word in words]
         parts = self.members(cohort)
         levels = [at_each_level(cohort.samples.covariates[part], self.dummies) for part in parts]
+        at_levels = np.array(levels).reshape(GROUPS, self.level_count)
+        people = np.array([[np.count_nonzero(part & one) for one in apart] for part in parts])
         return {
-            "people": np.array([[np.count_nonzero(part & one) for one in apart] for part in parts]),
-            "levels": np.array(levels).reshape(GROUPS, self.level_count),
+            "people": people,
+            "capped": capped(people),
+            ON_RUNGS.name: on_rungs(int(people.sum())),
+            "levels": at_levels,
+            "capped_levels": capped(at_levels),
         }
 
 
 @dataclass(frozen=True, eq=False)
 class CountSides(OfDrawn):
-    """How many people of each group are above, and how many below, the mean of each column.
+    """How many people of each group are above, and how many below, the mean of each column, and capped.
 
     A covariate that is 0 for all but one person would tell that person's genotypes, variant by variant, in
     the sums of genotype times covariate.
@@ -111,16 +136,22 @@ class CountSides(OfDrawn):
 
     name: ClassVar[str] = "polygenic/sides"
     title: ClassVar[str] = "Count people beside the means"
-    sends: ClassVar[tuple[Count, ...]] = tuple(
+    sends: ClassVar[tuple[Count, ...]] = (
         Count(
-            side,
-            (GROUPS, "columns"),
+            "people",
+            (SIDES, GROUPS, "columns"),
             MOST_PEOPLE,
-            f"per covariate, and phenotype if it is a number: number of people that are fitted to, and that "
-            f"are left out, {side} the mean",
-            f"how many people of the pool are {side} the mean of each column",
-        )
-        for side in ("above", "below")
+            "per covariate, and phenotype if it is a number: number of people that are fitted to, and that "
+            "are left out, above the mean and below it",
+            "how many people of the pool are above and below the mean of each column",
+        ),
+        Count(
+            "capped",
+            (SIDES, GROUPS, "columns"),
+            FEWEST_AT_A_LEVEL,
+            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} are on each side without any one cohort; fewer end the study",
+        ),
     )
     each: ClassVar[dict[str, str]] = {"columns": "column"}
     ring_bits: ClassVar[int] = 64
@@ -155,7 +186,7 @@ class CountSides(OfDrawn):
     def local(self, cohort: Cohort) -> Arrays:
         values = real_columns(cohort.samples, self.is_number)
         parts = [values[part] for part in self.members(cohort)]
-        return {
-            "above": np.array([(part > self.centre).sum(axis=0) for part in parts]),
-            "below": np.array([(part < self.centre).sum(axis=0) for part in parts]),
-        }
+        above = [(part > self.centre).sum(axis=0) for part in parts]
+        below = [(part < self.centre).sum(axis=0) for part in parts]
+        people = np.array([above, below])
+        return {"people": people, "capped": capped(people)}

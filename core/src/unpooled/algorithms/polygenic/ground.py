@@ -51,9 +51,18 @@ class Ground:
     """float64 (m, groups, q + 1)"""
     products: np.ndarray
     """float64 (groups, q + 1, q + 1)"""
+    without_any: int
+    """People of the pool without any one cohort, at least."""
 
     @classmethod
-    def of(cls, design: SumColumns, starts: Sequence[int], parts: Sequence[Part], sums: np.ndarray) -> Ground:
+    def of(
+        cls,
+        design: SumColumns,
+        starts: Sequence[int],
+        parts: Sequence[Part],
+        sums: np.ndarray,
+        without_any: int,
+    ) -> Ground:
         """`sums` are the triangles of products, float64 (groups, pairs)."""
         kept = np.zeros(max((s + len(p.kept) for s, p in zip(starts, parts, strict=True)), default=0), bool)
         for start, part in zip(starts, parts, strict=True):
@@ -69,6 +78,7 @@ class Ground:
             np.concatenate([part.first_is_a1 for part in parts]),
             np.concatenate([part.crossed for part in parts]),
             products,
+            without_any,
         )
 
     @property

@@ -17,14 +17,12 @@ import numpy as np
 from unpooled.algorithms.polygenic.counts import GROUPS, CountLeftOut, CountSides
 from unpooled.algorithms.polygenic.ground import OF_ALL, OF_SOME, Ground, Part, of_fit
 from unpooled.algorithms.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
-from unpooled.algorithms.polygenic.people import LEFT_OUT
 from unpooled.algorithms.polygenic.questions import (
     CountCarriers,
     Project,
     SumColumns,
     SumScores,
     SumWithAlleles,
-    carriers,
     shares_of,
 )
 from unpooled.algorithms.polygenic.result import rows_of, score
@@ -33,12 +31,14 @@ from unpooled.algorithms.regression.pool import Calls, Pool, count_genotypes, co
 from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
 from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.algorithms.shared.groups import CASE, COMPLETE
+from unpooled.algorithms.shared.people_without_any import is_few_without_any, people_without_any
 from unpooled.algorithms.shared.standardise import column_names, standardise
+from unpooled.algorithms.shared.without_any import holds_without_any
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import grid_of, settled
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.procedure import Asks, Each, Go, Study, procedure
+from unpooled.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.question import Arrays
 from unpooled.shared_options import COVARIATES, MAF
 
@@ -59,15 +59,12 @@ def polygenic(study: Study) -> Asks[None]:
     if not plan.alone:
         _refuse_dependent(plan, design, products)
     chunks = autosomal_chunks(study)
-    parts = yield Each(about_chunk(study, chunk, pool, design, _left_out(found)) for chunk in chunks)
+    parts = yield Each(about_chunk(study, chunk, pool, design) for chunk in chunks)
     if not any(part.kept.any() for part in parts):
         refuse_no_variant()
-    ground = Ground.of(design, [chunk.start for chunk in chunks], parts, products)
+    without_any = people_without_any(plan, found, int(found["people"].sum(dtype=int)))
+    ground = Ground.of(design, [chunk.start for chunk in chunks], parts, products, without_any)
     yield from Go(begin(study, ground))
-
-
-def _left_out(found: Arrays) -> int:
-    return int(found["people"][LEFT_OUT].sum(dtype=int))
 
 
 def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
@@ -86,33 +83,38 @@ def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
 def refuse_few_left_out(plan: Plan, found: Arrays) -> None:
     """Refuse a draw in which too few people are fitted to or left out, or have a level of a covariate."""
     remedy = "Choose fewer groups of people, or invite further cohorts"
-    if found["people"].min() < FEWEST_AT_A_LEVEL:
+    if not holds_without_any(plan, found["capped"]).all():
         raise Refuse(
             HELD_OUT.name,
-            f"fewer than {FEWEST_AT_A_LEVEL} people, cases or controls of the pool are left out, and sums "
-            "over so few would reveal single people",
+            f"fewer than {FEWEST_AT_A_LEVEL} people, cases or controls of the pool, perhaps without one of "
+            "the cohorts, are left out, and sums over so few would reveal single people",
             f"{remedy}.",
         )
     levels = [(level, covariate.title) for covariate in plan.covariates for level in covariate.levels]
-    for (level, title), people in zip(levels, found["levels"].min(axis=0).tolist(), strict=True):
-        if people < FEWEST_AT_A_LEVEL:
-            raise Refuse(
-                COVARIATES.name,
-                f"fewer than {FEWEST_AT_A_LEVEL} of the people that are left out, or of the others, have the "
-                f"level {level} of the covariate {title}, and sums over so few would reveal single people",
-                f"Merge the level with another, leave the covariate out, or: {remedy.lower()}.",
-            )
+    few = is_few_without_any(plan, found["levels"], found["capped_levels"])
+    few = few | (found["levels"] < FEWEST_AT_A_LEVEL)
+    for k in np.flatnonzero(few.any(axis=0)).tolist():
+        level, title = levels[k]
+        raise Refuse(
+            COVARIATES.name,
+            f"fewer than {FEWEST_AT_A_LEVEL} of the people that are left out, or of the others, perhaps "
+            f"without one of the cohorts, have the level {level} of the covariate {title}, and sums over so "
+            "few would reveal single people",
+            f"Merge the level with another, leave the covariate out, or: {remedy.lower()}.",
+        )
 
 
 def refuse_lone_values(plan: Plan, counted: Arrays) -> None:
     """Refuse if few people have more, or less, than the mean of a column: its sums would be about them."""
-    for name, groups in {} if plan.alone else counted.items():
-        for title, people in zip(column_names(plan), groups.T, strict=True):
-            if ((people > 0) & (people < FEWEST_AT_A_LEVEL)).any():
+    few = is_few_without_any(plan, counted["people"], counted["capped"])
+    for side, groups in zip(("above", "below"), few, strict=True):
+        for title, is_few in zip(column_names(plan), groups.any(axis=0).tolist(), strict=True):
+            if is_few:
                 raise Refuse(
                     plan.field_of(title),
                     f"{title}: fewer than {FEWEST_AT_A_LEVEL} of the people that are left out, or of the "
-                    f"others, are {name} the mean of all, and sums over this column would reveal them",
+                    f"others, perhaps without one of the cohorts, are {side} the mean of all, and sums over "
+                    "this column would reveal them",
                     "Leave the covariate out, choose fewer groups of people, or have the cohorts look for "
                     "values that are far off, such as a code for a missing one.",
                 )
@@ -123,7 +125,7 @@ def refuse_no_variant() -> None:
     raise Refuse(
         MAF.name,
         f"no variant of the autosomes passes the plan's filters and has {FEWEST_AT_A_LEVEL} carriers of "
-        "each allele among the people that are fitted to and among those left out",
+        "each allele among the people that are fitted to and among those left out, without any one cohort",
         "Choose other filters, or invite further cohorts.",
     )
 
@@ -138,17 +140,16 @@ def _refuse_dependent(plan: Plan, design: SumColumns, products: np.ndarray) -> N
 
 
 @procedure("polygenic/chunk")
-def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns, left_out: int) -> Asks[Part]:
+def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> Asks[Part]:
     """Count the genotypes of a chunk; sum those that pass the filters and are carried by enough people."""
     counted, _ = yield from count_genotypes(study, chunk, pool)
-    of_some = yield CountCarriers(chunk.start, chunk.stop, design.key, design.one_in, left_out)
+    carried = (yield CountCarriers(chunk.start, chunk.stop, design.key, design.one_in))["capped"]
     table = counted.table
     calls = Calls.of(table, chunk.chromosome, pool, exact=False)
     n, total, squares = (each[:, 0].astype(float) for each in (calls.called, calls.copies, calls.squares))
-    least = _fewest_carriers(
-        carriers(calls.genotypes[:, 0]), of_some["carriers"][counted.variants - chunk.start]
-    )
-    good = (least >= (1 if study.plan.alone else FEWEST_AT_A_LEVEL)) & (n * squares > total * total)
+    of_kept = carried[counted.variants - chunk.start]
+    good = (holds_without_any(study.plan, of_kept) & (of_kept > 0)).all(axis=(1, 2))
+    good &= n * squares > total * total
     kept = np.zeros(chunk.variants, bool)
     kept[counted.variants[good] - chunk.start] = True
     n, mean = n[good], total[good] / np.maximum(n[good], 1)
@@ -161,11 +162,6 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns, left
     return Part(kept, mean, scale, (first | tied)[good], sums * scale[:, None, None])
 
 
-def _fewest_carriers(of_all: np.ndarray, left_out: np.ndarray) -> np.ndarray:
-    """Of each variant, of either allele, among those that are fitted to and those left out: int64 (m,)."""
-    return np.asarray(np.minimum(left_out, of_all - left_out).min(axis=1))
-
-
 @procedure("polygenic/begin")
 def begin(study: Study, ground: Ground) -> Asks[None]:
     """Both fits at zero."""
@@ -176,9 +172,9 @@ def begin(study: Study, ground: Ground) -> Asks[None]:
     yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], 1))
 
 
-def most_rounds(plan: Plan, people: float) -> int:
-    """How many directions of both fits may be asked about: each is a sum over the people."""
-    return MOST_ROUNDS if plan.alone else min(MOST_ROUNDS, int(people) // (2 * ROUNDS_PER_PERSON))
+def most_rounds(plan: Plan, people: int) -> int:
+    """How many directions of both fits may be asked about: each is a sum over so many people at least."""
+    return MOST_ROUNDS if plan.alone else min(MOST_ROUNDS, people // (2 * ROUNDS_PER_PERSON))
 
 
 @procedure("polygenic/climb")
@@ -186,8 +182,11 @@ def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, t
     """One turn of both fits."""
     fits = [of_some, of_all]
     running = [fit for fit in (OF_SOME, OF_ALL) if not fits[fit].has_ended]
-    if not running or turn > most_rounds(study.plan, ground.people[OF_ALL]):
-        yield from Go(choose(study, ground, of_some, of_all, turn - 1))
+    if not running or turn > most_rounds(study.plan, ground.without_any):
+        if not (of_some.solved & of_all.solved).any():
+            refuse_unsolved(ground, turn - 1)
+        yield Finish(choose(study, ground, of_some, of_all, turn - 1))
+        return
     lengths = [float(np.sqrt(dot(fits[fit].direction, fits[fit].direction))) for fit in running]
     sums = yield Project(
         ground.kept,
@@ -208,8 +207,6 @@ def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, t
 def choose(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, rounds: int) -> Asks[None]:
     """Test the scores of all shares of variance, and report the best."""
     solved = np.flatnonzero(of_some.solved & of_all.solved)
-    if not len(solved):
-        refuse_unsolved(ground, rounds)
     scores = [score(ground, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
     weights = np.array([each.weights / each.deviation * ground.scale for each in scores])
     weights = settled(weights, grid_of(weights, WEIGHT_BITS))
@@ -222,7 +219,7 @@ def refuse_unsolved(ground: Ground, rounds: int) -> None:
     """Refuse a pool in which no share of variance could be solved."""
     raise Refuse(
         SHARES.name,
-        f"{int(ground.people[OF_ALL]):,} people allow {rounds:,} rounds, since each tells a sum over them, "
-        "and no share of variance that is tried is solved by then",
+        f"{ground.without_any:,} people beside those of the largest cohort allow {rounds:,} rounds, since "
+        "each tells a sum over them, and no share of variance that is tried is solved by then",
         "Try smaller shares, or invite further cohorts.",
     )

@@ -25,10 +25,11 @@ from unpooled.algorithms.polygenic.people import FITTED, columns_of, key_of
 from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import are_autosomal, foreseen_autosomal
-from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.genotype_counts import carriers
 from unpooled.algorithms.shared.genotype_products import taken_for, times_genotypes
 from unpooled.algorithms.shared.kept import OfKept
 from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import Cohort, blocks
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
@@ -157,18 +158,19 @@ class _AboutChunk(Question):
 
 @dataclass(frozen=True)
 class CountCarriers(_AboutChunk, OfDrawn):
-    """How many of the people left out carry each allele: nothing is summed of fewer than ten."""
+    """Whether enough people carry each allele, of those fitted to and of those left out."""
 
     name: ClassVar[str] = "polygenic/carriers"
-    title: ClassVar[str] = "Count carriers left out"
+    title: ClassVar[str] = "Count carriers"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
-            "carriers",
-            ("variants", 2),
-            "people",
-            "per variant: how many of the people that are left out carry each allele",
-            "the same of the pool; of a variant that one of these people carries, that person's allele",
-            of_one=True,
+            "capped",
+            ("variants", GROUPS, 2),
+            FEWEST_AT_A_LEVEL,
+            "per variant and allele: how many of the people that are fitted to, and of those that are left "
+            f"out, carry it, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} people of each group of the pool carry the allele without any one "
+            "cohort",
         ),
     )
     each: ClassVar[dict[str, str]] = {"variants": "variant"}
@@ -177,18 +179,16 @@ class CountCarriers(_AboutChunk, OfDrawn):
     stop: int
     key: bytes
     one_in: int
-    people: int
 
     def __post_init__(self) -> None:
-        good = 0 <= self.start <= self.stop and 0 <= self.people <= MOST_PEOPLE
-        plausible.require(good, "carriers")
+        plausible.require(0 <= self.start <= self.stop, "carriers")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks, key = foreseen_autosomal(plan, sizes), key_of(plan)
         if chunks is None:
             return None
-        return Foreseen([cls(chunk.start, chunk.stop, key, plan.held_out, 0) for chunk in chunks])
+        return Foreseen([cls(chunk.start, chunk.stop, key, plan.held_out) for chunk in chunks])
 
     def agrees(self, plan: Plan) -> bool:
         return self.is_drawn_by(plan)
@@ -197,20 +197,14 @@ class CountCarriers(_AboutChunk, OfDrawn):
         return Asking(items=np.arange(self.start, self.stop))
 
     def local(self, cohort: Cohort) -> Arrays:
-        mask = group_masks(self.members(cohort)[1][None])
+        masks = group_masks(np.array(self.members(cohort)))
         found = []
         for part in blocks(self.variants, len(cohort.samples)):
             packed = cohort.packed(slice(self.start + part.start, self.start + part.stop))
-            counts = count_genotypes(packed.words, mask)[:, 0]
-            counts[packed.swapped] = counts[packed.swapped, ::-1]
-            found.append(carriers(counts))
-        return {"carriers": np.concatenate([np.zeros((0, 2), np.int64), *found])}
-
-
-def carriers(counts: np.ndarray) -> np.ndarray:
-    """Who carries the first allele, and the second, from counts (..., 3): int64 (..., 2)."""
-    two, one, none = np.moveaxis(counts, -1, 0)
-    return np.stack([two + one, one + none], axis=-1)
+            counts = count_genotypes(packed.words, masks)
+            counts[packed.swapped] = counts[packed.swapped, :, ::-1]
+            found.append(capped(carriers(counts)))
+        return {"capped": np.concatenate([np.zeros((0, GROUPS, 2), np.int64), *found])}
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +222,7 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
             "per variant, of the people that are fitted to and of those that are left out: sums of the "
             "genotype, and of genotype times covariate and times phenotype",
             "means of covariates and phenotype by genotype in both groups of the pool; none of fewer than "
-            f"{FEWEST_AT_A_LEVEL} carriers",
+            f"{FEWEST_AT_A_LEVEL} carriers without any one cohort",
         ),
     )
     each: ClassVar[dict[str, str]] = {"count": "variant", "width": "column"}

@@ -17,7 +17,7 @@ from unpooled.algorithms.regression.pool import CountGenotypes, Pool, counts_tab
 from unpooled.algorithms.shared import filters, genotype_counts
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class
 from unpooled.algorithms.shared.conditions import places_of
-from unpooled.algorithms.shared.genotype_counts import Counted, most_say_first
+from unpooled.algorithms.shared.genotype_counts import Counted, carriers, most_say_first
 from unpooled.algorithms.shared.groups import COMPLETE, members
 from unpooled.algorithms.shared.standardise import PooledColumns, standardise
 from unpooled.cohort import Cohort
@@ -95,24 +95,18 @@ def _order(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[np.ndarr
 def _carriers(counted: Counted) -> np.ndarray:
     """Of one variant, how many people with complete data carry the first allele, and the second."""
     inside = [COMPLETE in group for group in counted.table.groups]
-    return _with_either(counted.table.counts[0, inside].sum(axis=0, dtype=np.int64))
+    return carriers(counted.table.counts[0, inside].sum(axis=0, dtype=np.int64))
 
 
-def _with_either(genotypes: np.ndarray) -> np.ndarray:
-    """Carriers of the first allele, and of the second, from counts (..., 3): int64 (..., 2)."""
-    two, one, none = np.moveaxis(genotypes, -1, 0)
-    return np.stack([two + one, one + none], axis=-1)
-
-
-def _refuse_few(plan: Plan, name: str, carriers: np.ndarray, cohorts: np.ndarray) -> None:
+def _refuse_few(plan: Plan, name: str, people: np.ndarray, cohorts: np.ndarray) -> None:
     """Refuse a variant of which too few people, or people of too few cohorts, carry an allele."""
-    if not carriers.min():
+    if not people.min():
         raise Refuse(
             CONDITION.name,
             f"everybody in the pool with complete data has only one allele of the variant {name}",
             "Leave it out: it explains nothing.",
         )
-    if carriers.min() < FEWEST_AT_A_LEVEL:
+    if people.min() < FEWEST_AT_A_LEVEL:
         raise Refuse(
             CONDITION.name,
             f"fewer than {FEWEST_AT_A_LEVEL} people in the pool carry the rarer allele of the variant {name},"
@@ -174,7 +168,7 @@ class CountConditions(CountGenotypes):
         packed = cohort.packed(slice(self.start, self.stop))
         counts = count_genotypes(packed.words, group_masks(members((COMPLETE,), cohort.samples)[None]))[:, 0]
         counts[packed.swapped] = counts[packed.swapped, ::-1]
-        enough = (_with_either(counts) >= FEWEST_AT_A_LEVEL).astype(np.int64)
+        enough = (carriers(counts) >= FEWEST_AT_A_LEVEL).astype(np.int64)
         return {**super().local(cohort), "enough": enough}
 
 

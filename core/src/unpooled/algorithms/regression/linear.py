@@ -56,7 +56,7 @@ from unpooled.algorithms.regression.pool import (
     foreseen_chunks,
     foreseen_fits,
     ordered,
-    report_filtered,
+    report_ties,
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
@@ -64,7 +64,7 @@ from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, by_sex, counted, has_place, on_x
 from unpooled.algorithms.shared.frequencies import CountFar
-from unpooled.algorithms.shared.genotype_counts import Counted, order_ties
+from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.groups import COMPLETE, MEN, NOT_MEN, UNKNOWN, WOMEN, members
 from unpooled.algorithms.shared.standardise import (
     Columns,
@@ -115,7 +115,7 @@ def linear(study: Study) -> Asks[None]:
     if not study.plan.alone:
         refuse_dependent(study.plan, products, MOST_INFLATED)
     ties = yield Each(fits)
-    yield from order_ties(study, OrderAlleles, ties, report_filtered)
+    yield Finish(report_ties(study, tuple(ties)))
 
 
 @procedure("linear/chunk")

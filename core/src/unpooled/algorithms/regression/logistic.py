@@ -65,13 +65,13 @@ from unpooled.algorithms.regression.pool import (
     columns_of,
     count_people,
     ordered,
-    report_filtered,
+    report_ties,
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import Chunk
 from unpooled.algorithms.shared.frequencies import CountFar
-from unpooled.algorithms.shared.genotype_counts import Counted, order_ties
+from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.standardise import (
     Magnitude,
     Mean,
@@ -89,7 +89,7 @@ from unpooled.heterogeneity_option import FEW_STUDIES
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
 from unpooled.plan import EXACT, Plan
-from unpooled.procedure import Asks, Call, Each, Go, Study, procedure
+from unpooled.procedure import Asks, Call, Each, Finish, Go, Study, procedure
 from unpooled.question import Arrays
 from unpooled.templates import with_components
 
@@ -130,7 +130,7 @@ def logistic(study: Study) -> Asks[None]:
         fit_neighbours(study, some, pool, models[model_of(some[0].chromosome)])
         for some in _neighbours(chunks)
     )
-    yield from order_ties(study, OrderAlleles, list(itertools.chain(*ties)), report_filtered)
+    yield Finish(report_ties(study, tuple(itertools.chain(*ties))))
 
 
 def _neighbours(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, ...]]:

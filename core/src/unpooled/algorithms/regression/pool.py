@@ -35,6 +35,7 @@ from unpooled.algorithms.shared.genotype_counts import (
     MOST_PEOPLE,
     Counted,
     most_say_first,
+    order_ties,
 )
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import (
@@ -59,7 +60,7 @@ from unpooled.glm_columns import MACH_R2
 from unpooled.heterogeneity_option import META
 from unpooled.kernels.fixed_order import total
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
-from unpooled.procedure import Asks, Later, Rows, Study
+from unpooled.procedure import Asks, Later, Rows, Study, procedure
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.shared_options import COVARIATES
 from unpooled.sizes import Sizes
@@ -438,6 +439,12 @@ class OrderAlleles(genotype_counts.AlleleOrder):
 
     name: ClassVar[str] = "regression/allele-order"
     asked_if: ClassVar[Condition] = filters.reports_filtered
+
+
+@procedure("regression/ties")
+def report_ties(study: Study, ties: tuple[Counted, ...]) -> Asks[None]:
+    """Order the alleles of the ties of all chunks that are not fitted, and report them."""
+    yield from order_ties(study, OrderAlleles, ties, report_filtered)
 
 
 @dataclass(frozen=True, eq=False)

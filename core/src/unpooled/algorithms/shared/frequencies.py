@@ -23,13 +23,13 @@ from unpooled.algorithms.shared.summary import FREQUENCIES
 from unpooled.cohort import COPY, Cohort, blocks
 from unpooled.frequency_option import FAR
 from unpooled.plan import Plan
-from unpooled.procedure import Asks, Rows, Study
+from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.question import Arrays, Asking, Condition, Count, Foreseen
 from unpooled.sizes import Sizes
 
 
 def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
-    """Count in a chunk where cohorts' frequencies are far from the pool's, if the plan asks for that.
+    """Have it counted in a chunk where cohorts' frequencies are far from the pool's, if the plan asks for it.
 
     `counted` are the variants that are in the results.
     """
@@ -42,9 +42,8 @@ def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
         return
     first, alleles = _in_pool(some, plan)
     frequency = first / np.where(alleles > 0, alleles, 1)
-    asked = flags(chunk, some.variants)
-    sums = yield CountFar(chunk.start, asked, frequency, alleles, _who(plan), plan.dosages)
-    yield Rows(FREQUENCIES, {"variant": np.array([chunk.start], np.uint32), "far": sums["far"]})
+    asked = chunk.start, flags(chunk, some.variants), frequency, alleles, _who(plan), plan.dosages
+    yield Finish(report_far(study, CountFar(*asked)))
 
 
 def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.ndarray) -> np.ndarray:
@@ -141,6 +140,13 @@ class CountFar(OfAsked):
             counts = genotype_counts.counted(cohort, variants, (self.who,))[:, 0]
             first, alleles = counts @ [2, 1, 0], 2 * counts.sum(axis=1)
         return first / np.where(alleles > 0, alleles, 1), alleles
+
+
+@procedure("frequencies/report")
+def report_far(study: Study, asked: CountFar) -> Asks[None]:
+    """Count, and report it of the chunk as a whole."""
+    sums = yield asked
+    yield Rows(FREQUENCIES, {"variant": np.array([asked.start], np.uint32), "far": sums["far"]})
 
 
 def _who(plan: Plan) -> Group:

@@ -13,10 +13,11 @@ from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, 
 from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import Group
+from unpooled.algorithms.shared.without_any import capped, holds_without_any
 from unpooled.cohort import Cohort, blocks
 from unpooled.errors import ProtocolError
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.plan import Plan
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Later, Study
 from unpooled.question import Arrays, Asking, Count, Foreseen, Question
 from unpooled.sizes import Sizes
@@ -102,6 +103,48 @@ class CountGenotypes(Question):
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"genotypes": counted(cohort, slice(self.start, self.stop), self.groups)}
+
+
+CAPPED = Count(
+    "capped",
+    ("variants", 2),
+    FEWEST_AT_A_LEVEL,
+    f"per variant and allele: number of people who carry it, {FEWEST_AT_A_LEVEL} where there are more",
+    f"whether {FEWEST_AT_A_LEVEL} people of the pool carry the allele without any one cohort",
+)
+"""Of an allele that fewer people carry nothing is summed."""
+
+
+def carriers(counts: np.ndarray) -> np.ndarray:
+    """Who carries the first allele, and the second, from genotype counts (..., 3): int64 (..., 2)."""
+    two, one, none = np.moveaxis(counts, -1, 0)
+    return np.stack([two + one, one + none], axis=-1)
+
+
+@dataclass(frozen=True)
+class CountCarried(CountGenotypes):
+    """Genotype counts of one chunk, and who carries each allele, capped.
+
+    Subclasses say which of its groups sums over genotypes are of.
+    """
+
+    sends: ClassVar[tuple[Count, ...]] = (*CountGenotypes.sends, CAPPED)
+
+    @staticmethod
+    def is_summed(group: Group) -> bool:
+        """Tell whether the people of a group are in sums over genotypes."""
+        return True
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = super().local(cohort)
+        inside = [self.is_summed(group) for group in self.groups]
+        everyone = found["genotypes"][:, inside].sum(axis=1, dtype=np.int64)
+        return {**found, CAPPED.name: capped(carriers(everyone))}
+
+
+def is_carried(plan: Plan, sums: Arrays) -> np.ndarray:
+    """Tell which variants have enough carriers of either allele without any one cohort: bool (m,)."""
+    return np.asarray(holds_without_any(plan, sums[CAPPED.name]).all(axis=1))
 
 
 def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
