@@ -68,7 +68,7 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
 
 def is_followed(plan: Plan) -> bool:
     """Whether each cohort runs the procedure of a study under this plan itself, on sums that it is told."""
-    return True
+    return algorithm(plan.test).is_followed(plan)
 
 
 def sent_under(plan: Plan) -> tuple[type[Question], ...]:

@@ -19,6 +19,17 @@ from unpooled.schema import NUMBER, Column
 from unpooled.shared_options import BITS, OF_EVERY_STUDY, OPENS
 from unpooled.templates import Template
 
+
+def always(plan: Plan) -> bool:
+    """Tell that something holds under every plan."""
+    return True
+
+
+def by_bits(plan: Plan) -> bool:
+    """Tell whether nobody reads the sums of a plan's searches."""
+    return plan.opens == BITS
+
+
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 """Writes one result file from the panel and the result columns, sorted by variant."""
 
@@ -103,9 +114,7 @@ class Algorithm:
     """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     is_followed: Callable[[Plan], bool] = lambda plan: False
-    """Whether cohorts run the procedure themselves: each sum that leads to a question may be told to them."""
-    is_followed_by_bits: bool = False
-    """The same, but only where the plan says that nobody reads the sums."""
+    """Whether cohorts run a plan's procedure themselves: each sum that leads to a question may be told them."""
     cost: Cost = Cost()
     columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
     """Of a study of tables: the columns that it is about."""
@@ -137,10 +146,6 @@ class Algorithm:
     def told(self, plan: Plan) -> str:
         """What becomes known of single people's values under a plan; empty if nothing."""
         return self.tells_by_bits if plan.opens == BITS else self.tells
-
-    def is_followed_under(self, plan: Plan) -> bool:
-        """Tell whether cohorts run the procedure of a plan themselves."""
-        return self.is_followed or (self.is_followed_by_bits and plan.opens == BITS)
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from unpooled import shared_options as options
-from unpooled.algorithms.algorithm import Algorithm, Writer
+from unpooled.algorithms.algorithm import Algorithm, Writer, always, by_bits
 from unpooled.algorithms.tables.census import CountValues, count_values
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, measure
 from unpooled.algorithms.tables.order import (
@@ -228,7 +228,7 @@ def _of_elements(kind: type[Narrow], tells: str) -> dict[str, Any]:
     """What methods that find elements have in common."""
     return {
         "options": (options.OPENS,),
-        "is_followed_by_bits": True,
+        "is_followed": by_bits,
         "tells": f"{tells}; {ALSO_CLOSE}",
         "tells_by_bits": f"{tells}; {SEEN_ONLY}",
         "rules": lambda plan: _too_many(kind, plan, "schema"),
@@ -269,7 +269,7 @@ NORMALIZATIONS = (
         "their standard deviation.",
         z_score,
         *(FindMagnitude, Average, MeasureSpread),
-        is_followed=True,
+        is_followed=always,
         templates=(
             Template(
                 "z-score",
@@ -307,7 +307,7 @@ NORMALIZATIONS = (
         *(FindRangeByBits, FindDirection, SearchBySigns, MeasureUnderway),
         rules=_needs_modular_masks,
         options=(options.OPENS,),
-        is_followed_by_bits=True,
+        is_followed=by_bits,
         tells_by_bits="the server sees how far the smallest and the largest value of each column lie from 0, "
         "or from the middle between them, to 12 bits",
         tells="the server sees how far the smallest and the largest value of each column lie from its "
