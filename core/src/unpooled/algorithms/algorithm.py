@@ -27,7 +27,7 @@ def always(plan: Plan) -> bool:
 
 def by_bits(plan: Plan) -> bool:
     """Tell whether nobody reads the sums of a plan's searches."""
-    return plan.opens == BITS
+    return bool(plan.opens == BITS)
 
 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
@@ -114,7 +114,7 @@ class Algorithm:
     """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     is_followed: Callable[[Plan], bool] = lambda plan: False
-    """Whether cohorts run a plan's procedure themselves: each sum that leads to a question may be told them."""
+    """Whether cohorts run a plan's procedure themselves: they may be told each sum that leads to a question."""
     cost: Cost = Cost()
     columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
     """Of a study of tables: the columns that it is about."""
