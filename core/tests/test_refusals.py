@@ -218,28 +218,28 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "penalties", "the penalty 0.001 is not solved in 4 rounds", few_turns, (), {},
     ),
     "few people left out": (
-        "held_out", "fewer than 10 people, cases or controls of the pool are left out", study,
+        "held_out", "fewer than 10 people, cases or controls of the pool, perhaps", study,
         ("polygenic", A), {"held_out": 20},
     ),
     "few people left out at a level": (
-        "covariates", "of the others, have the level b of the covariate site", study,
+        "covariates", "have the level b of the covariate site", study,
         ("polygenic", A, level(12)), {"covariates": SITE},
     ),
     "no variant for a score": (
-        "maf", "no variant of the autosomes passes", study, ("polygenic", A), {"maf": 0.5},
+        "maf", "no variant of the autosomes passes", study, ("polygenic", A), {"maf": 0.5, "held_out": 2},
     ),
     "too few people for the rounds of a score": (
-        "shares", "60 people allow 3 rounds", study,
-        ("polygenic", np.where(np.arange(180) < 60, A, np.nan)), {"held_out": 2},
+        "shares", "60 people beside those of the largest cohort allow 3 rounds", study,
+        ("polygenic", np.where(np.arange(180) < 100, A, np.nan)), {"held_out": 2},
     ),
     "a covariate of a score by which one stands out": (
-        "covariates", "C1: fewer than 10 of the people that are left out, or of the others, are above", study,
+        "covariates", "C1: fewer than 10 of the people that are left out, or of the others, perhaps", study,
         ("polygenic", A, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
     ),
     "few founders": (
         "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},
     ),
-    "few nonfounders": ("nonfounders", "fewer than 10 people of the pool are nonf", few_nonfounders, (), {}),
+    "few nonfounders": ("nonfounders", "fewer than 10 people of the pool, or", few_nonfounders, (), {}),
     "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
     "few variants for components": (
         "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},
