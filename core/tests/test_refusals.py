@@ -88,6 +88,13 @@ def model(x: np.ndarray, y: Any = None, method: str = "ridge", classes: str = "n
     models.tables_of(plan, [models.cells_of(x[k::COHORTS], y[k::COHORTS]) for k in range(COHORTS)])
 
 
+def one_large() -> None:
+    """160 people and 16 columns, of whom 79 are not in the first cohort."""
+    x, ends = np.random.default_rng(1).normal(size=(160, 17)), [81, 120]
+    parts = [models.cells_of(part[:, :16], part[:, 16]) for part in np.split(x, ends)]
+    models.tables_of(models.plan_of("ridge", models.schema_of(16), COHORTS), parts)
+
+
 def few_turns() -> None:
     """180 people and four fits: each may be asked about in four directions."""
     ward = Column("ward", "category", "", "one-hot", tuple(f"w{k}" for k in range(MOST_COLUMNS)))
@@ -175,17 +182,17 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         ("yeo-johnson", *[np.linspace(1, 1.7, 40) * 1e308] * 3), {},
     ),
     "few people": (
-        "validation_folds", "fewer than 10 people of a fold, however folds are joined", model,
+        "validation_folds", "fewer than 15 people of a fold, however folds are joined", model,
         (NUMBERS[:19], A[:19]), {},
     ),
     "classes of few people": (
-        "schema", "fewer than 10 people of a fold, however folds are joined, have the outcome b, c", model,
+        "schema", "fewer than 15 people of a fold, however folds are joined, have the outcome b, c", model,
         (NUMBERS, np.where(np.arange(180) < 17, "b", np.where(np.arange(180) < 30, "c", "a"))),
         {"classes": "a|b|c"},
     ),
     "columns in which some stand out": (
         "schema", "x1, x4: fewer than 10 people are above, or below, the mean of all; x3: of one of two "
-        "folds fewer than 10 people are above, or below, the mean of all, though in one", model,
+        "folds fewer than 15 people are above, or below, the mean of all, though in one", model,
         (np.column_stack([A, np.arange(180) == 7, B, np.arange(180) % 10 < 1, np.arange(180) > 172]),),
         {"validation_folds": 2},  # else one of five may have nobody who stands out, and is a fold by itself
     ),
@@ -195,6 +202,14 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "too many columns": (
         "schema", "180 people are too few for 19 columns", model,
         (np.random.default_rng(1).normal(size=(180, 19)),), {},
+    ),
+    "one cohort with nearly all of a class": (
+        "schema", "the outcome b: however folds are joined, one cohort has nearly all of these people", model,
+        (NUMBERS, np.where((np.arange(180) % 3 < 1) & (np.arange(180) < 108) | (np.arange(180) < 6), "b", "a")),
+        {"classes": "a|b"},
+    ),
+    "too many columns for those without one cohort": (
+        "schema", "without one of the cohorts there are too few people for 16 columns", one_large, (), {},
     ),
     "columns of a sum": (
         "schema", "x0, x1, x2 determine one another", model,
