@@ -205,7 +205,7 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     ),
     "one cohort with nearly all of a class": (
         "schema", "the outcome b: however folds are joined, one cohort has nearly all of these people", model,
-        (NUMBERS, np.where((np.arange(180) % 3 < 1) & (np.arange(180) < 108) | (np.arange(180) < 6), "b", "a")),
+        (NUMBERS, np.where(np.arange(180) < np.tile([108, 6, 6], 60), "b", "a")),
         {"classes": "a|b"},
     ),
     "too many columns for those without one cohort": (
