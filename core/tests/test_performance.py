@@ -52,15 +52,15 @@ def _predicted(x: np.ndarray, y: np.ndarray, new: np.ndarray, penalty: float) ->
     return np.asarray(np.column_stack([np.ones(len(new)), new]) @ w)
 
 
-REAL = [(load_breast_cancer, "0|1", 5, 0.012), (load_wine, "0|1|2", 3, 0.14)]
+REAL = [(load_breast_cancer, 1, "0|1", 5, 0.012), (load_wine, 3, "0|1|2", 3, 0.06)]
 
 
-@pytest.mark.parametrize(("load", "names", "cohorts", "widest"), REAL)
+@pytest.mark.parametrize(("load", "times", "names", "cohorts", "widest"), REAL)
 @pytest.mark.parametrize("is_sorted", [False, True])
 def test_the_auc_of_the_pool_lies_within_its_bounds(
-    load: Any, names: str, cohorts: int, widest: float, is_sorted: bool
+    load: Any, times: int, names: str, cohorts: int, widest: float, is_sorted: bool
 ) -> None:
-    x, y = load(return_X_y=True)
+    x, y = (np.concatenate([each] * times) for each in load(return_X_y=True))
     by = y if is_sorted else np.random.default_rng(1).permutation(len(y))
     parts = dealt(x, y.astype(str), cohorts, by)
     plan = plan_of("fedheonn", schema_of(x.shape[1], names), cohorts, validation_folds=3)

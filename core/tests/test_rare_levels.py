@@ -160,9 +160,9 @@ class Reader:
         block, total = self.answer("linear/block")
         people, scale = self._people(), np.ldexp(1.0, block.exponent.astype(int))
         i, j = pairs(block.columns)
-        z_y = total["products"][0, (j == block.columns - 1) & (i < j)]
+        z_y = total["products"][(j == block.columns - 1) & (i < j)]
         # Of the covariate 0 or 1, x = scale z + centre; likewise of the phenotype.
-        (*_, y), (*x, _) = total["sums"][0], total["sums"][0]
+        *x, y = total["sums"]
         xy = scale[:-1] * z_y + block.centre[:-1] * y
         at_site = scale[:-1] * np.array(x) + block.people * block.centre[:-1]
         return np.asarray((scale[-1] * xy + block.centre[-1] * at_site) / people)

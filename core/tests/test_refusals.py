@@ -88,6 +88,13 @@ def model(x: np.ndarray, y: Any = None, method: str = "ridge", classes: str = "n
     models.tables_of(plan, [models.cells_of(x[k::COHORTS], y[k::COHORTS]) for k in range(COHORTS)])
 
 
+def one_large() -> None:
+    """160 people and 16 columns, of whom 79 are not in the first cohort."""
+    x, ends = np.random.default_rng(1).normal(size=(160, 17)), [81, 120]
+    parts = [models.cells_of(part[:, :16], part[:, 16]) for part in np.split(x, ends)]
+    models.tables_of(models.plan_of("ridge", models.schema_of(16), COHORTS), parts)
+
+
 def few_turns() -> None:
     """180 people and four fits: each may be asked about in four directions."""
     ward = Column("ward", "category", "", "one-hot", tuple(f"w{k}" for k in range(MOST_COLUMNS)))
@@ -175,17 +182,17 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         ("yeo-johnson", *[np.linspace(1, 1.7, 40) * 1e308] * 3), {},
     ),
     "few people": (
-        "validation_folds", "fewer than 10 people of a fold, however folds are joined", model,
+        "validation_folds", "fewer than 15 people of a fold, however folds are joined", model,
         (NUMBERS[:19], A[:19]), {},
     ),
     "classes of few people": (
-        "schema", "fewer than 10 people of a fold, however folds are joined, have the outcome b, c", model,
+        "schema", "fewer than 15 people of a fold, however folds are joined, have the outcome b, c", model,
         (NUMBERS, np.where(np.arange(180) < 17, "b", np.where(np.arange(180) < 30, "c", "a"))),
         {"classes": "a|b|c"},
     ),
     "columns in which some stand out": (
         "schema", "x1, x4: fewer than 10 people are above, or below, the mean of all; x3: of one of two "
-        "folds fewer than 10 people are above, or below, the mean of all, though in one", model,
+        "folds fewer than 15 people are above, or below, the mean of all, though in one", model,
         (np.column_stack([A, np.arange(180) == 7, B, np.arange(180) % 10 < 1, np.arange(180) > 172]),),
         {"validation_folds": 2},  # else one of five may have nobody who stands out, and is a fold by itself
     ),
@@ -195,6 +202,14 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "too many columns": (
         "schema", "180 people are too few for 19 columns", model,
         (np.random.default_rng(1).normal(size=(180, 19)),), {},
+    ),
+    "one cohort with nearly all of a class": (
+        "schema", "the outcome b: however folds are joined, one cohort has nearly all of these people", model,
+        (NUMBERS, np.where(np.arange(180) < np.tile([108, 6, 6], 60), "b", "a")),
+        {"classes": "a|b"},
+    ),
+    "too many columns for those without one cohort": (
+        "schema", "without one of the cohorts there are too few people for 16 columns", one_large, (), {},
     ),
     "columns of a sum": (
         "schema", "x0, x1, x2 determine one another", model,
@@ -218,28 +233,28 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "penalties", "the penalty 0.001 is not solved in 4 rounds", few_turns, (), {},
     ),
     "few people left out": (
-        "held_out", "fewer than 10 people, cases or controls of the pool are left out", study,
+        "held_out", "fewer than 10 people, cases or controls of the pool, perhaps", study,
         ("polygenic", A), {"held_out": 20},
     ),
     "few people left out at a level": (
-        "covariates", "of the others, have the level b of the covariate site", study,
+        "covariates", "have the level b of the covariate site", study,
         ("polygenic", A, level(12)), {"covariates": SITE},
     ),
     "no variant for a score": (
-        "maf", "no variant of the autosomes passes", study, ("polygenic", A), {"maf": 0.5},
+        "maf", "no variant of the autosomes passes", study, ("polygenic", A), {"maf": 0.5, "held_out": 2},
     ),
     "too few people for the rounds of a score": (
-        "shares", "60 people allow 3 rounds", study,
-        ("polygenic", np.where(np.arange(180) < 60, A, np.nan)), {"held_out": 2},
+        "shares", "60 people beside those of the largest cohort allow 3 rounds", study,
+        ("polygenic", np.where(np.arange(180) < 100, A, np.nan)), {"held_out": 2},
     ),
     "a covariate of a score by which one stands out": (
-        "covariates", "C1: fewer than 10 of the people that are left out, or of the others, are above", study,
+        "covariates", "C1: fewer than 10 of the people that are left out, or of the others, perhaps", study,
         ("polygenic", A, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
     ),
     "few founders": (
         "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},
     ),
-    "few nonfounders": ("nonfounders", "fewer than 10 people of the pool are nonf", few_nonfounders, (), {}),
+    "few nonfounders": ("nonfounders", "fewer than 10 people of the pool, or", few_nonfounders, (), {}),
     "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
     "few variants for components": (
         "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},

@@ -39,8 +39,8 @@ def by_outcome(y: np.ndarray, cohorts: int) -> Rows:
 
 
 def unequal(y: np.ndarray, cohorts: int) -> Rows:
-    """One cohort with most people; the others have few more than may take part."""
-    order, few = np.random.default_rng(3).permutation(len(y)), max(12 * (cohorts - 1), len(y) // 101)
+    """One cohort with half of the people, for without it there must be enough for each column."""
+    order, few = np.random.default_rng(3).permutation(len(y)), max(12 * (cohorts - 1), (len(y) + 1) // 2)
     return [order[few:], *np.array_split(order[:few], cohorts - 1)]
 
 

@@ -26,13 +26,13 @@ days,number,ignored,
 
 
 def wards(folder: Path, people: int = 600, **roles: str) -> tuple[pd.DataFrame, list[object]]:
-    """People in three tables, of whom 30 have diabetes, and 23 died; and the words for a study of them."""
+    """People in three tables, of whom 45 have diabetes, and 40 died; and the words for a study of them."""
     random = np.random.default_rng(32)
-    died = random.permutation(people) < 23
+    died = random.permutation(people) < 40
     pool = pd.DataFrame(
         {
             "age": random.normal(60, 10, people) + 9 * died,
-            "diabetes": (random.permutation(people) < 30).astype(int),
+            "diabetes": (random.permutation(people) < 45).astype(int),
             "troponin": random.lognormal(died, 3),
             "ckmb": random.lognormal(died, 3),
             "died": np.where(died, "yes", "no"),

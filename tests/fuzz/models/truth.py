@@ -18,6 +18,8 @@ from unpooled.words import Words
 from .federation import OUTCOME, PATIENT, Cohort, Federation
 
 FEWEST, FEWEST_COHORTS, HOLDERS = 10, 3, 2
+FEWEST_OTHERS = 5
+"""Of each column, without any one cohort."""
 REST = "(rest)"
 MISSING = "(missing)"
 
@@ -85,8 +87,21 @@ class Pool:
 
     def people(self, rows: np.ndarray) -> np.ndarray:
         """How many people of each of the plan's folds have any of these rows: int64 (folds,)."""
-        folds = range(self.plan.validation_folds)
-        return np.array([len(np.unique(self.person[rows & (self.drawn == k)])) for k in folds])
+        return self.of_cohorts(rows).sum(axis=0)
+
+    def of_cohorts(self, rows: np.ndarray) -> np.ndarray:
+        """The same by cohort: int64 (cohorts, folds)."""
+        return self._counted(self.person[rows], rows)
+
+    def rows_of_cohorts(self, rows: np.ndarray) -> np.ndarray:
+        """How many of these rows each cohort has in each of the plan's folds: int64 (cohorts, folds)."""
+        return self._counted(np.flatnonzero(rows), rows)
+
+    def _counted(self, kinds: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        found = np.zeros((self.plan.cohorts, self.plan.validation_folds), np.int64)
+        different = np.unique(np.stack([self.cohort[rows], self.drawn[rows], kinds]), axis=1)
+        np.add.at(found, (different[0], different[1]), 1)
+        return found
 
     def words(self, column: Column) -> np.ndarray:
         """The words of a category, with `REST` and `MISSING` by the plan's rule; None counts nowhere."""
@@ -125,8 +140,9 @@ def has_small_rest(pool: Pool, column: Column, kept: Sequence[str]) -> bool:
 
 
 def _enough(pool: Pool, rows: np.ndarray) -> np.ndarray:
-    held = [len(np.unique(pool.cohort[rows & (pool.drawn == k)])) for k in range(pool.plan.validation_folds)]
-    return (pool.people(rows) >= FEWEST) & (np.array(held) >= HOLDERS)
+    people = pool.of_cohorts(rows)
+    capped = np.minimum(people, FEWEST).sum(axis=0)
+    return (capped >= 2 * FEWEST) & (np.count_nonzero(people, axis=0) >= HOLDERS)
 
 
 @dataclass(frozen=True)
@@ -142,13 +158,17 @@ class Floor:
 def first_refusals(pool: Pool) -> list[Floor]:
     """The floors that are not held, of those that are looked at first; and of those that may be."""
     people = _of_people(pool)
-    for stage in (people, _of_values(pool), _of_columns(pool), [*people, *_of_words(pool), *_of_sides(pool)]):
+    all_of = [*people, *_of_words(pool), *_of_sides(pool)]
+    by_cohort = [replace(each, is_told=True) for each in all_of]
+    maybe: list[Floor] = []
+    for stage in (people, _of_values(pool), _of_columns(pool), all_of, _of_others(pool, all_of), by_cohort):
         both = list(stage)
         found = [each for each in both if isinstance(each, Floor)]
         found += _not_held(pool, [each for each in both if isinstance(each, Held)])
         if any(floor.is_sure for floor in found):
-            break
-    return found
+            return found
+        maybe += found
+    return maybe
 
 
 def _not_held(pool: Pool, floors: Sequence[Held]) -> list[Floor]:
@@ -167,9 +187,11 @@ class Held:
 
     floor: Floor
     people: np.ndarray
-    """int64 (folds,)"""
-    fewest: int = FEWEST
+    """int64 (cohorts, folds)"""
+    only_none: bool = False
     may_be_none: bool = True
+    is_told: bool = False
+    """Whether it has to hold without any one cohort, too."""
 
 
 def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
@@ -184,13 +206,22 @@ def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
 
 
 def _holds(held: Held, part_of: Sequence[int]) -> bool:
-    people = np.bincount(part_of, held.people)[np.unique(part_of)]
-    return bool(((people >= held.fewest) | ((people == 0) & held.may_be_none)).all())
+    of_cohorts = np.array([np.bincount(part_of, people)[np.unique(part_of)] for people in held.people])
+    people, cohorts = of_cohorts.sum(axis=0), len(of_cohorts)
+    is_one = len(people) == 1
+    fewest = FEWEST if is_one else -(-FEWEST * cohorts // (cohorts - 1))
+    others = people - of_cohorts
+    few = (others > 0) & (others < FEWEST) & held.is_told & (not is_one)
+    enough = (people >= fewest) & (not held.only_none)
+    return bool(((enough | ((people == 0) & held.may_be_none)) & ~few.any(axis=0)).all())
 
 
 def well_joined(pool: Pool) -> bool:
     """Whether the folds are as many as hold all floors. Those that may not be one may be held, or not."""
-    held = [*_of_people(pool), *_of_words(pool), *_of_sides(pool)]
+    floors = [*_of_people(pool), *_of_words(pool), *_of_sides(pool)]
+    held = [replace(each, is_told=True) for each in floors]
+    if pool.plan.test == LINEAR and not pool.part_of.any() and [*_of_others(pool, floors)]:
+        return True
     sure, all_of = ([each for each in held if each.floor.is_sure or keep] for keep in (False, True))
     least, most = (max(_ways(pool, some), default=0) for some in (all_of, sure))
     return all(_holds(each, pool.part_of) for each in sure) and least <= len(set(pool.part_of)) <= most
@@ -200,7 +231,7 @@ def _of_people(pool: Pool) -> list[Held]:
     everybody = np.ones(len(pool.cohort), bool)
     floors = [(Floor("however folds are joined"), everybody)]
     floors += [(Floor(name), pool.cells[OUTCOME] == name) for name in pool.classes]
-    return [Held(floor, pool.people(rows), may_be_none=False) for floor, rows in floors]
+    return [Held(floor, pool.of_cohorts(rows), may_be_none=False) for floor, rows in floors]
 
 
 def _of_values(pool: Pool) -> Iterator[Floor]:
@@ -217,12 +248,29 @@ def _of_values(pool: Pool) -> Iterator[Floor]:
 def _of_words(pool: Pool) -> Iterator[Held]:
     for column in pool.categories:
         lacks = np.array([word is None for word in pool.words(column)])
-        rows = np.bincount(pool.drawn[lacks], minlength=pool.plan.validation_folds)
         if column.encoding == "one-hot":
-            yield Held(Floor(column.title), rows, len(lacks) + 1 if PATIENT in pool.cells else FEWEST)
+            yield Held(Floor(column.title), pool.rows_of_cohorts(lacks), PATIENT in pool.cells)
 
 
 def _of_columns(pool: Pool) -> Iterator[Floor]:
+    least, most = _columns(pool)
+    people = pool.people(np.ones(len(pool.cohort), bool)).sum()
+    if people < FEWEST * most:
+        yield Floor("people are too few for", bool(people < FEWEST * least))
+
+
+def _of_others(pool: Pool, floors: Sequence[Held]) -> Iterator[Floor]:
+    """Too few people without one cohort: asked only if there are several folds."""
+    least, most = _columns(pool)
+    people = pool.of_cohorts(np.ones(len(pool.cohort), bool)).sum(axis=1)
+    others = people.sum() - people.max()
+    if others < FEWEST_OTHERS * most and max(_ways(pool, floors), default=0) > 1:
+        is_sure = bool(others < FEWEST_OTHERS * least) and pool.plan.test != LINEAR
+        yield Floor("without one of the cohorts", is_sure)
+
+
+def _columns(pool: Pool) -> tuple[int, int]:
+    """How many columns the design has at least, and at most."""
     least = most = len(pool.features)
     for column in pool.categories:
         levels = sifted(pool, column)
@@ -230,9 +278,7 @@ def _of_columns(pool: Pool) -> Iterator[Floor]:
         least += (
             1 if column.encoding != "one-hot" or has_small_rest(pool, column, levels) else len(levels) + 1
         )
-    people = pool.people(np.ones(len(pool.cohort), bool)).sum()
-    if people < FEWEST * most:
-        yield Floor("people are too few for", bool(people < FEWEST * least))
+    return least, most
 
 
 def _of_sides(pool: Pool) -> Iterator[Held]:
@@ -242,7 +288,9 @@ def _of_sides(pool: Pool) -> Iterator[Held]:
             continue
         mean = float(np.nanmean(x))
         slack = 4 * np.spacing(abs(mean))
-        found = [(pool.people(x > at), pool.people(x < at)) for at in (mean, mean - slack, mean + slack)]
+        found = [
+            (pool.of_cohorts(x > at), pool.of_cohorts(x < at)) for at in (mean, mean - slack, mean + slack)
+        ]
         is_sure = all(np.array_equal(found[0], other) for other in found)
         for people in (side for sides in found for side in sides):
             yield Held(Floor(column.title, is_sure), people)

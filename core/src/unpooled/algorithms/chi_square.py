@@ -173,6 +173,7 @@ CHI_SQUARE = Algorithm(
     traits=("case/control",),
     asks=(Census, CountGenotypes, CountFar, AlleleOrder, *LEADS_ASKS),
     procedure=with_leads(chi_square),
+    is_followed=lambda plan: True,
     files={**plink.WRITERS, "adjusted": write_adjusted, CLUMPED: write_clumped},
     usual_files=FILES,
     options=(

@@ -88,6 +88,7 @@ PCA = Algorithm(
     traits=("quantitative",),
     asks=(*ASKS, RankCells),
     procedure=pca,
+    is_followed=lambda plan: True,
     files={
         EIGENVAL_FILE: write_eigenval,
         ERRORS_FILE: write_errors,

@@ -52,6 +52,7 @@ PRUNE = Algorithm(
     traits=("quantitative",),
     asks=PRUNING_ASKS,
     procedure=prune_only,
+    is_followed=lambda plan: True,
     files={IN: _write, OUT: _write},
     usual_files=(IN, OUT),
     about_files={

@@ -19,9 +19,9 @@ import numpy as np
 
 from unpooled.algorithms.learning.names import LINEAR
 from unpooled.algorithms.learning.options import VALIDATION_FOLDS
-from unpooled.algorithms.learning.questions import FindNearlyAll, one_hot_places
+from unpooled.algorithms.learning.questions import MOST_JOININGS, SHARES, FindNearlyAll, one_hot_places
 from unpooled.algorithms.learning.reading import class_names
-from unpooled.algorithms.shared.without_any import fewest_of_all, most_of_one
+from unpooled.algorithms.shared.without_any import fewest_of_all
 from unpooled.algorithms.tables.encoding.options import MISSING_WORDS
 from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
@@ -30,6 +30,8 @@ from unpooled.question import Arrays
 from unpooled.scaler import YEO_JOHNSON
 
 FEWEST_PEOPLE_A_COLUMN = 10
+FEWEST_OTHERS_A_COLUMN = 5
+"""Without any one cohort, which knows its own."""
 PEOPLE, CLASS, COLUMN, MISSING = "people", "class", "column", "missing"
 """What a floor is about."""
 
@@ -96,6 +98,44 @@ def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
         floor.holds(floor.counts.sum(dtype=int)) for floor in floors
     ):
         refuse_few(plan, floors)
+    return _part_of(parts, count)
+
+
+def settle_folds(
+    plan: Plan, floors: Sequence[Floor], part_of: np.ndarray, centre: np.ndarray, columns: int
+) -> Asks[tuple[np.ndarray, int]]:
+    """Join folds in other ways until all floors hold without any one cohort; Refuse if that does not do.
+
+    `columns` are those of the design. Returns also how many people there are at least without any one cohort;
+    nobody else is told of one fold, and there all people count.
+    """
+    people, count = int(floors[0].counts.sum(dtype=int)), plan.validation_folds
+    others = np.append(FEWEST_OTHERS_A_COLUMN * columns, people // 2 ** np.arange(1, SHARES))
+    good = np.zeros(0, bool)
+    for _ in range(MOST_JOININGS):
+        if plan.alone or not part_of.any():
+            return part_of, people
+        counts = np.array([joined(floor.counts, part_of) for floor in floors])
+        asked = len(class_names(plan)), part_of, one_hot_places(plan), centre, counts, people - others
+        found = yield FindNearlyAll(*asked)
+        if found["large"][0] and fewest_folds(plan) > 1:
+            refuse_large(columns)
+        if found["large"][0]:
+            return np.zeros_like(part_of), people
+        failing = found["nearly_all"].astype(bool)
+        if not failing.any():
+            return part_of, int(others[found["large"] == 0].max())
+        good = good if len(good) else _good(floors, count, fewest_of_all(plan))
+        good[[_set_of(part_of == fold) for fold in np.flatnonzero(failing.any(axis=0))]] = False
+        parts = _parts((1 << count) - 1, good)
+        if len(parts) < fewest_folds(plan):
+            break
+        part_of = _part_of(parts, count)
+    refuse_nearly_all(plan, [floors[k] for k in np.flatnonzero(failing.any(axis=1)).tolist()])
+
+
+def _part_of(parts: Sequence[int], count: int) -> np.ndarray:
+    """Of each of so many folds the first one that it is joined to: int64."""
     found = np.zeros(count, np.int64)
     for part in parts:
         places = _places(part, count)
@@ -103,44 +143,9 @@ def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
     return found
 
 
-def settle_folds(
-    plan: Plan, floors: Sequence[Floor], part_of: np.ndarray, centre: np.ndarray, columns: int
-) -> Asks[tuple[np.ndarray, int]]:
-    """Join further folds until all floors hold without any one cohort; Refuse if that does not do.
-
-    `columns` are those of the design. Returns also how many people there are at least without any one cohort;
-    nobody else is told of one fold, and there all people count.
-    """
-    people = int(floors[0].counts.sum(dtype=int))
-    while not plan.alone and len(np.unique(part_of)) > 1:
-        counts = np.array([joined(floor.counts, part_of) for floor in floors])
-        enough = np.array([FEWEST_PEOPLE_A_COLUMN * columns, people - people // 2])
-        found = yield FindNearlyAll(
-            len(class_names(plan)),
-            part_of,
-            one_hot_places(plan),
-            centre,
-            most_of_one(counts),
-            people - enough,
-        )
-        if found["large"][0] and fewest_folds(plan) > 1:
-            refuse_large(columns)
-        if found["large"][0]:
-            return np.zeros_like(part_of), people
-        failing = found["nearly_all"].astype(bool)
-        if not failing.any():
-            return part_of, int(enough[0] if found["large"][1] else enough.max())
-        part_of = _joined_further(part_of, failing.any(axis=0))
-        if len(np.unique(part_of)) < fewest_folds(plan):
-            refuse_nearly_all(plan, [floors[k] for k in np.flatnonzero(failing.any(axis=1)).tolist()])
-    return part_of, people
-
-
-def _joined_further(part_of: np.ndarray, failing: np.ndarray) -> np.ndarray:
-    """Join the first failing fold, bool (folds,), with the one after it; the last one with that before it."""
-    parts = np.unique(part_of).tolist()
-    at = min(parts.index(int(np.argmax(failing))), len(parts) - 2)
-    return np.where(part_of == parts[at + 1], parts[at], part_of)
+def _set_of(inside: np.ndarray) -> int:
+    """The number of a set of folds, of which each is a bit."""
+    return int(sum(1 << k for k in np.flatnonzero(inside).tolist()))
 
 
 def _good(floors: Sequence[Floor], count: int, fewest: int) -> np.ndarray:
@@ -189,11 +194,10 @@ def refuse_few(plan: Plan, floors: Sequence[Floor]) -> NoReturn:
 def refuse_nearly_all(plan: Plan, failing: Sequence[Floor]) -> NoReturn:
     """Refuse floors that hold, but not without some cohort."""
     said = [
-        (field, f"{of}: one cohort has nearly all of these people", remedy)
+        (field, f"{of}: however folds are joined, one cohort has nearly all of these people", remedy)
         for field, of, remedy in _people_of(plan, failing)
     ]
-    few = f"{FEWEST_AT_A_LEVEL} people"
-    _refuse(said, f"of each fold that cohort would be told sums over fewer than {few} of the others")
+    _refuse(said, f"it would be told sums over fewer than {FEWEST_AT_A_LEVEL} of the others")
 
 
 def refuse_large(columns: int) -> NoReturn:
@@ -202,7 +206,7 @@ def refuse_large(columns: int) -> NoReturn:
         "schema",
         f"without one of the cohorts there are too few people for {columns:,} columns: that cohort would "
         "be told sums that say much about each of the others",
-        f"Have {FEWEST_PEOPLE_A_COLUMN} people for each column without any one cohort: invite more cohorts, "
+        f"Have {FEWEST_OTHERS_A_COLUMN} people for each column without any one cohort: invite more cohorts, "
         "or declare some features as ignored.",
     )
 

@@ -14,6 +14,8 @@ MOST_DIRECTIONS = 500
 """In which such a table is projected for each of its fits."""
 PEOPLE_A_PROJECTION = 10
 """As each tells a sum over the people."""
+OTHERS_A_PROJECTION = 5
+"""Without any one cohort, which knows its own."""
 MOST_TURNS = 30
 """Of Newton's method, and of its halved steps."""
 POOLED_MEAN, COMPLETE = "mean", "complete"

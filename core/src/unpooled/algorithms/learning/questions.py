@@ -22,7 +22,7 @@ from unpooled.algorithms.learning.reading import (
 )
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.shared.without_any import capped
+from unpooled.algorithms.shared.without_any import capped, leaves_few
 from unpooled.algorithms.tables.encoding.questions import (
     CountLevels,
     Sift,
@@ -58,8 +58,10 @@ MOST_WIDE = 20_000
 """Of one that is fitted without them."""
 LINE = "model"
 """Of all questions about the columns of a design, and of that about the levels that are kept."""
-SHARES = 2
-"""Of all people that `FindNearlyAll` compares a cohort's with."""
+SHARES = 4
+"""Of all people with which `FindNearlyAll` compares those of a cohort."""
+MOST_JOININGS = 20
+"""Ways to join folds of which it asks whether they do."""
 AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
 
@@ -338,7 +340,7 @@ class FindNearlyAll(Question):
             ("groups", "folds"),
             1,
             "per group of people whom a floor is about (all, a class, above or below a mean, without a "
-            f"word), and fold: 1 if fewer than {FEWEST_AT_A_LEVEL} of them would be left without this "
+            f"word), and fold: 1 if some of them, but fewer than {FEWEST_AT_A_LEVEL}, are left without this "
             "cohort, else 0",
             "whether one of the cohorts has nearly all people of a group",
         ),
@@ -347,8 +349,8 @@ class FindNearlyAll(Question):
             ("shares",),
             1,
             "1 if too few people for so many columns would be left without this cohort, else 0; the same of "
-            "half of all people",
-            "whether one of the cohorts has nearly all people, or more than half of them",
+            "a half, a quarter and an eighth of all people",
+            "whether one of the cohorts has nearly all people, or which share of them",
         ),
     )
     each: ClassVar[dict[str, str]] = {"groups": "group", "folds": "fold", "shares": "share"}
@@ -361,18 +363,19 @@ class FindNearlyAll(Question):
     """int64 (categories of one column for each value,): their places among all categories"""
     centre: np.ndarray
     """float64 (features,)"""
-    most: np.ndarray
-    """int64 (groups, folds): so many a single cohort may have"""
+    counts: np.ndarray
+    """int64 (groups, folds): how many there are in all"""
     most_people: np.ndarray
-    """int64 (shares,): the same of people in all folds"""
+    """int64 (shares,): so many a single cohort may have in all folds"""
 
     def __post_init__(self) -> None:
         good = self.part_of.dtype == np.int64 and self.part_of.ndim == 1 and self.folds > 0
         good = good and bool(((self.part_of >= 0) & (self.part_of < self.folds)).all()) and self.classes >= 0
         good = good and self.one_hot.dtype == np.int64 and self.one_hot.ndim == 1
         good = good and plausible.real(self.centre, (len(self.centre),))
-        good = good and self.most.dtype == self.most_people.dtype == np.int64 and self.most_people.ndim == 1
-        plausible.require(good and self.most.shape == (self.groups, self.folds), "people of one cohort")
+        good = good and self.counts.dtype == self.most_people.dtype == np.int64
+        good = good and self.most_people.ndim == 1
+        plausible.require(good and self.counts.shape == (self.groups, self.folds), "people of one cohort")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -383,10 +386,10 @@ class FindNearlyAll(Question):
             part_of=np.arange(folds),
             one_hot=one_hot,
             centre=np.zeros(len(plan.features)),
-            most=np.zeros((groups, folds), np.int64),
+            counts=np.zeros((groups, folds), np.int64),
             most_people=np.zeros(SHARES, np.int64),
         )
-        return Foreseen([widest], max(1, folds - 1), exact=False, usual_rounds=1)
+        return Foreseen([widest], MOST_JOININGS, exact=False, usual_rounds=1)
 
     @property
     def folds(self) -> int:
@@ -406,7 +409,7 @@ class FindNearlyAll(Question):
         return same and np.array_equal(self.one_hot, one_hot_places(plan))
 
     def asking(self) -> Asking:
-        return Asking(most=max(1, self.folds - 1))
+        return Asking(most=MOST_JOININGS)
 
     def local(self, table: Table) -> Arrays:
         found = examples(table)
@@ -420,7 +423,7 @@ class FindNearlyAll(Question):
         by_fold = np.concatenate(counts).reshape(self.groups, self.folds)
         parts = [by_fold[:, self.part_of == fold].sum(axis=1) for fold in range(self.folds)]
         return {
-            "nearly_all": (np.stack(parts, axis=1) > self.most).astype(np.int64),
+            "nearly_all": leaves_few(np.stack(parts, axis=1), self.counts).astype(np.int64),
             "large": (people["people"].sum() > self.most_people).astype(np.int64),
         }
 

@@ -18,6 +18,7 @@ from unpooled.algorithms.learning.names import FEDHEONN
 from unpooled.algorithms.learning.options import (
     MODEL_PENALTIES,
     MOST_DIRECTIONS,
+    OTHERS_A_PROJECTION,
     PEOPLE_A_PROJECTION,
     WIDE_PENALTIES,
 )
@@ -166,8 +167,9 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
 
 def most_turns(plan: Plan, ground: Ground, systems: int) -> int:
     """In how many directions each of so many systems may be asked about."""
-    allowed = ground.others // (PEOPLE_A_PROJECTION * systems)
-    return MOST_DIRECTIONS if plan.alone else min(MOST_DIRECTIONS, allowed)
+    of_all = int(ground.people.sum(dtype=int)) // (PEOPLE_A_PROJECTION * systems)
+    of_others = ground.others // (OTHERS_A_PROJECTION * systems)
+    return MOST_DIRECTIONS if plan.alone else min(MOST_DIRECTIONS, of_all, of_others)
 
 
 @procedure("model/wide-climb")

@@ -60,6 +60,7 @@ POLYGENIC = Algorithm(
         SumScores,
     ),
     procedure=polygenic,
+    is_followed=lambda plan: True,
     files={SCORE_FILE: write_scoring_file, PERFORMANCE_FILE: write_performance, CARD_FILE: write_card},
     usual_files=(SCORE_FILE, PERFORMANCE_FILE, CARD_FILE),
     about_files={

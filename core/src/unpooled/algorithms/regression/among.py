@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from unpooled.algorithms.regression.least_squares import Block
+from unpooled.algorithms.regression.least_squares import Block, places_of_sex
 from unpooled.algorithms.regression.own_columns import OwnSums
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared.standardise import PooledColumns
@@ -57,6 +57,12 @@ class Among:
         """Their sums with genotypes: (m, s, own sums) from (m, s, all sums)."""
         own = OwnSums(terms, len(self._own))
         return _some(sums, own.among(OwnSums(terms, self.columns), self._own.tolist()))
+
+    def of_sex(self, sums: np.ndarray, chromosome: str) -> np.ndarray:
+        """Their sums over men, and over people of known sex, as `places_of_sex` has them."""
+        own = set(self._own.tolist()) | set((self.columns + self._pairs).tolist())
+        sent = np.concatenate(places_of_sex(self.columns, self.phenotypes, chromosome))
+        return _some(sums, np.flatnonzero([place in own for place in sent.tolist()]))
 
     def of_missing(self, sums: np.ndarray) -> np.ndarray:
         """Their sums over people without a call: of columns, of products, and on X of columns of men."""

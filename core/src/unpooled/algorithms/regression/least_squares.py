@@ -18,8 +18,8 @@ from unpooled.algorithms.regression.own_columns import (
 )
 from unpooled.algorithms.regression.pool import Calls, Pool, table_of
 from unpooled.algorithms.regression.reported import joint_test, reported_tests
-from unpooled.algorithms.regression.symmetric import square
-from unpooled.algorithms.shared.chunks import Y
+from unpooled.algorithms.regression.symmetric import pairs, square
+from unpooled.algorithms.shared.chunks import X, Y
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, most_copies, on_x, unit
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.groups import COMPLETE
@@ -35,14 +35,27 @@ from unpooled.statistics import t_neg_log10_p
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Sums of the standardised columns over everyone, by sex where there are variants on X or Y."""
+    """Sums of the standardised columns over everyone."""
 
     name: ClassVar[str] = "linear/block"
 
     sums: np.ndarray
-    """float64 (s, columns)"""
+    """float64 (columns,)"""
     products: np.ndarray
-    """float64 (s, pairs of columns)"""
+    """float64 (pairs of columns,)"""
+
+
+def places_of_sex(columns: int, phenotypes: int, chromosome: str) -> tuple[np.ndarray, np.ndarray]:
+    """Of the sums of columns, and of their products behind them, which a variant takes over men, and which
+    over people of known sex.
+
+    On X men's columns go with sex, which is one more; on Y only men count.
+    """
+    every = np.arange(columns + len(pairs(columns, phenotypes)[0]))
+    none, place = every[:0], PLACES[chromosome]
+    if place == Y:
+        return every, none
+    return (every[:columns] if place == X else none), (every if chromosome == X2_KNOWN else none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,22 +187,33 @@ class Fit(Fitting):
 
     block: Block
 
-    def rows(self, with_genotype: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray) -> Rows:
+    def rows(
+        self,
+        with_genotype: np.ndarray,
+        of_sex: np.ndarray,
+        over_missing: np.ndarray,
+        first_is_a1: np.ndarray,
+    ) -> Rows:
         """From the sums of genotype times column, (m, s, sums), to result rows.
 
-        `over_missing` are the sums over people without a call of the variants that lack calls, by the rule
-        `exact`; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele. Where copies alone are
-        in the model, that was counted; else A1 was.
+        On X and Y `of_sex` are the sums that `places_of_sex` names. `over_missing` are the sums over people
+        without a call of the variants that lack calls, by the rule `exact`; `first_is_a1`, bool (m,), says
+        whether A1 is the panel's first allele. Where copies alone are in the model, that was counted; else
+        A1 was.
         """
-        return self.rows_of(self._problem(with_genotype, over_missing, first_is_a1), first_is_a1)
+        column_sums = self._column_sums(of_sex, over_missing)
+        return self.rows_of(self._problem(with_genotype, column_sums, first_is_a1), first_is_a1)
 
     def _problem(
-        self, with_genotype: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray
+        self,
+        with_genotype: np.ndarray,
+        column_sums: tuple[np.ndarray, np.ndarray, np.ndarray],
+        first_is_a1: np.ndarray,
     ) -> Problem:
         """The predictors' products about the means, in the order genotype, covariates, sex, the others."""
         with_sex = self.with_sex
         own = self._own(with_genotype)
-        z, zz, men_z = self._column_sums(over_missing)
+        z, zz, men_z = column_sums
         if self.terms.is_plain:
             called_z = np.stack([men_z, z - men_z], axis=1) if on_x(self.coding) else z[:, None]
             own = own.turned(~first_is_a1, most_copies(self.coding), called_z)
@@ -234,17 +258,20 @@ class Fit(Fitting):
             own = own.times_sex()
         return own.times(raw_products(self.terms, shifts(self.columns.means[:c], self.coding)))
 
-    def _column_sums(self, over_missing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _column_sums(
+        self, of_sex: np.ndarray, over_missing: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sums, products and sums in men of the columns over each variant's people: (m, c + 1), ... ."""
         q, lacking = len(self.columns.centre), self.calls.incomplete
-        sums, products = self.block.sums, self.block.products
+        everyone = np.concatenate([self.block.sums, self.block.products])
+        of_all = np.repeat(everyone[None], len(lacking), axis=0)
+        men = np.zeros((len(lacking), 0))
         if PLACES[self.coding] == Y:
-            sums, products = sums[:1], products[:1]
-        if self.coding == X2_KNOWN:
-            sums, products = sums[:2], products[:2]
-        z = np.repeat(total(sums, 0)[None], len(lacking), axis=0)
-        zz = np.repeat(total(products, 0)[None], len(lacking), axis=0)
-        men = np.repeat(sums[:1], len(lacking), axis=0)
+            of_all = of_sex.copy()
+        elif on_x(self.coding):
+            men = of_sex[:, :q].copy()
+            of_all = of_sex[:, q:].copy() if self.coding == X2_KNOWN else of_all
+        z, zz = of_all[:, :q], of_all[:, q:]
         if self.plan.missing == EXACT:
             z[lacking] -= over_missing[:, :q]
             zz[lacking] -= over_missing[:, q : q + zz.shape[1]]

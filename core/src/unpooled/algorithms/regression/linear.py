@@ -10,7 +10,6 @@ asked for once, and no two phenotypes are multiplied with one another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,7 +38,7 @@ from unpooled.algorithms.regression.conditions import (
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.dosages import CountDosages, count
 from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
-from unpooled.algorithms.regression.least_squares import Block, Fit
+from unpooled.algorithms.regression.least_squares import Block, Fit, places_of_sex
 from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
 from unpooled.algorithms.regression.own_columns import CodedCalls, OwnSums
 from unpooled.algorithms.regression.pool import (
@@ -53,7 +52,6 @@ from unpooled.algorithms.regression.pool import (
     columns_of,
     count_people,
     everyone,
-    foreseen_chunks,
     foreseen_fits,
     ordered,
     report_ties,
@@ -62,10 +60,10 @@ from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
-from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, by_sex, counted, has_place, on_x
+from unpooled.algorithms.shared.coding import PLACES, by_sex, counted, on_x
 from unpooled.algorithms.shared.frequencies import CountFar
 from unpooled.algorithms.shared.genotype_counts import Counted
-from unpooled.algorithms.shared.groups import COMPLETE, MEN, NOT_MEN, UNKNOWN, WOMEN, members
+from unpooled.algorithms.shared.groups import COMPLETE
 from unpooled.algorithms.shared.standardise import (
     Columns,
     Magnitude,
@@ -79,13 +77,12 @@ from unpooled.algorithms.shared.standardise import (
 from unpooled.algorithms.shared.tables_of_several import of_several
 from unpooled.apart_option import COHORTS_APART, few_cohorts, is_apart
 from unpooled.clump_option import CLUMPED, CLUMPING
-from unpooled.cohort import MALE, Cohort, Samples
+from unpooled.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
 from unpooled.dosage_option import OF_DOSAGES
 from unpooled.formats import regression_report
 from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.genotype_model import terms_of
 from unpooled.heterogeneity_option import FEW_STUDIES, META
-from unpooled.kernels.fixed_order import total
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Each, Finish, Study, procedure
@@ -107,10 +104,10 @@ def linear(study: Study) -> Asks[None]:
         products = within.at(DIPLOID, len(columns.centre))
         fits = [fit_chunk_apart(study, chunk, pool, columns, within) for chunk in chunks]
     else:
-        sums = yield SumColumns.of(study.plan, pool, columns, chunks)
+        sums = yield SumColumns.of(study.plan, pool, columns)
         block = Block(sums["sums"], sums["products"])
         some = among(study.plan)[0].of_block(block)  # it is about the covariates
-        products = about_means(total(some.sums, 0), total(some.products, 0), pool.of(COMPLETE))
+        products = about_means(some.sums, some.products, pool.of(COMPLETE))
         fits = [fit_chunk(study, chunk, pool, columns, block) for chunk in chunks]
     if not study.plan.alone:
         refuse_dependent(study.plan, products, MOST_INFLATED)
@@ -165,7 +162,9 @@ def fit_counted(
     for plan, one in zip(study.plan.each, among(study.plan), strict=True):
         own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
         fit = Fit(plan, chunk.chromosome, pool, *own)
-        rows = fit.rows(one.of_genotype(terms, sums["genotype"]), one.of_missing(sums["missing"]), order)
+        of_sex = one.of_sex(sums["of_sex"], chunk.chromosome)
+        missing = one.of_missing(sums["missing"])
+        rows = fit.rows(one.of_genotype(terms, sums["genotype"]), of_sex, missing, order)
         yield of_several(rows, plan.phenotype) if study.plan.phenotypes else rows
 
 
@@ -178,34 +177,26 @@ class SumColumns(Question):
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sums",
-            ("sexes", "columns"),
+            ("columns",),
             "bound",
             "bits",
-            "sums of covariates and phenotype; if there are variants on X or Y, men separately, and with "
-            "plink2's report under the rule `exact` people of unknown sex: either may be few",
-            "means of covariates and phenotype in the pool; if a separate group is one person, that person's",
-            of_one=True,
+            "sums of covariates and phenotype",
+            "means of covariates and phenotype in the pool",
         ),
         Real(
             "products",
-            ("sexes", "pairs"),
+            ("pairs",),
             "bound",
             "bits",
-            "sums of products of two of these, likewise",
-            "how covariates and phenotype are associated in the pool; if a separate group is one person, "
-            "that person's",
-            of_one=True,
+            "sums of products of two of these",
+            "how covariates and phenotype are associated in the pool",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"sexes": "sex", "columns": "column", "pairs": "pair of columns"}
+    each: ClassVar[dict[str, str]] = {"columns": "column", "pairs": "pair of columns"}
     ring_bits: ClassVar[int] = 128
     asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     people: int
-    men_apart: bool
-    """For variants on X and Y."""
-    sex_known: bool
-    """There are plink2's numbers of X to be had, without people of unknown sex."""
     centre: np.ndarray
     exponent: np.ndarray
     cohorts: int
@@ -217,23 +208,15 @@ class SumColumns(Question):
         plausible.require(good, "covariates and phenotype")
 
     @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        asked = foreseen_chunks(plan, sizes)
-        if asked is None:
-            return None
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
         nothing = Columns(np.zeros(columns), np.zeros(columns, np.int64))
-        question = cls.of(plan, everyone(plan), nothing, asked)
-        return Foreseen([question], exact=not question.men_apart)
+        return Foreseen([cls.of(plan, everyone(plan), nothing)])
 
     @classmethod
-    def of(cls, plan: Plan, pool: Pool, columns: Columns, chunks: Iterable[Chunk]) -> SumColumns:
-        """What is asked of a pool, given all chunks that will be asked about."""
-        codings = {chunk.chromosome for chunk in chunks}
+    def of(cls, plan: Plan, pool: Pool, columns: Columns) -> SumColumns:
         return cls(
             people=pool.of(COMPLETE),
-            men_apart=any(PLACES[coding] in (X, Y) for coding in codings),
-            sex_known=X2_KNOWN in codings,
             centre=columns.centre,
             exponent=columns.exponent,
             cohorts=plan.cohorts,
@@ -243,16 +226,6 @@ class SumColumns(Question):
     @property
     def columns(self) -> int:
         return len(self.centre)
-
-    @property
-    def sexes(self) -> int:
-        return len(self._apart)
-
-    @property
-    def _apart(self) -> tuple[str, ...]:
-        if not self.men_apart:
-            return ("",)
-        return (MEN, WOMEN, UNKNOWN) if self.sex_known else (MEN, NOT_MEN)
 
     @property
     def pairs(self) -> int:
@@ -269,22 +242,11 @@ class SumColumns(Question):
     def local(self, cohort: Cohort) -> Arrays:
         z = standardised(cohort.samples, self.centre, self.exponent)
         i, j = pairs(self.columns, self.phenotypes)
-        parts = [z[members((sex,) if sex else (), cohort.samples)] for sex in self._apart]
-        return {
-            "sums": np.array([part.sum(axis=0) for part in parts]),
-            "products": np.array([np.einsum("ni,ni->i", part[:, i], part[:, j]) for part in parts]),
-        }
+        return {"sums": z.sum(axis=0), "products": np.einsum("ni,ni->i", z[:, i], z[:, j])}
 
     def agrees(self, plan: Plan) -> bool:
-        """People of unknown sex apart only by the rule that shows single people."""
-        allowed = not is_apart(plan) and (plan.missing == EXACT or not self.sex_known)
-        allowed &= self.phenotypes == len(plan.phenotype_names)
+        allowed = not is_apart(plan) and self.phenotypes == len(plan.phenotype_names)
         return allowed and (self.columns, self.cohorts) == (len(column_names(plan)), plan.cohorts)
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """People are apart by sex only where there are variants on X or Y."""
-        men = not self.men_apart or any(has_place(place, chromosomes, plan) for place in (X, Y))
-        return men and (not self.sex_known or has_place(X2_KNOWN, chromosomes, plan))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,6 +269,17 @@ class SumWithGenotypes(AboutVariants):
             of_one=True,
         ),
         Real(
+            "of_sex",
+            ("sexed", "of_one_sex"),
+            "bound",
+            "bits",
+            "per variant on X or Y, alike for all: sums of covariates and phenotype over men, on Y of "
+            "products of two of these, too; and with plink2's report under the rule `exact` on X both over "
+            "people of known sex: men, and people of unknown sex, may be few",
+            "means of covariates and phenotype by sex in the pool; if there is one man, that man's",
+            of_one=True,
+        ),
+        Real(
             "missing",
             ("incomplete", "pairs"),
             "bound",
@@ -318,7 +291,7 @@ class SumWithGenotypes(AboutVariants):
             of_one=True,
         ),
     )
-    each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum"}
+    each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum", "sexed": "variant on X or Y"}
     asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     phenotypes: int = came_later(1)
@@ -348,6 +321,14 @@ class SumWithGenotypes(AboutVariants):
         return len(self.own)
 
     @property
+    def sexed(self) -> int:
+        return self.variants if PLACES[self.chromosome] in (X, Y) else 0
+
+    @property
+    def of_one_sex(self) -> int:
+        return sum(map(len, places_of_sex(self.columns, self.phenotypes, self.chromosome)))
+
+    @property
     def pairs(self) -> int:
         return missing_columns(self.columns, self.phenotypes, self.chromosome)
 
@@ -368,16 +349,26 @@ class SumWithGenotypes(AboutVariants):
         columns = np.concatenate([of_people * who[:, None] for who in apart], axis=1)
         sums = copies.products(columns, np.tile(own.coded, self.sexes))
         sums = sums.reshape(self.variants, self.sexes, self.sums)
-        first = self.first_of_ties(copies.second)
+        row = sums_of_sex(z, self.phenotypes, cohort.samples, self.chromosome)
+        found = {"first": self.first_of_ties(copies.second), "of_sex": np.tile(row, (self.sexed, 1))}
         if self.exact:
             values = missing_values(z, self.phenotypes, cohort.samples, self.chromosome)
             over = copies.over_missing(lacking, values)
-            return {"first": first, "genotype": sums, "missing": over}
+            return {**found, "genotype": sums, "missing": over}
         over = copies.over_missing(lacking, columns).reshape(-1, self.sexes, self.sums)
         # Two copies count as 2 everywhere.
         fill = own.filled(self.fill.reshape(-1, len(self.terms.coded))).reshape(over.shape)
         sums[lacking] += over * fill / own.units(self.chromosome)
-        return {"first": first, "genotype": sums, "missing": np.zeros((0, self.pairs))}
+        return {**found, "genotype": sums, "missing": np.zeros((0, self.pairs))}
+
+
+def sums_of_sex(z: np.ndarray, phenotypes: int, samples: Samples, chromosome: str) -> np.ndarray:
+    """The sums that `places_of_sex` names: of columns and products of men, and of people of known sex."""
+    i, j = pairs(z.shape[1], phenotypes)
+    values = np.concatenate([z, z[:, i] * z[:, j]], axis=1)
+    men, known = (values[who].sum(axis=0) for who in (samples.sex == MALE, samples.sex != UNKNOWN_SEX))
+    of_men, of_known = places_of_sex(z.shape[1], phenotypes, chromosome)
+    return np.concatenate([men[of_men], known[of_known]])
 
 
 def missing_columns(columns: int, phenotypes: int, chromosome: str) -> int:
@@ -443,5 +434,8 @@ LINEAR = Algorithm(
     columns=clumped_or(columns_of),
     looked_at=with_meta,
     # The cohorts' own estimates, and leads, are of one phenotype; so is what cohorts apart send.
+    # Sums of few people lead to questions: of genotypes with the phenotype where clumps are wanted, of the
+    # cohorts' own estimates, and with cohorts apart of men.
+    is_followed=lambda plan: not {META, CLUMPED} & {*plan.files} and not is_apart(plan),
     shares=lambda plan: not {META, CLUMPED} & {*plan.files} and not is_apart(plan),
 )

@@ -52,6 +52,8 @@ from unpooled.algorithms.shared.groups import (
     WOMEN,
     Group,
 )
+from unpooled.algorithms.shared.people_without_any import is_few_without_any
+from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import COPY, Cohort
 from unpooled.columns import Chosen
 from unpooled.errors import Refuse
@@ -167,6 +169,13 @@ class Census(Question):
             f"how many cohorts have that many people at each level; fewer than {FEWEST_COHORTS} end the "
             "study, unless the plan allows sums over one cohort",
         ),
+        Count(
+            "capped_levels",
+            ("level_count",),
+            FEWEST_AT_A_LEVEL,
+            f"the number of these people, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} have each level without any one cohort; fewer end the study",
+        ),
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
     ring_bits: ClassVar[int] = 64
@@ -200,7 +209,8 @@ class Census(Question):
         sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
         levels = at_each_level(samples.covariates[groups.complete(samples)], self.dummies)
         enough = (levels >= FEWEST_AT_A_LEVEL).astype(np.int64)
-        return {"people": np.array(sizes), "levels": levels, "enough": enough}
+        people = np.array(sizes)
+        return {"people": people, "levels": levels, "enough": enough, "capped_levels": capped(levels)}
 
 
 def at_each_level(covariates: np.ndarray, dummies: Sequence[Sequence[int]]) -> np.ndarray:
@@ -221,15 +231,15 @@ def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
     `total` is what `Census` asks for, summed.
     """
     levels = [(level, covariate.title) for covariate in plan.covariates for level in covariate.levels]
-    for (level, title), people, cohorts in zip(
-        levels, total["levels"].tolist(), total["enough"].tolist(), strict=True
-    ):
+    few = is_few_without_any(plan, total["levels"], total["capped_levels"])
+    few = few | (total["levels"] < FEWEST_AT_A_LEVEL)
+    for (level, title), is_few, cohorts in zip(levels, few, total["enough"].tolist(), strict=True):
         at = f"the level {level} of the covariate {title}"
-        if people < FEWEST_AT_A_LEVEL:
+        if is_few:
             raise Refuse(
                 COVARIATES.name,
-                f"fewer than {FEWEST_AT_A_LEVEL} people in the pool have {at}, and sums over so few would "
-                "reveal single people",
+                f"fewer than {FEWEST_AT_A_LEVEL} people in the pool have {at}, perhaps without one of the "
+                "cohorts, and sums over so few would reveal single people",
                 f"{_WITHOUT_THE_LEVEL}.",
             )
         if cohorts < FEWEST_COHORTS and not plan.cohort_sums:

@@ -6,8 +6,7 @@ more than the floor (`capped`). Where these sum to twice the floor, the rest wit
 floor at least: one cohort has brought no more than the floor, so the others' capped counts sum to as much,
 and no count is below its capped one.
 
-Where the count of all is known already, a cohort can tell more exactly whether it has more than it may have
-(`most_of_one`).
+Where the count of all is known already, a cohort can tell exactly whether it leaves few (`leaves_few`).
 """
 
 from __future__ import annotations
@@ -39,12 +38,10 @@ def holds_without_any(plan: Plan, capped_sums: np.ndarray, fewest: int = FEWEST_
     return np.asarray((fewest_without_any(capped_sums, fewest) >= fewest) | plan.alone)
 
 
-def most_of_one(counts: np.ndarray, fewest: int | np.ndarray = FEWEST_AT_A_LEVEL) -> np.ndarray:
-    """Count of so many people in all how many one cohort may have, so that the rest are `fewest`: int64.
-
-    Negative where there are fewer people in all; 0 of nobody, which is all right.
-    """
-    return np.asarray(np.where(counts == 0, 0, counts - fewest), np.int64)
+def leaves_few(own: np.ndarray, counts: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
+    """Tell where others than a cohort are some of so many people, but fewer than `fewest`: bool."""
+    others = counts - own
+    return np.asarray((others > 0) & (others < fewest))
 
 
 def fewest_of_all(plan: Plan, fewest: int = FEWEST_AT_A_LEVEL) -> int:
