@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from unpooled import question as questions
-from unpooled.algorithms import questions_of
+from unpooled.algorithms import is_followed, questions_of
 from unpooled.protocol import masking
 from unpooled.protocol.messages import Question as Message
 from unpooled.protocol.messages import Roster
@@ -41,7 +41,25 @@ def rounds(asked: list[Question]) -> Iterator[Message]:
         yield Message(number, os.urandom(masking.SALT_BYTES), questions.encode(question))
 
 
-@pytest.mark.parametrize("name", EVERY)
+def is_sent(name: str) -> bool:
+    return not is_followed(small(name).plan)
+
+
+@pytest.mark.parametrize("name", itertools.filterfalse(is_sent, EVERY))
+def test_a_place_is_answered_in_one_round(name: str, tmp_path: Path) -> None:
+    one, asked, folder = small(name), run(name).questions, StateFolder(tmp_path)
+    Book.begin(folder.book, SEED)
+    messages = [replace(message, place=str(message.round)) for message in rounds(asked)]
+    for _ in range(2):  # again as after a crash
+        own = answerer_of(one, folder)
+        for message, question in zip(messages, asked, strict=True):
+            own.enter(message, question, one.panel.digest)
+    for message, question in zip(messages, asked, strict=True):
+        with pytest.raises(Distrust):
+            own.enter(replace(message, round=message.round + len(asked)), question, one.panel.digest)
+
+
+@pytest.mark.parametrize("name", filter(is_sent, EVERY))
 def test_an_honest_study_is_answered_and_nothing_twice(name: str, tmp_path: Path) -> None:
     one, asked, folder = small(name), run(name).questions, StateFolder(tmp_path)
     Book.begin(folder.book, SEED)

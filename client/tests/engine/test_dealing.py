@@ -45,7 +45,16 @@ def terms_of(**changes: object) -> Terms:
 
 def answerer_of(terms: Terms, folder: StateFolder, seeds: tuple[bytes, bytes]) -> Answerer:
     book = open_book(folder, seeds[0], terms.plan, None)
-    return Answerer(terms, seeds[0], book, own=seeds[1])
+    return Answerer(terms, seeds[0], book, own=seeds[1], follow=named)
+
+
+def named(message: messages.Question) -> questions.Question:
+    """The question that a message names: this cohort's own run of the study is not what is tried here."""
+    return questions.decode(NAMED[message.place], [READ, COMPARED])
+
+
+NAMED: dict[str, bytes] = {}
+"""The questions by their places."""
 
 
 @pytest.fixture
@@ -70,7 +79,9 @@ def question(kind: type[Narrow] = COMPARED) -> Narrow:
 
 
 def asked(round_: int, of: questions.Question | None = None) -> messages.Question:
-    return messages.Question(round_, os.urandom(masking.SALT_BYTES), questions.encode(of or question()))
+    place = str(len(NAMED))
+    NAMED[place] = questions.encode(of or question())
+    return messages.Question(round_, os.urandom(masking.SALT_BYTES), b"", place)
 
 
 def dealt(answerer: Answerer, message: messages.Question) -> Dealing | None:
@@ -193,7 +204,7 @@ def test_a_share_that_is_compared_is_masked_in_a_domain_of_its_own(answerer: Ans
         "roster_hash": terms.roster_hash,
         "cohort": terms.cohort,
         "round": message.round,
-        "question": masking.question(message.salt, message.question),
+        "question": masking.question(message.salt, NAMED[message.place]),
         "scheme": scheme.label,
         "words": questions.words(question(), scheme),
         "nonce": share.nonce,
