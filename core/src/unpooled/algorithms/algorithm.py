@@ -104,6 +104,8 @@ class Algorithm:
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     is_followed: bool = False
     """Whether cohorts run the procedure themselves: each sum that leads to a question may be told to them."""
+    told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
+    """Those kinds of questions whose sums cohorts are told then, with the reason why they may be."""
     is_followed_by_bits: bool = False
     """The same, but only where the plan says that nobody reads the sums."""
     cost: Cost = Cost()
