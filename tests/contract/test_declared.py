@@ -75,9 +75,9 @@ def test_questions_travel_and_hold_nothing_else(name: str) -> None:
             assert plain(getattr(question, field.name)), field.name
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if algorithm(name).told_to_cohorts])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if ALGORITHMS[name].told_to_cohorts])
 def test_cohorts_are_told_the_sums_that_are_declared_and_no_others(name: str) -> None:
-    method = algorithm(name)
+    method = ALGORITHMS[name]
     studies = [one for one in STUDIES if small(one).plan.test == name]
     followed = [one for one in studies if method.is_followed_under(small(one).plan)]
     told = set().union(*(run(one).kinds_told for one in followed))
@@ -88,7 +88,7 @@ def test_cohorts_are_told_the_sums_that_are_declared_and_no_others(name: str) ->
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_method_that_is_followed_says_what_cohorts_are_told(name: str) -> None:
-    method = algorithm(name)
+    method = ALGORITHMS[name]
     if method.told_to_cohorts:
         said = f"{{told-to-cohorts}} {name}\n"
         assert said in (DOCS / "what-each-party-learns.md").read_text(encoding="utf-8")
