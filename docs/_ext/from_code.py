@@ -1,6 +1,7 @@
 """Parts of the documentation that are made from the code when it is built, so that they cannot go stale.
 
 {leaves-the-cohort} chi-square     what the questions of an algorithm declare that cohorts send
+{told-to-cohorts} ridge            which sums cohorts are told that follow an algorithm, and why that may be
 {what-parties-get}                 what each party of a study of variants gets and can read
 {plan-options}                     the options that tests and methods declare
 {templates}                        the templates that they declare
@@ -97,6 +98,18 @@ def _form(kind: type[Question], array: Sent) -> str:
 def _fixed_point(kind: type[Question], array: Real) -> str:
     bits = getattr(kind, str(array.fraction_bits), array.fraction_bits)
     return f"fixed point, {bits if isinstance(bits, int) else 'as many as fit'} bits after the point"
+
+
+class ToldToCohorts(SphinxDirective):
+    """A table of the questions of an algorithm whose sums cohorts are told."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        lines = ["| Question | Told to cohorts, for |", "| --- | --- |"]
+        for kind, why in ALGORITHMS[self.arguments[0]].told_to_cohorts.items():
+            lines.append(f"| {kind.title} | {why} |")
+        return self.parse_text_to_nodes("\n".join(lines))
 
 
 class WhatPartiesGet(SphinxDirective):
@@ -217,6 +230,7 @@ def _literal(text: str, language: str) -> nodes.Node:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("leaves-the-cohort", LeavesTheCohort)
+    app.add_directive("told-to-cohorts", ToldToCohorts)
     app.add_directive("what-parties-get", WhatPartiesGet)
     app.add_directive("plan-options", PlanOptions)
     app.add_directive("templates", Templates)

@@ -75,6 +75,25 @@ def test_questions_travel_and_hold_nothing_else(name: str) -> None:
             assert plain(getattr(question, field.name)), field.name
 
 
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if ALGORITHMS[name].told_to_cohorts])
+def test_cohorts_are_told_the_sums_that_are_declared_and_no_others(name: str) -> None:
+    method = ALGORITHMS[name]
+    studies = [one for one in STUDIES if small(one).plan.test == name]
+    followed = [one for one in studies if method.is_followed(small(one).plan)]
+    told = set().union(*(run(one).kinds_told for one in followed))
+    assert told == method.told_to_cohorts.keys()
+    reads_single_people = [kind.name for kind in told if any(array.of_one for array in kind.sends)]
+    assert not reads_single_people
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_method_that_is_followed_says_what_cohorts_are_told(name: str) -> None:
+    method = ALGORITHMS[name]
+    if method.told_to_cohorts:
+        said = f"{{told-to-cohorts}} {name}\n"
+        assert said in (DOCS / "what-each-party-learns.md").read_text(encoding="utf-8")
+
+
 @of_each_study
 def test_cohorts_send_what_is_declared(name: str) -> None:
     """The first question of each kind; shapes, counts and bounds of all were looked at in its run."""

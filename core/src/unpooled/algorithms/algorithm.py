@@ -25,7 +25,7 @@ def always(plan: Plan) -> bool:
     return True
 
 
-def by_bits(plan: Plan) -> bool:
+def opens_bits(plan: Plan) -> bool:
     """Tell whether nobody reads the sums of a plan's searches."""
     return bool(plan.opens == BITS)
 
@@ -115,6 +115,8 @@ class Algorithm:
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     is_followed: Callable[[Plan], bool] = lambda plan: False
     """Whether cohorts run a plan's procedure themselves: they may be told each sum that leads to a question."""
+    told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
+    """Those kinds of questions whose sums cohorts are told then, with the reason why they may be."""
     cost: Cost = Cost()
     columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
     """Of a study of tables: the columns that it is about."""

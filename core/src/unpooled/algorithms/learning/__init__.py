@@ -42,6 +42,7 @@ from unpooled.algorithms.learning.result import columns_of, shown, write_coeffic
 from unpooled.algorithms.learning.scores import AverageScores, SiftScores, SumScores
 from unpooled.algorithms.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.algorithms.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
+from unpooled.algorithms.shared.told import BITS, COUNTS, FLOORS, VALUES
 from unpooled.algorithms.tables.census import CountValues
 from unpooled.algorithms.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread
@@ -134,6 +135,7 @@ def _fit(
     procedure: Procedure[[], None] = fit,
     more: tuple[type[Question], ...] = (),
 ) -> Algorithm:
+    wide = _WIDE if name in WITHOUT_PRODUCTS else ()
     files: dict[str, Writer] = {
         MODEL_FILE: write_model,
         COEFFICIENTS_FILE: write_coefficients,
@@ -158,7 +160,7 @@ def _fit(
             FindNearlyAll,
             MeasureSpread,
             SumProducts,
-            *(_WIDE if name in WITHOUT_PRODUCTS else ()),
+            *wide,
             *more,
             SiftScores,
             SumScores,
@@ -186,6 +188,12 @@ def _fit(
         foresee=foresee,
         rules=rules,
         is_followed=always,
+        told_to_cohorts={
+            **dict.fromkeys((CountPeople, CountValues, CountLevelsByFold, CountSides, FindNearlyAll), COUNTS),
+            **dict.fromkeys((SiftByFold, *BY_FOLD, SiftScores), BITS),
+            **dict.fromkeys((FindMagnitude, Average, MeasureSpread), VALUES),
+            **dict.fromkeys((SumProducts, *wide, *more), FLOORS),
+        },
     )
 
 

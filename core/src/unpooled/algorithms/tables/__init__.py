@@ -17,7 +17,9 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from unpooled import shared_options as options
-from unpooled.algorithms.algorithm import Algorithm, Writer, always, by_bits
+from unpooled.algorithms.algorithm import Algorithm, Writer, always, opens_bits
+from unpooled.algorithms.shared.told import BITS as ONLY_BITS
+from unpooled.algorithms.shared.told import COUNTS, RESULTS, VALUES
 from unpooled.algorithms.tables.census import CountValues, count_values
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, measure
 from unpooled.algorithms.tables.order import (
@@ -216,19 +218,20 @@ def _by_quantiles(
     title: str,
     method: str,
     procedure: Procedure[[], None],
-    kinds: tuple[type[Narrow], ...],
+    kinds: tuple[type[Narrow], type[Narrow]],
     quantiles: Mapping[str, float],
     tells: str,
 ) -> Algorithm:
     write = partial(_write_parameters, partial(_named_quantiles, quantiles))
-    return _method(name, title, method, kinds, procedure, write, **_of_elements(kinds[0], tells))
+    return _method(name, title, method, kinds, procedure, write, **_of_elements(*kinds, tells))
 
 
-def _of_elements(kind: type[Narrow], tells: str) -> dict[str, Any]:
+def _of_elements(kind: type[Narrow], by_bits: type[Narrow], tells: str) -> dict[str, Any]:
     """What methods that find elements have in common."""
     return {
         "options": (options.OPENS,),
-        "is_followed": by_bits,
+        "is_followed": opens_bits,
+        "told_to_cohorts": {CountValues: COUNTS, by_bits: RESULTS},
         "tells": f"{tells}; {ALSO_CLOSE}",
         "tells_by_bits": f"{tells}; {SEEN_ONLY}",
         "rules": lambda plan: _too_many(kind, plan, "schema"),
@@ -270,6 +273,7 @@ NORMALIZATIONS = (
         z_score,
         *(FindMagnitude, Average, MeasureSpread),
         is_followed=always,
+        told_to_cohorts={CountValues: COUNTS, FindMagnitude: VALUES, Average: VALUES},
         templates=(
             Template(
                 "z-score",
@@ -307,7 +311,12 @@ NORMALIZATIONS = (
         *(FindRangeByBits, FindDirection, SearchBySigns, MeasureUnderway),
         rules=_needs_modular_masks,
         options=(options.OPENS,),
-        is_followed=by_bits,
+        is_followed=opens_bits,
+        told_to_cohorts={
+            CountValues: COUNTS,
+            **dict.fromkeys((FindRangeByBits, FindDirection, SearchBySigns), ONLY_BITS),
+            MeasureUnderway: RESULTS,
+        },
         tells_by_bits="the server sees how far the smallest and the largest value of each column lie from 0, "
         "or from the middle between them, to 12 bits",
         tells="the server sees how far the smallest and the largest value of each column lie from its "
@@ -323,7 +332,9 @@ NORMALIZATIONS = (
         _write_quantiles,
         file=QUANTILES_FILE,
         **{
-            **_of_elements(Narrow, "the quantiles and elements that the plan names are in the results"),
+            **_of_elements(
+                Narrow, NarrowByBits, "the quantiles and elements that the plan names are in the results"
+            ),
             "options": (options.QUANTILES, options.ELEMENTS, options.OPENS),
             "rules": _needs_quantiles,
         },

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from unpooled.algorithms.algorithm import AboutFile, Algorithm, always
+from unpooled.algorithms.shared.told import BITS, COUNTS, RESULTS, VALUES
 from unpooled.algorithms.tables.encoding.dictionary import SiftCodes, SpellWords
 from unpooled.algorithms.tables.encoding.options import OPTIONS
 from unpooled.algorithms.tables.encoding.procedure import ROWS, encode
@@ -90,4 +91,10 @@ ENCODE = Algorithm(
     prepared=lambda table, plan: replace(table, coded=categories_of(table.words, table.values, plan)),
     rules=_rules,
     is_followed=always,
+    told_to_cohorts={
+        CountRows: COUNTS,
+        SpellWords: RESULTS,
+        **dict.fromkeys((SiftCodes, Sift, *OF_ROWS), BITS),
+        **dict.fromkeys((FindTargetMagnitude, AverageTargets, MeasureTargetSpread), VALUES),
+    },
 )
