@@ -87,6 +87,8 @@ class Answerer:
 
     def witnessed(self, message: messages.Question, panel: bytes) -> Witnessed:
         """Name what the second checks of a round follow from."""
+        if not self.witness:
+            raise AssertionError("no witness was opened")
         first, _ = self.terms.roster.members[0]
         asked = masking.question(message.salt, message.question, panel)
         return Witnessed(self.witness, message.round, asked, adds_pad=self.terms.cohort == first)
