@@ -71,7 +71,7 @@ class Answerer:
     own: bytes = field(default=b"", repr=False)
     """The seed that nobody else has."""
     witness: bytes = field(default=b"", repr=False)
-    """The secret of cohorts and compensator. It is in memory only: it comes again with each look."""
+    """Is the secret of cohorts and compensator, in memory only: it comes again with each look."""
 
     def witnessing(self, sealed: bytes) -> Answerer:
         """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it."""
