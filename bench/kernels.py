@@ -98,7 +98,7 @@ def main() -> None:
         print(f"  {name:32} {took:7.3f}   {least / took:5.0%} of the ceiling ({least:.3f})")
     for label in ("z32", "z64", "z128"):
         took = best(checking(label)) * 1e9 / WORDS
-        print(f"  check of a share, {label:14} {took:7.2f} a word")
+        print(f"  each check of a share, {label:9} {took:7.2f} a word")
 
 
 WORDS = 1 << 20

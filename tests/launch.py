@@ -30,11 +30,11 @@ JOIN = "unpooled_client.study.joining:join"
 ACCEPT = "unpooled_client.study.joining:accept"
 DELIVER_SEED = "unpooled_client.network.api:Api.accept"
 SETTLE_PANEL = "unpooled_server.store:PanelDraft.write"
+KEEP_WITNESS = "unpooled_server.services.enrolling:_keep"
 PUT_SHARE = "unpooled_client.network.api:Api.put_share"
 COMMIT = "unpooled_server.services.uploads:commit"
 ENTER = "unpooled_server.services.uploads:_enter"
 MARK_RELEASED = "unpooled_server.services.rounds:_mark_released"
-ENROL = "unpooled_server.services.rounds:_enrol"
 RECORD_RELEASE = "unpooled_compensator.store:Store.add_release"
 ENTER_DEALING = "unpooled_client.study.book:Book.deal"
 PUT_DEALING = "unpooled_client.network.api:Api.put_dealing"
@@ -53,11 +53,11 @@ PLACES = (
     ACCEPT,
     DELIVER_SEED,
     SETTLE_PANEL,
+    KEEP_WITNESS,
     PUT_SHARE,
     COMMIT,
     ENTER,
     MARK_RELEASED,
-    ENROL,
     RECORD_RELEASE,
     ENTER_DEALING,
     PUT_DEALING,

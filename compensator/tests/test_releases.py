@@ -210,6 +210,26 @@ def test_enrolments_at_once_of_several_sets_leave_one(caller: Caller, federation
     assert sorted(caller.enrol(one).status_code for one in sets) == [200, *[409] * 5]
 
 
+def test_a_sum_is_never_of_boxes_that_were_replaced(
+    caller: Caller, enrolled: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others take their place after a request has read them, and before it is recorded."""
+    request, first = enrolled.request(), dict(enrolled.seeds)
+    read = service.Compensator._open_boxes
+
+    def slow(self: service.Compensator, enrolment: Enrolment) -> list[bytes]:
+        monkeypatch.undo()
+        found = read(self, enrolment)
+        enrolled.seeds["Graz"] = os.urandom(32)
+        assert caller.enrol(enrolled.enrolment()).status_code == 201
+        return found
+
+    monkeypatch.setattr(service.Compensator, "_open_boxes", slow)
+    assert refusal(caller.release(request)) == (409, "other_boxes")
+    assert caller.release(request).content == enrolled.sum_of_masks(request)
+    assert enrolled.seeds != first
+
+
 def test_releases_and_other_boxes_at_once_are_of_one_set(caller: Caller, federation: Federation) -> None:
     """Whichever is first: a sum is of the boxes that stay."""
     sets, request = {}, federation.request()

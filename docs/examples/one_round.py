@@ -62,7 +62,7 @@ def total(asked_of_the_third: Question) -> np.ndarray:
         masked = scheme.add(masked, upload)  # the server adds what it was sent
         masks = scheme.add(masks, mask_of(cohort, question))  # the compensator adds what the question says
         own, sent = (vector[scheme.check_words :] for vector in (share, upload))
-        print(f"cohort {cohort} answers {own}, sends {sent}, and its check")
+        print(f"cohort {cohort} answers {own}, sends {sent}, and its checks")
     return scheme.subtract(masked, masks)
 
 

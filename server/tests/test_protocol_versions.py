@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from django.apps import apps
+from django.utils import timezone
 from federation_fixtures import Federation, variants
 
 from unpooled_server.models import Study
@@ -14,7 +15,11 @@ from unpooled_server.models import Study
 pytestmark = pytest.mark.services
 
 Make = Callable[..., Federation]
-MIGRATIONS = {2: "0014_protocol_version_3", 3: "0016_protocol_version_4"}
+MIGRATIONS = {
+    2: "0014_protocol_version_3",
+    3: "0016_protocol_version_4",
+    4: "0017_protocol_version_5",
+}
 each_version = pytest.mark.parametrize("version", MIGRATIONS)
 
 
@@ -60,6 +65,13 @@ def test_from_version_3_a_list_of_a_draft_stays(federation: Make) -> None:
     study = upgraded(federation(panel_mode="list", panel_list=variants()), "draft", 3)
     assert (study.plan_json["version"], study.list_ready) == (4, True)
     assert study.plan_json["panel_digest"]
+
+
+def test_of_studies_that_had_asked_for_a_sum_the_compensator_may_have_boxes(federation: Make) -> None:
+    trial, other = federation(), federation()
+    Study.objects.filter(pk=trial.study_id).update(enrolled_at=timezone.now())
+    importlib.import_module(f"unpooled_server.migrations.{MIGRATIONS[4]}").mark_sent(apps, None)
+    assert (trial.study.boxes_sent, other.study.boxes_sent) == (True, False)
 
 
 def test_a_list_of_a_draft_has_to_be_uploaded_again(federation: Make) -> None:

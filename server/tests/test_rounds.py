@@ -39,7 +39,6 @@ def test_states_are_passed_in_order_and_advancing_again_changes_nothing(trial: F
     ("module", "name"),
     [
         (rounds, "_mark_released"),
-        (rounds, "_enrol"),
         (rounds, "_release"),
         (rounds, "_total"),
         (rounds, "_conclude"),

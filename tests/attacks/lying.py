@@ -176,7 +176,7 @@ class Asking(Lying):
         if self._running and not begin:
             self._wait_for_a_question(relay)
         if relay in self._forgetting:
-            return Questions("open", b"", ())
+            return Questions("open", b"", b"", ())
         own = self._unanswered(relay)
         digest = self.panel.digest if self.panel else asked.panel_digest
         return replace(asked, state="running", panel_digest=digest, items=begin + own)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ import pytest
 from unpooled import question as questions
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.plan import Plan
-from unpooled.protocol import masking
+from unpooled.protocol import masking, messages
 from unpooled.protocol.masking import MaskContext
-from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster
+from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster, Witnesses
 from unpooled.protocol.sealing import Box, SigningKey, seal_seed
 from unpooled_client.state.events import Exit
 
@@ -54,6 +55,8 @@ class Impostor:
     keys: dict[str, SigningKey] = field(default_factory=dict)
     seeds: dict[str, bytes] = field(default_factory=dict)
     question: Question | None = None
+    witness: bytes = b""
+    """Sealed for the victim: the compensator enrols whom it is shown."""
 
     @property
     def victim(self) -> Cohort:
@@ -86,7 +89,7 @@ class Impostor:
         assert self.question
         number = f"{SHARES}{self.question.round} "
         items = () if self.relay.found(number) else (self.question,)
-        return Questions("running", self.panel(), items)
+        return Questions("running", self.panel(), self.witness, items)
 
     def panel(self) -> bytes:
         """The victim's own list was agreed on."""
@@ -98,7 +101,9 @@ class Impostor:
         self.trial.until(lambda: len(self.relay.found(ACCEPT)) > 1, "the victim accepts again")
         plan = Plan.from_json(self.trial.call("GET")["plan"])
         caller, enrolment = Caller(self.trial.federation), self.enrolment(plan)
-        assert caller.enrol(enrolment).is_success
+        answer = caller.enrol(enrolment)
+        assert answer.is_success
+        self.witness = dict(messages.decode(answer.content, Witnesses).sealed)[self.victim.name]
         step = CountGenotypes(0, AUTOSOMAL, (("case",), ("control",)), PEOPLE)
         self.question = Question(1, os.urandom(32), questions.encode(step))
         self.trial.until(lambda: self.relay.found(f"{SHARES}1 "), "the victim answers")
@@ -175,6 +180,35 @@ def test_a_client_that_says_yes_to_all_gives_its_own_counts(impostor: Impostor, 
     impostor.victim.party.spawn()
     own = [(pool.copies[:AUTOSOMAL, :PEOPLE] == k).sum(axis=1) for k in (2, 1, 0)]
     np.testing.assert_array_equal(impostor.counts(), np.stack(own, axis=1))
+
+
+# No witness
+
+
+def one_bit(sealed: bytes) -> bytes:
+    return sealed[:-1] + bytes([sealed[-1] ^ 1])
+
+
+@pytest.mark.parametrize("change", [lambda sealed: b"", one_bit, lambda sealed: bytes(len(sealed))])
+def test_nothing_is_answered_without_the_witness_that_the_compensator_sealed(
+    running: Federation, pool: Pool, change: Callable[[bytes], bytes]
+) -> None:
+    relay, trial = Relay(running.address), running.study(pool.prefixes, **PLAN)
+    victim = trial.cohorts[0]
+    victim.through(relay.url)
+    relay.change = functools.partial(with_witness, change)
+    trial.start()
+    assert victim.party.wait() == Exit.REFUSED
+    assert "without the compensator's secret for this cohort" in victim.events()[-1]["message"]
+    assert not relay.found(SHARES)
+    trial.stop()
+    relay.close()
+
+
+def with_witness(change: Callable[[bytes], bytes], request: Message, answer: Message) -> Message:
+    if not request.line.startswith(QUESTIONS) or answer.line != "200":
+        return answer
+    return changed_questions(answer, lambda asked: replace(asked, witness=change(asked.witness)))
 
 
 # Other files

@@ -110,7 +110,8 @@ def test_each_party_is_killed_between_two_lines_that_must_not_come_apart(
     web, worker = trial.federation.web, trial.federation.worker
     holds = [
         Hold(client, launch.DELIVER_SEED),  # the seed is drawn, and not yet delivered
-        Hold(worker, launch.ENROL, "after"),
+        Hold(worker, launch.KEEP_WITNESS),  # the compensator has the seeds, and the server does not know
+        Hold(worker, launch.KEEP_WITNESS, "after"),
         Hold(compensator, launch.RECORD_RELEASE, "after"),  # the release is recorded, and not answered
         Hold(web, launch.ENTER),  # the bytes are on disk, the row is not
         Hold(web, launch.COMMIT, "after"),  # the row is committed, and nobody was told

@@ -16,6 +16,7 @@ from unpooled_client.study.rounds import Answerer
 from unpooled_client.study.trust import Terms
 
 SIZES = {"variants": 900, "variants_autosomal": 300, "variants_x": 300, "variants_mt": 300, "listed": 900}
+WITNESS = bytes(32)
 _ROUNDS = itertools.count(1)
 
 
@@ -24,14 +25,14 @@ def answerer_of(terms: Terms, seed: bytes | None = None) -> Answerer:
     seed = seed or os.urandom(32)
     folder = StateFolder(Path(tempfile.mkdtemp()))
     Book.begin(folder.book, seed)
-    return Answerer(terms, seed, open_book(folder, seed, terms.plan, SIZES))
+    return Answerer(terms, seed, open_book(folder, seed, terms.plan, SIZES), witness=WITNESS)
 
 
 def started_again(answerer: Answerer) -> Answerer:
     """The same after the client was killed: what it knows of before is its book."""
     folder = StateFolder(answerer.book.path.parent)
     book = open_book(folder, answerer.seed, answerer.terms.plan, SIZES)
-    return Answerer(answerer.terms, answerer.seed, book)
+    return Answerer(answerer.terms, answerer.seed, book, witness=answerer.witness)
 
 
 def asked(question: Question) -> messages.Question:

@@ -224,7 +224,7 @@ def test_a_book_is_small(tmp_path: Path, cohort: ArrayCohort) -> None:
     terms, seed, folder = terms_of(chunk_size=variants), os.urandom(32), StateFolder(tmp_path)
     Book.begin(folder.book, seed)
     sizes = {"variants": variants, "variants_autosomal": variants}
-    answerer = Answerer(terms, seed, open_book(folder, seed, terms.plan, sizes))
+    answerer = Answerer(terms, seed, open_book(folder, seed, terms.plan, sizes), witness=os.urandom(32))
     copies = np.zeros((variants, len(cohort.samples)), np.int8)
     wide = ArrayCohort(cohort.samples, copies, np.zeros(variants, bool))
     random = np.random.default_rng(3)

@@ -45,7 +45,7 @@ def terms_of(**changes: object) -> Terms:
 
 def answerer_of(terms: Terms, folder: StateFolder, seeds: tuple[bytes, bytes]) -> Answerer:
     book = open_book(folder, seeds[0], terms.plan, None)
-    return Answerer(terms, seeds[0], book, own=seeds[1], follow=named)
+    return Answerer(terms, seeds[0], book, own=seeds[1], follow=named, witness=os.urandom(32))
 
 
 def named(message: messages.Question) -> questions.Question:

@@ -111,7 +111,7 @@ class Compensator:
             )
 
     def _witnesses(self, enrolment: Enrolment, seeds: Sequence[bytes]) -> Witnesses:
-        """The study's witness, which only its cohorts can read."""
+        """Seal the study's witness for each of its cohorts."""
         made = witness.make(seeds, enrolment.study, enrolment.plan_hash, enrolment.roster.hash())
         return Witnesses(
             tuple(

@@ -166,7 +166,7 @@ class Store:
 
 
 def _is_kept(db: sqlite3.Connection, study: str, enrolment: bytes) -> bool:
-    """Whether the study has this enrolment; False if it is over. Raises Replaced if it has another one."""
+    """Tell whether the study has this enrolment; False if it is over. Raises Replaced if it has another."""
     stored = _enrolment(db, study)
     if stored not in (None, enrolment):
         raise Replaced(study)

@@ -313,7 +313,7 @@ def _digest(what: str, detail: str, learns: str) -> Leaving:
 
 
 def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
-    """A line for each array of a kind. What an answer has beside, its check, is with the first."""
+    """A line for each array of a kind. What an answer has beside, its checks, is with the first."""
     arrays = kind.sends_under(plan)
     foreseen = kind.foreseen(with_chunks(plan), sizes) if arrays else None
     asked = None if foreseen is None else [_shapes(question) for question in foreseen.questions]

@@ -161,7 +161,7 @@ def has_to_look(cohort_id: Expression) -> QuerySet[Any, Any]:
 
 @Prepared
 def beside_questions(cohort_id: Expression) -> QuerySet[Any, Any]:
-    """The state of a cohort's study, its panel's digest, and the cohort's witness."""
+    """Find the state of a cohort's study, its panel's digest, and the cohort's witness."""
     found = Cohort.objects.filter(pk=cohort_id)
     return found.values_list("study__state", "study__panel_digest", "witness")
 

@@ -80,7 +80,7 @@ class Answerer:
     follow: Callable[[messages.Question], Question] = _not_followed
     """This cohort's own run of the study: finds what a message names."""
     witness: bytes = field(default=b"", repr=False)
-    """The secret of cohorts and compensator. It is in memory only: it comes again with each look."""
+    """Is the secret of cohorts and compensator, in memory only: it comes again with each look."""
 
     def witnessing(self, sealed: bytes) -> Answerer:
         """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it."""
@@ -96,6 +96,8 @@ class Answerer:
 
     def witnessed(self, message: messages.Question, question: Question, panel: bytes) -> Witnessed:
         """Name what the second checks of a round follow from."""
+        if not self.witness:
+            raise AssertionError("no witness was opened")
         first, _ = self.terms.roster.members[0]
         asked = self._named(message, question, panel)
         return Witnessed(self.witness, message.round, asked, adds_pad=self.terms.cohort == first)

@@ -114,7 +114,7 @@ class Algorithm:
     """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     is_followed: Callable[[Plan], bool] = lambda plan: False
-    """Whether cohorts run a plan's procedure themselves: they may be told each sum that leads to a question."""
+    """Whether cohorts run a plan's procedure themselves: they may be told whatever leads to a question."""
     told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
     """Those kinds of questions whose sums cohorts are told then, with the reason why they may be."""
     cost: Cost = Cost()

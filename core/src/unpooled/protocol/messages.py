@@ -54,7 +54,7 @@ class Enrolment:
 
 @dataclass(frozen=True)
 class Witnesses:
-    """What the compensator answers an enrolment: each cohort's sealed witness, sorted by cohort."""
+    """Answers an enrolment: each cohort's sealed witness, sorted by cohort."""
 
     name: ClassVar[str] = "unpooled/witnesses"
 
@@ -151,7 +151,7 @@ class Questions:
     state: str
     panel_digest: bytes
     witness: bytes
-    """Sealed for this cohort (`unpooled.protocol.witness`); empty until the study has enrolled."""
+    """Is sealed for this cohort (`unpooled.protocol.witness`), and empty until the study has enrolled."""
     items: tuple[Question, ...]
 
 

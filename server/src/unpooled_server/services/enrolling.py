@@ -29,7 +29,7 @@ def enrol(study: Study) -> bool:
 
 
 def _enrolment(study: Study) -> Enrolment | None:
-    """All boxes of a study; it is on record, before they leave, that the compensator may have some."""
+    """Collect all boxes of a study, and record, before they leave, that the compensator may have them."""
     with transaction.atomic():
         # Under the lock nobody accepts, and a study that has ended stays ended: once the compensator was told
         # to forget an aborted study, none of its seeds may reach it again.

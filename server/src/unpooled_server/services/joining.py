@@ -198,7 +198,7 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
         if bytes(cohort.box_signature) == signature and bytes(cohort.box_sealed) == sealed:
             return
         if study.enrolled_at:
-            raise Conflict("already-enrolled", "A sum under this study's seeds was asked for already.")
+            raise Conflict("already-enrolled", "The seeds of this study are with the compensator already.")
         purpose = Purpose(study.pk, plan.hash(), roster.hash(), cohort.name, plan.compensator_key)
         _verify(Box(cohort.name, sealed, signature), purpose, bytes.fromhex(cohort.public_key))
         if study.started_at:  # another seed: what was masked with the former one is void, and the witness
