@@ -16,14 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.learning.names import LOGISTIC_MODEL
 from unpooled.algorithms.learning.options import LOGISTIC_PENALTIES, MOST_TURNS
 from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples
-from unpooled.algorithms.shared import plausible
 from unpooled.cohort import Table
 from unpooled.kernels.fixed_order import geometric
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Asking, Foreseen, Real, Sent
+from unpooled.question import Arrays, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 MOST_NUMBERS = 1 << 24
@@ -85,14 +83,6 @@ class Differentiate(OfDesign):
     """int64 (models,): the fold that each leaves out; -1 for none"""
     iteration: int
 
-    def __post_init__(self) -> None:
-        scores, columns = self.design.targets, self.design.columns - self.design.targets
-        models = len(self.without)
-        good = self.without.dtype == np.int64 and self.without.shape == (models,) and models > 0
-        good = good and bool(((self.without >= -1) & (self.without < self.design.folds)).all())
-        good = good and plausible.real(self.beta, (models, scores, columns + 1))
-        plausible.require(good and 1 <= self.iteration <= MOST_TURNS, "likelihoods")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         design = SumProducts.widest(plan)
@@ -101,17 +91,6 @@ class Differentiate(OfDesign):
         few = max(1, min(len(without), MOST_NUMBERS // triangle(shape[0] * shape[1])))
         asked = cls(design, np.zeros((few, *shape)), without[:few], 1)
         return Foreseen([asked], 2 * MOST_TURNS, exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return (
-            plan.test == LOGISTIC_MODEL
-            and self.design.agrees(plan)
-            and self.models <= len(penalties_of(plan)) * plan.validation_folds
-        )
-
-    def asking(self) -> Asking:
-        """Models without a fold, and then the one of all rows: turns of each are counted."""
-        return Asking("all rows" if (self.without < 0).any() else "without a fold", most=MOST_TURNS)
 
     @property
     def models(self) -> int:

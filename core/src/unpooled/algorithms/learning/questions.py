@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from unpooled.algorithms.learning.reading import (
     outcome_place,
     people_in,
 )
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.without_any import capped, leaves_few
 from unpooled.algorithms.tables.encoding.questions import (
@@ -39,7 +38,6 @@ from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.question import (
     UNREAD,
     Arrays,
-    Asking,
     Bits,
     Condition,
     Count,
@@ -47,7 +45,6 @@ from unpooled.question import (
     Question,
     Real,
     Sent,
-    encode,
 )
 from unpooled.sizes import Sizes
 
@@ -56,8 +53,6 @@ MOST_COLUMNS = 2000
 """Of a design whose products are asked for: 16 MB a fold."""
 MOST_WIDE = 20_000
 """Of one that is fitted without them."""
-LINE = "model"
-"""Of all questions about the columns of a design, and of that about the levels that are kept."""
 SHARES = 4
 """Of all people with which `FindNearlyAll` compares those of a cohort."""
 MOST_JOININGS = 20
@@ -119,9 +114,6 @@ class CountPeople(Question):
     @property
     def cells(self) -> int:
         return self.classes * self.folds
-
-    def agrees(self, plan: Plan) -> bool:
-        return self == self.of(plan)
 
     def local(self, table: Table) -> Arrays:
         found = examples(table)
@@ -238,7 +230,6 @@ BY_FOLD = Kinds(SiftRestByFold, RankLevelsByFold, AddLevelsByFold)
 @dataclass(frozen=True, eq=False)
 class CountLevelsByFold(_ByFold, CountLevels):
     name: ClassVar[str] = "model/levels"
-    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -262,9 +253,6 @@ class CountLevelsByFold(_ByFold, CountLevels):
             merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)
         ]
         return {**super().local(table), "of_rows": joined(rows)}
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        return isinstance(earlier, CountLevelsByFold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,9 +288,6 @@ class CountSides(Question):
     """float64 (features,)"""
     folds: int
 
-    def __post_init__(self) -> None:
-        plausible.require(plausible.real(self.centre, (len(self.centre),)), "sides")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls(np.zeros(len(plan.features)), plan.validation_folds)])
@@ -310,9 +295,6 @@ class CountSides(Question):
     @property
     def cells(self) -> int:
         return len(self.centre) * self.folds
-
-    def agrees(self, plan: Plan) -> bool:
-        return (len(self.centre), self.folds) == (len(plan.features), plan.validation_folds)
 
     def local(self, table: Table) -> Arrays:
         return {"above": self._beside(table, 1), "below": self._beside(table, -1)}
@@ -368,15 +350,6 @@ class FindNearlyAll(Question):
     most_people: np.ndarray
     """int64 (shares,): so many a single cohort may have in all folds"""
 
-    def __post_init__(self) -> None:
-        good = self.part_of.dtype == np.int64 and self.part_of.ndim == 1 and self.folds > 0
-        good = good and bool(((self.part_of >= 0) & (self.part_of < self.folds)).all()) and self.classes >= 0
-        good = good and self.one_hot.dtype == np.int64 and self.one_hot.ndim == 1
-        good = good and plausible.real(self.centre, (len(self.centre),))
-        good = good and self.counts.dtype == self.most_people.dtype == np.int64
-        good = good and self.most_people.ndim == 1
-        plausible.require(good and self.counts.shape == (self.groups, self.folds), "people of one cohort")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         one_hot, folds = one_hot_places(plan), plan.validation_folds
@@ -402,14 +375,6 @@ class FindNearlyAll(Question):
     @property
     def shares(self) -> int:
         return len(self.most_people)
-
-    def agrees(self, plan: Plan) -> bool:
-        same = (self.classes, self.folds) == (len(class_names(plan)), plan.validation_folds)
-        same = same and len(self.centre) == len(plan.features) and self.shares == SHARES
-        return same and np.array_equal(self.one_hot, one_hot_places(plan))
-
-    def asking(self) -> Asking:
-        return Asking(most=MOST_JOININGS)
 
     def local(self, table: Table) -> Arrays:
         found = examples(table)
@@ -438,7 +403,6 @@ class SumProducts(Question):
     """
 
     name: ClassVar[str] = "model/products"
-    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Sum products of columns"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
@@ -481,16 +445,6 @@ class SumProducts(Question):
     """float64 (columns,), with the outcome last; 0 for classes"""
     exponent: np.ndarray
     """int64 (columns,)"""
-
-    def __post_init__(self) -> None:
-        good = 0 < self.rows <= MOST_PEOPLE and self.classes >= 0
-        good = good and self.part_of.dtype == np.int64 and self.part_of.ndim == 1 and self.folds > 0
-        good = good and bool(((self.part_of >= 0) & (self.part_of < self.folds)).all())
-        good = good and self.sizes.dtype == np.int64 and self.sizes.shape == (len(self.encodings),)
-        good = good and self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
-        good = good and plausible.real(self.shares, (int(self.kept.sum(dtype=int)) + len(self.sizes),))
-        good = good and plausible.columns(self.centre, self.exponent) and len(self.centre) > self.targets
-        plausible.require(good and len(self.centre) <= MOST_WIDE + self.targets, "products")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -540,29 +494,6 @@ class SumProducts(Question):
     @property
     def most(self) -> int:
         return 2 * self.rows  # twice: a deviation is rounded
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.is_design_of(plan) and self.columns <= MOST_COLUMNS + self.targets
-
-    def follows(self) -> tuple[str, ...]:
-        levels = (CountLevelsByFold.name,) if len(self.sizes) else ()
-        return (CountPeople.name, *levels, CountSides.name)
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        """With the levels that were counted; and in one study all questions are about the same columns."""
-        if isinstance(earlier, CountLevelsByFold):
-            return np.array_equal(self.sizes, earlier.sizes) and np.array_equal(self.kept, earlier.kept)
-        return encode(self) == encode(earlier)
-
-    def is_design_of(self, plan: Plan) -> bool:
-        """Whether the table of the plan becomes these columns, if these levels are kept."""
-        widest = self.widest(plan)
-        same = ("folds", "classes", "outcome", "encodings")
-        return (
-            all(getattr(self, name) == getattr(widest, name) for name in same)
-            and np.array_equal(self.sizes, widest.sizes)
-            and self.columns == self._width(len(plan.features))
-        )
 
     def _width(self, features: int) -> int:
         """How many columns there are for so many features of the table."""
@@ -640,18 +571,7 @@ class SumProducts(Question):
 class OfDesign(Question):
     """About the columns that a table becomes."""
 
-    line: ClassVar[str] = LINE
-
     design: SumProducts
-
-    def follows(self) -> tuple[str, ...]:
-        return self.design.follows()
-
-    def stands_on(self) -> Question:
-        return self.design
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        return self.design.goes_on_from(earlier)
 
 
 def is_wide(plan: Plan) -> bool:

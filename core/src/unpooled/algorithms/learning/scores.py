@@ -14,10 +14,9 @@ import numpy as np
 from unpooled.algorithms.learning.names import link_of
 from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples
 from unpooled.algorithms.learning.reading import Examples, people_in
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Table
-from unpooled.model import LINKS, NUMBER, SOFTMAX, has_probabilities, probabilities, ranked
+from unpooled.model import NUMBER, SOFTMAX, has_probabilities, probabilities, ranked
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
@@ -49,17 +48,6 @@ class OfScores(OfDesign):
     sizes: np.ndarray
     """int64 (scores,): into how many ranges each score is split"""
 
-    def __post_init__(self) -> None:
-        scores, folds = self.design.targets, self.design.folds
-        columns = self.design.columns - scores
-        good = self.link in LINKS and (self.link == NUMBER) == (not self.design.classes)
-        good = good and plausible.real(self.weights, (folds, columns, scores))
-        good = good and plausible.real(self.intercepts, (folds, scores))
-        good = good and self.sizes.dtype == np.int64 and self.sizes.shape == (scores,)
-        good = good and bool(((self.sizes >= 1) & (self.sizes <= MOST_RANGES)).all())
-        good = good and plausible.real(self.edges, (self.cells - scores,))
-        plausible.require(good and all(np.all(np.diff(edges) > 0) for edges in self.edges_of), "scores")
-
     @classmethod
     def widest(cls, plan: Plan) -> dict[str, object]:
         """The fields of a question about as many columns and ranges as there can be."""
@@ -74,9 +62,6 @@ class OfScores(OfDesign):
             "edges": np.tile(ranges, scores),
             "sizes": np.full(scores, MOST_RANGES, np.int64),
         }
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.design.is_design_of(plan) and self.link == link_of(plan)
 
     @property
     def cells(self) -> int:
@@ -140,9 +125,6 @@ class AverageScores(OfScores):
     @property
     def farthest(self) -> int:
         return MOST_PEOPLE * _FARTHEST
-
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and self.link == SOFTMAX and bool((self.sizes == 1).all())
 
     def local(self, table: Table) -> Arrays:
         odds = ranked(self.scored(examples(table)), self.link)

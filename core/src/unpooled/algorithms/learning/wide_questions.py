@@ -12,10 +12,9 @@ import numpy as np
 from unpooled.algorithms.learning.options import MOST_DIRECTIONS, WIDE_PENALTIES
 from unpooled.algorithms.learning.questions import FRACTION_BITS, OfDesign, SumProducts, examples, is_wide
 from unpooled.algorithms.learning.reading import Examples
-from unpooled.algorithms.shared import plausible
 from unpooled.cohort import Table
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Asking, Condition, Foreseen, Real, Sent
+from unpooled.question import Arrays, Condition, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 _FARTHEST = 1 << 12
@@ -29,9 +28,6 @@ def penalties_tried(plan: Plan) -> int:
 
 class _OfWide(OfDesign):
     asked_if: ClassVar[Condition] = is_wide
-
-    def agrees(self, plan: Plan) -> bool:
-        return is_wide(plan) and self.design.is_design_of(plan)
 
     @property
     def folds(self) -> int:
@@ -145,12 +141,6 @@ class ProjectColumns(_OfWide):
     """int64 (fits,): the fold that each leaves out; -1 for none"""
     iteration: int
 
-    def __post_init__(self) -> None:
-        good = self.without.dtype == np.int64 and self.without.ndim == 1 and self.fits > 0
-        good = good and bool(((self.without >= -1) & (self.without < self.folds)).all())
-        good = good and plausible.real(self.directions, (self.fits, self.features))
-        plausible.require(good and 1 <= self.iteration <= MOST_DIRECTIONS, "projections of columns")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         if not is_wide(plan):
@@ -159,12 +149,6 @@ class ProjectColumns(_OfWide):
         without = np.repeat(np.arange(-1, design.folds), design.targets)
         directions = np.zeros((len(without), design.columns - design.targets))
         return Foreseen([cls(design, directions, without, 1)], MOST_DIRECTIONS, exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and self.fits <= (self.folds + 1) * self.targets
-
-    def asking(self) -> Asking:
-        return Asking(most=MOST_DIRECTIONS)
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -219,11 +203,6 @@ class SumResiduals(_OfWide):
     intercepts: np.ndarray
     """float64 (folds, models, targets)"""
 
-    def __post_init__(self) -> None:
-        good = plausible.real(self.weights, (self.folds, self.models, self.features, self.targets))
-        good = good and plausible.real(self.intercepts, (self.folds, self.models, self.targets))
-        plausible.require(good, "residuals")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         if not is_wide(plan):
@@ -232,9 +211,6 @@ class SumResiduals(_OfWide):
         shape = design.folds, models, design.columns - design.targets, design.targets
         intercepts = np.zeros((design.folds, models, design.targets))
         return Foreseen([cls(design, np.broadcast_to(0.0, shape), intercepts)], exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and self.models <= penalties_tried(plan)
 
     @property
     def models(self) -> int:

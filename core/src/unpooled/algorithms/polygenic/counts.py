@@ -9,7 +9,6 @@ import numpy as np
 
 from unpooled.algorithms.polygenic.people import groups, key_of
 from unpooled.algorithms.regression.pool import at_each_level
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.groups import CASE, CONTROL
 from unpooled.algorithms.shared.groups import members as members_of
@@ -35,9 +34,6 @@ class OfDrawn(Question):
 
     def members(self, cohort: Cohort) -> list[np.ndarray]:
         return groups(cohort.samples, self.key, self.one_in)
-
-    def is_drawn_by(self, plan: Plan) -> bool:
-        return (self.key, self.one_in) == (key_of(plan), plan.held_out)
 
 
 @dataclass(frozen=True)
@@ -107,9 +103,6 @@ class CountLeftOut(OfDrawn):
     def level_count(self) -> int:
         return sum(1 + len(columns) for columns in self.dummies)
 
-    def agrees(self, plan: Plan) -> bool:
-        return self == self.of(plan)
-
     def local(self, cohort: Cohort) -> Arrays:
         words = [()] if self.is_number else [(CASE,), (CONTROL,)]
         apart = [members_of(word, cohort.samples) for word in words]
@@ -163,9 +156,6 @@ class CountSides(OfDrawn):
     centre: np.ndarray
     """float64 (columns,): covariates, and the phenotype if it is a number"""
 
-    def __post_init__(self) -> None:
-        plausible.require(plausible.real(self.centre, (len(self.centre),)), "sides")
-
     @classmethod
     def of(cls, plan: Plan, centre: np.ndarray) -> CountSides:
         return cls(key_of(plan), plan.held_out, is_number(plan), centre)
@@ -178,10 +168,6 @@ class CountSides(OfDrawn):
     @property
     def columns(self) -> int:
         return len(self.centre)
-
-    def agrees(self, plan: Plan) -> bool:
-        asked = self.columns, self.is_number
-        return self.is_drawn_by(plan) and asked == (len(column_names(plan)), is_number(plan))
 
     def local(self, cohort: Cohort) -> Arrays:
         values = real_columns(cohort.samples, self.is_number)

@@ -15,29 +15,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.polygenic.counts import GROUPS, CountLeftOut, OfDrawn
+from unpooled.algorithms.polygenic.counts import GROUPS, OfDrawn
 from unpooled.algorithms.polygenic.options import MOST_ROUNDS, USUAL_SHARES
 from unpooled.algorithms.polygenic.people import FITTED, columns_of, key_of
-from unpooled.algorithms.regression.pool import Census
-from unpooled.algorithms.shared import plausible
-from unpooled.algorithms.shared.chunks import are_autosomal, foreseen_autosomal
+from unpooled.algorithms.shared.chunks import foreseen_autosomal
 from unpooled.algorithms.shared.genotype_counts import carriers
-from unpooled.algorithms.shared.genotype_products import taken_for, times_genotypes
+from unpooled.algorithms.shared.genotype_products import times_genotypes
 from unpooled.algorithms.shared.kept import OfKept
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import Cohort, blocks
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real, encode
+from unpooled.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
-LINE = "polygenic"
-"""Of all questions about covariates and phenotype: in one study these are standardised in one way."""
 _MOST_COPIES = 4
 """No sum of copies about their mean, times a standardised column, is beyond this times the people."""
 
@@ -47,7 +43,6 @@ class SumColumns(OfDrawn):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     name: ClassVar[str] = "polygenic/columns"
-    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Sum covariates and phenotype"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
@@ -72,10 +67,6 @@ class SumColumns(OfDrawn):
     exponent: np.ndarray
     """int64 (columns,)"""
 
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
-        plausible.require(good and len(self.centre) > 0, "covariates and phenotype")
-
     @classmethod
     def none(cls, plan: Plan) -> SumColumns:
         """Of no people, as wide as the plan's columns are."""
@@ -87,16 +78,6 @@ class SumColumns(OfDrawn):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls.none(plan)])
-
-    def agrees(self, plan: Plan) -> bool:
-        same = self.is_drawn_by(plan) and self.cohorts == plan.cohorts
-        return same and len(self.centre) == len(plan.covariate_columns) + 1
-
-    def follows(self) -> tuple[str, ...]:
-        return (Census.name, CountLeftOut.name)
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        return encode(self) == encode(earlier)
 
     @property
     def width(self) -> int:
@@ -127,18 +108,7 @@ class SumColumns(OfDrawn):
 class _OfColumns(Question):
     """About genotypes with covariates and phenotype."""
 
-    line: ClassVar[str] = LINE
-
     design: SumColumns
-
-    def follows(self) -> tuple[str, ...]:
-        return (*self.design.follows(), CountCarriers.name)
-
-    def stands_on(self) -> Question:
-        return self.design
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        return self.design.goes_on_from(earlier)
 
 
 class _AboutChunk(Question):
@@ -150,10 +120,6 @@ class _AboutChunk(Question):
     @property
     def variants(self) -> int:
         return self.stop - self.start
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        here = chromosomes[self.start : self.stop]
-        return super().fits_panel(chromosomes, plan) and are_autosomal(here, plan)
 
 
 @dataclass(frozen=True)
@@ -180,21 +146,12 @@ class CountCarriers(_AboutChunk, OfDrawn):
     key: bytes
     one_in: int
 
-    def __post_init__(self) -> None:
-        plausible.require(0 <= self.start <= self.stop, "carriers")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks, key = foreseen_autosomal(plan, sizes), key_of(plan)
         if chunks is None:
             return None
         return Foreseen([cls(chunk.start, chunk.stop, key, plan.held_out) for chunk in chunks])
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.is_drawn_by(plan)
-
-    def asking(self) -> Asking:
-        return Asking(items=np.arange(self.start, self.stop))
 
     def local(self, cohort: Cohort) -> Arrays:
         masks = group_masks(np.array(self.members(cohort)))
@@ -236,11 +193,6 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
     """float64 (kept,): copies of the panel's first allele in the pool"""
     design: SumColumns
 
-    def __post_init__(self) -> None:
-        good = 0 <= self.start <= self.stop and self.kept.dtype == np.bool_
-        good = good and self.kept.shape == (self.variants,)
-        plausible.require(good and plausible.copies(self.mean, (self.count,)), "genotypes")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks, design = foreseen_autosomal(plan, sizes), SumColumns.none(plan)
@@ -250,19 +202,10 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
         questions = [cls(chunk.start, chunk.stop, kept, mean, design) for chunk, kept, mean in all_of]
         return Foreseen(questions, exact=False)
 
-    def agrees(self, plan: Plan) -> bool:
-        return self.design.agrees(plan)
-
     @property
     def items(self) -> np.ndarray:
         """Panel indices: int64 (kept,)."""
         return np.asarray(self.start + np.flatnonzero(self.kept))
-
-    def asking(self) -> Asking:
-        return Asking(items=self.items)
-
-    def filled(self) -> Filled:
-        return taken_for(self.items, self.mean)
 
     @property
     def count(self) -> int:
@@ -327,12 +270,6 @@ class Project(_OfColumns, OfKept):
     design: SumColumns
     iteration: int
 
-    def __post_init__(self) -> None:
-        good = self.is_of_all in ((False, True), (False,), (True,)) and 1 <= self.iteration <= MOST_ROUNDS
-        plausible.require(
-            good and self.is_plausible(self.directions) and self.fits == len(self.directions), "projections"
-        )
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (found := cls.widest(plan, sizes)) is None:
@@ -341,12 +278,6 @@ class Project(_OfColumns, OfKept):
         directions = np.zeros((len(both), len(found[1])))
         asked = cls(*found, directions, both, SumColumns.none(plan), 1)
         return Foreseen([asked], MOST_ROUNDS, exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.design.agrees(plan)
-
-    def asking(self) -> Asking:
-        return Asking(most=MOST_ROUNDS)
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -410,18 +341,12 @@ class SumScores(_OfColumns, OfKept):
     """float64 (scores, kept): what a copy counts; so that scores have a deviation near 1"""
     design: SumColumns
 
-    def __post_init__(self) -> None:
-        plausible.require(self.is_plausible(self.weights), "scores")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (found := cls.widest(plan, sizes)) is None:
             return None
         weights = np.zeros((len(shares_of(plan)), len(found[1])))
         return Foreseen([cls(*found, weights, SumColumns.none(plan))], exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.design.agrees(plan) and self.count <= len(shares_of(plan))
 
     @property
     def count(self) -> int:

@@ -14,7 +14,6 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled import spelling
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.tables.encoding.options import OWN
 from unpooled.algorithms.tables.encoding.questions import Codes, floors
@@ -22,7 +21,7 @@ from unpooled.cohort import Categories, Table
 from unpooled.errors import Refuse
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import UNREAD, Arrays, Asking, Bits, Condition, Count, Foreseen, Question, Residue
+from unpooled.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question, Residue
 from unpooled.schema import MOST_LEVELS
 from unpooled.sizes import Sizes
 
@@ -106,14 +105,6 @@ class OfCodes(Question):
     codes: np.ndarray
     """uint64 (codes,): what is known of each code, its last bits"""
 
-    def __post_init__(self) -> None:
-        same = self.columns.shape == self.codes.shape == (len(self.codes),)
-        typed = self.columns.dtype == np.int64 and self.codes.dtype == np.uint64
-        plausible.require(same and typed and self._plausible(), "codes")
-
-    def _plausible(self) -> bool:
-        raise NotImplementedError
-
     @property
     def words(self) -> int:
         return len(self.codes)
@@ -121,9 +112,6 @@ class OfCodes(Question):
     @property
     def needs_codes(self) -> bool:
         return True
-
-    def agrees(self, plan: Plan) -> bool:
-        return bool(np.isin(self.columns, plan.searched).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +152,6 @@ class SiftCodes(OfCodes):
     people: int
     holders: int
 
-    def _plausible(self) -> bool:
-        deep = 0 <= self.known < self.known + self.step <= CODE_BITS and self.step <= STEP_BITS
-        return deep and self.cells <= MOST_CELLS and bool((self.codes >> np.uint64(self.known) == 0).all())
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         codes = np.zeros(MOST_CELLS >> STEP_BITS, np.uint64)
@@ -186,12 +170,6 @@ class SiftCodes(OfCodes):
     @property
     def cells(self) -> int:
         return len(self.codes) << self.step
-
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and (self.people, self.holders) == floors(plan)
-
-    def asking(self) -> Asking:
-        return Asking(str(self.known))
 
     def thresholds(self) -> Arrays:
         return {"rows": np.full(self.cells, self.people), "held": np.full(self.cells, self.holders)}
@@ -229,17 +207,11 @@ class SpellWords(OfCodes):
     ring_bits: ClassVar[int] = 64
     asked_if: ClassVar[Condition] = lambda plan: plan.searched and plan.spelled != OWN
 
-    def _plausible(self) -> bool:
-        return len(self.codes) <= MOST_LEVELS and bool((self.codes >> np.uint64(CODE_BITS) == 0).all())
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         most = sum(plan.cohorts * plan.dictionaries[k].most for k in plan.searched)
         codes = np.zeros(min(most, MOST_LEVELS), np.uint64)
         return Foreseen([cls(codes.astype(np.int64), codes)], exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and plan.spelled != OWN
 
     def local(self, table: Table) -> Arrays:
         found, spelled = table.categories, np.zeros((self.words, spelling.NUMBERS), np.uint64)

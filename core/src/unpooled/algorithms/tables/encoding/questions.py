@@ -12,11 +12,10 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.tables.census import FEWEST_VALUES
-from unpooled.algorithms.tables.encoding.options import MISSING_IS_VALUE, MOST_FOLDS
+from unpooled.algorithms.tables.encoding.options import MISSING_IS_VALUE
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread
 from unpooled.cohort import Categories, Table
 from unpooled.errors import ProtocolError
@@ -92,25 +91,6 @@ class OfWords(Question):
     """int64 (d,): in how many folds each is counted"""
     codes: Codes
 
-    def __post_init__(self) -> None:
-        good = all(array.dtype == np.int64 and array.ndim == 1 for array in (self.sizes, self.folds))
-        good = good and len(self.sizes) == len(self.folds)
-        good = (good and not len(self.sizes)) or (good and self._few())
-        good = good and all(codes.dtype == np.uint64 and codes.ndim == 1 for codes in self.codes)
-        plausible.require(good and self._plausible(), "words")
-
-    def _few(self) -> bool:
-        """Whether there are as few levels and folds as a plan can have."""
-        return bool(
-            self.sizes.min() >= 0
-            and self.sizes.sum() <= MOST_LEVELS + len(self.sizes)
-            and 1 <= self.folds.min() <= self.folds.max() <= MOST_FOLDS
-        )
-
-    def _plausible(self) -> bool:
-        """Whether the other fields are of a question that can be."""
-        return True
-
     @classmethod
     def folds_under(cls, plan: Plan) -> np.ndarray:
         """In how many folds each column is counted: int64 (d,)."""
@@ -128,16 +108,6 @@ class OfWords(Question):
     def groups(self) -> int:
         """Columns, each as often as it has folds."""
         return int(self.folds.sum(dtype=int))
-
-    def agrees(self, plan: Plan) -> bool:
-        if len(self.codes) != len(plan.dictionaries):
-            return False
-        few = all(
-            len(codes) <= plan.cohorts * column.most
-            for column, codes in zip(plan.dictionaries, self.codes, strict=True)
-        )
-        same = np.array_equal(self.sizes, sizes_of(plan, self.codes))
-        return few and same and np.array_equal(self.folds, self.folds_under(plan))
 
     def columns_of(self, table: Table) -> Categories:
         """The columns of words of a table, with the levels that this question means."""
@@ -265,12 +235,6 @@ class Sift(OfWords):
         questions = [cls(*at_most(plan, cls.folds_under(plan)), *floors(plan))] if plan.dictionaries else ()
         return Foreseen(questions, exact=not plan.searched)
 
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and (self.people, self.holders) == floors(plan)
-
-    def _plausible(self) -> bool:
-        return 1 <= self.people <= MOST_PEOPLE and 1 <= self.holders <= MOST_PEOPLE
-
     @property
     def cells(self) -> int:
         return int((self.sizes * self.folds).sum())
@@ -294,9 +258,6 @@ class OfKept(OfWords):
 
     kept: np.ndarray
     """bool (levels of all columns,)"""
-
-    def _plausible(self) -> bool:
-        return self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
 
     @classmethod
     def foreseen_fields(cls, plan: Plan) -> tuple[np.ndarray, np.ndarray, Codes, np.ndarray]:
@@ -441,17 +402,6 @@ class SumTargets(OfKept):
         zeros = np.zeros(int(by_target.sum()))
         question = cls(*cls.foreseen_fields(plan), by_target, zeros, zeros + 1, 1, plan.cohorts)
         return Foreseen([question] if targets_of(plan) else (), exact=False)
-
-    def _plausible(self) -> bool:
-        good = super()._plausible() and self.by_target.dtype == np.bool_
-        targets = (int(self.by_target.sum()),)
-        good = good and self.by_target.shape == self.sizes.shape and plausible.real(self.centre, targets)
-        good = good and plausible.real(self.deviation, targets) and bool((self.deviation > 0).all())
-        return good and plausible.pool(self.most, self.cohorts)
-
-    def agrees(self, plan: Plan) -> bool:
-        by_target = [bool(column.encoded.target) for column in plan.dictionaries]
-        return super().agrees(plan) and self.by_target.tolist() == by_target and self.cohorts == plan.cohorts
 
     @property
     def lines(self) -> np.ndarray:

@@ -75,12 +75,6 @@ class SiftRest(OfKept):
         questions = [cls(*cls.foreseen_fields(plan), *floors(plan))] if plan.dictionaries else ()
         return Foreseen(questions, exact=False)
 
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and (self.people, self.holders) == floors(plan)
-
-    def _plausible(self) -> bool:
-        return super()._plausible() and 1 <= self.people <= MOST_PEOPLE and 1 <= self.holders <= MOST_PEOPLE
-
     @property
     def enough(self) -> int:
         """What the sum of the rows is compared with."""
@@ -137,13 +131,6 @@ class RankLevels(OfKept):
         """How often the fewest people are doubled at most: less often for very many levels."""
         sizes, folds, _ = at_most(plan, cls.folds_under(plan))
         return min(MOST_RUNGS, MOST_CELLS // max(1, int((sizes * folds).sum(dtype=int))))
-
-    def agrees(self, plan: Plan) -> bool:
-        same = self.people == floors(plan)[0] and self.rungs <= self.most_rungs(plan)
-        return super().agrees(plan) and same
-
-    def _plausible(self) -> bool:
-        return super()._plausible() and 1 <= self.people <= MOST_PEOPLE and 0 <= self.rungs <= MOST_RUNGS
 
     @property
     def kept_cells(self) -> int:
@@ -211,13 +198,6 @@ class AddLevels(OfWords):
         step = joined([np.append(np.arange(size), min(size, 1) - 1) for size in sizes_of])
         bounds = np.zeros((int((sizes_of * folds).sum()), 2), np.int64)
         return Foreseen([cls(*about, step, bounds)] if plan.dictionaries else (), exact=False)
-
-    def _plausible(self) -> bool:
-        good = self.step.dtype == self.bounds.dtype == np.int64
-        good = good and self.step.shape == (int(self.sizes.sum()) + len(self.sizes),)
-        good = good and bool(((self.step >= -1) & (self.step < np.repeat(self.sizes, self.sizes + 1))).all())
-        good = good and bool(((self.bounds >= 0) & (self.bounds <= 2 * MOST_PEOPLE)).all())
-        return good and self.bounds.shape == (self.cells, 2)
 
     @property
     def step_of(self) -> list[np.ndarray]:
