@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from unpooled.algorithms import algorithm, with_chunks
+from unpooled.algorithms import algorithm, is_followed, with_chunks
 from unpooled.algorithms.result_files import about
 from unpooled.leaving import SINGLE_VALUES
 from unpooled.options import Place
@@ -165,8 +165,16 @@ def _rules(plan: Plan) -> tuple[Fact, ...]:
         ("Each cohort has at least", f"{plan.min_samples} {people}{classes}"),
         *_options(plan, Place.FILTERS),
         ("Masks", masks[plan.masking]),
+        ("Questions", _questions(plan)),
         *([] if plan.of_tables else [("Variants in one question", f"{with_chunks(plan).chunk_size:,}")]),
     )
+
+
+def _questions(plan: Plan) -> str:
+    if not is_followed(plan):
+        return "chosen by the server: an honest server is needed"
+    found = "found by each cohort itself, from this plan and the sums so far"
+    return found if plan.masking == "modular" else f"{found}, which under these masks no cohort can check"
 
 
 def _options(plan: Plan, place: Place) -> list[Fact]:
