@@ -24,6 +24,7 @@ from unpooled.algorithms.phenotypes import (
     of_phenotype,
     refuse_few_apart,
     required,
+    sums_apart,
     tables_of,
 )
 from unpooled.algorithms.regression.linear import SumColumns, SumWithGenotypes
@@ -255,7 +256,7 @@ PEOPLE = 40
 
 
 def cohorts_of(trait: str, lacking: Sequence[Sequence[int]]) -> list[ArrayCohort]:
-    """Three cohorts with as many phenotypes as lists of people of the first cohort who lack one."""
+    """Three cohorts with as many phenotypes as lists of people who lack one, the first cohort's first."""
     random = np.random.default_rng(5)
     everyone, made = np.ones(PEOPLE, bool), []
     for number in range(3):
@@ -263,7 +264,7 @@ def cohorts_of(trait: str, lacking: Sequence[Sequence[int]]) -> list[ArrayCohort
         if trait == "case/control":
             values = np.array([np.arange(PEOPLE) % 2 == 0] * len(lacking)).astype(float)
         for column, who in zip(values, lacking, strict=True):
-            column[list(who) if number == 0 else []] = np.nan
+            column[[place % PEOPLE for place in who if place // PEOPLE == number]] = np.nan
         samples = Samples(
             values[0],
             np.ones(PEOPLE, np.uint8),
@@ -309,21 +310,31 @@ def test_one_to_nine_people_apart_are_refused(trait: str, lacking: Sequence[Sequ
 
 
 @pytest.mark.parametrize("trait", ["quantitative", "case/control"])
-@pytest.mark.parametrize("lacking", [([], []), ([], range(20)), (range(20), range(10, 30))])
-def test_nobody_or_twenty_apart_are_not(trait: str, lacking: Sequence[Sequence[int]]) -> None:
-    """Of twenty people ten are cases and ten controls: neither are few."""
+@pytest.mark.parametrize("lacking", [([], []), ([], range(22)), (range(22), range(11, 33))])
+def test_nobody_or_more_than_twenty_of_a_cohort_apart_are_not(
+    trait: str, lacking: Sequence[Sequence[int]]
+) -> None:
+    """Half of them are cases and half controls, neither few; and without their cohort nobody is apart."""
     assert "variants of p1" in study(trait, lacking)
 
 
-def matrix(*sets: np.ndarray) -> np.ndarray:
-    """How many are in each and not in each other."""
-    inside = np.array(sets, np.int64)
-    return inside @ (1 - inside).T
-
-
 def apart(first: np.ndarray, second: np.ndarray) -> None:
+    """The refusal, if any, in a pool of three cohorts that take the people in turn."""
     sets = [group for values in (first, second) for group in (~np.isnan(values), values == 1, values == 0)]
-    refuse_few_apart(plan_of("case/control", 2), matrix(*sets))
+    each = [sums_apart(np.array(sets, np.int64)[:, k::3]) for k in range(3)]
+    sums = {name: sum((one[name] for one in each), np.zeros((6, 6), np.int64)) for name in each[0]}
+    refuse_few_apart(plan_of("case/control", 2), sums)
+
+
+@pytest.mark.parametrize(("beside", "is_refused"), [(9, True), (10, False)])
+def test_people_apart_are_counted_without_any_one_cohort(beside: int, is_refused: bool) -> None:
+    """Thirty of one cohort lack a value, and so many of another."""
+    lacking = [*range(30), *range(40, 40 + beside)]
+    if is_refused:
+        with pytest.raises(Refuse, match="perhaps without one of the cohorts"):
+            study("quantitative", ([], lacking))
+    else:
+        study("quantitative", ([], lacking))
 
 
 def test_few_cases_who_are_controls_of_another_phenotype_are_no_secret() -> None:

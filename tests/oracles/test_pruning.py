@@ -74,7 +74,7 @@ class Neighbours(Pool):
     @classmethod
     def drawn(cls, seed: int) -> Neighbours:
         random = np.random.default_rng(seed)
-        m, n = int(random.integers(8, 90)), int(random.integers(110, 180))
+        m, n = int(random.integers(8, 90)), int(random.integers(220, 360))
         copies = random.binomial(2, random.uniform(0.2, 0.8, (m, 1)), (m, n)).astype(np.int8)
         for k in np.flatnonzero(random.random(m - 1) < 0.7):
             like = random.random(n) < random.choice([0.5, 0.8, 0.97])

@@ -20,7 +20,9 @@ import numpy as np
 
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, Group, members
+from unpooled.algorithms.shared.people_without_any import is_few_without_any
 from unpooled.algorithms.shared.tables_of_several import ending, of_several
+from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import Cohort, Samples, Table, WithSamples
 from unpooled.errors import Refuse
 from unpooled.plan import Plan
@@ -41,7 +43,7 @@ def each_phenotype(study: Study, method: str) -> Asks[None]:
     """
     plan = study.plan
     if not plan.alone:
-        refuse_few_apart(plan, (yield CountApart(len(plan.phenotype_names), plan.trait))["apart"])
+        refuse_few_apart(plan, (yield CountApart(len(plan.phenotype_names), plan.trait)))
     begin = codec.encode(())
     yield Each(one_phenotype(study, phenotype, method, begin) for phenotype in plan.phenotype_names)
 
@@ -260,6 +262,20 @@ class CountApart(Question):
             "other",
             f"by how many people of the pool these differ; 1 to {FEWEST_AT_A_LEVEL - 1} end the study",
         ),
+        Count(
+            "capped",
+            ("sets", "sets"),
+            FEWEST_AT_A_LEVEL,
+            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether they differ by {FEWEST_AT_A_LEVEL} people without any one cohort; fewer end the study",
+        ),
+        Count(
+            "capped_either",
+            ("sets", "sets"),
+            FEWEST_AT_A_LEVEL,
+            "likewise, but of the number of people in either and not in the other",
+            f"whether {FEWEST_AT_A_LEVEL} are in one of both without any one cohort; fewer end the study",
+        ),
     )
     each: ClassVar[dict[str, str]] = {"sets": "group of people"}
     ring_bits: ClassVar[int] = 64
@@ -281,30 +297,32 @@ class CountApart(Question):
     def local(self, cohort: Cohort) -> Arrays:
         views = map(cohort.samples.of_phenotype, range(self.phenotypes))
         inside = np.array([members(group, view) for view in views for group in _sets(self.trait)], np.int64)
-        return {"apart": inside @ (1 - inside).T}
+        return sums_apart(inside)
 
 
-def refuse_few_apart(plan: Plan, apart: np.ndarray) -> None:
-    """Refuse two phenotypes whose people differ by few.
+def sums_apart(inside: np.ndarray) -> Arrays:
+    """Count who is in a set and not in another, and capped, from who is in each: int64 (sets, people)."""
+    apart = inside @ (1 - inside).T
+    return {"apart": apart, "capped": capped(apart), "capped_either": capped(apart + apart.T)}
 
-    `apart`, int64 (sets, sets), is what `CountApart` asks for, summed. Of all with complete data few may not
+
+def refuse_few_apart(plan: Plan, sums: Arrays) -> None:
+    """Refuse two phenotypes whose people differ by few, in the pool or without one of the cohorts.
+
+    `sums` are of what `CountApart` asks for. Of all with complete data few may not
     even be in the one and not in the other while many are the other way round: a third phenotype may be of
     those. Two classes are refused only if all who differ are few: few cases of one phenotype may well be
     among the many controls of another, and the difference of such sums is about the many.
     """
-    names, size = plan.phenotype_names, len(_sets(plan.trait))
+    names, size, apart = plan.phenotype_names, len(_sets(plan.trait)), sums["apart"]
+    few = is_few_without_any(plan, apart, sums["capped"])
+    few_either = is_few_without_any(plan, apart + apart.T, sums["capped_either"])
     for place, name in enumerate(names):
         for later, other in enumerate(names[place + 1 :], place + 1):
             one, two = slice(size * place, size * (place + 1)), slice(size * later, size * (later + 1))
-            only_one, only_two = apart[one, two], apart[two, one].T
-            everyone = is_few(only_one[0, 0]) or is_few(only_two[0, 0])
-            if everyone or is_few((only_one + only_two)[1:, 1:]):
+            everyone = few[one, two][0, 0] or few[two, one][0, 0]
+            if everyone or few_either[one, two][1:, 1:].any():
                 raise _few_apart(plan, name, other, of_classes=not everyone)
-
-
-def is_few(people: np.ndarray) -> bool:
-    """Whether any of these numbers of people is of some, but too few to sum over."""
-    return bool(((people > 0) & (people < FEWEST_AT_A_LEVEL)).any())
 
 
 def _few_apart(plan: Plan, name: str, other: str, *, of_classes: bool) -> Refuse:
@@ -312,8 +330,8 @@ def _few_apart(plan: Plan, name: str, other: str, *, of_classes: bool) -> Refuse
     helps = not of_classes and not plan.require_pheno
     return Refuse(
         PHENOTYPES.name,
-        f"the {who} {name} and {other} in the pool differ by fewer than {FEWEST_AT_A_LEVEL} people, and the "
-        "difference of two sums would reveal these",
+        f"the {who} {name} and {other} in the pool differ by fewer than {FEWEST_AT_A_LEVEL} people, perhaps "
+        "without one of the cohorts, and the difference of two sums would reveal these",
         (f"Choose “{REQUIRE_PHENO.label}”, or leave" if helps else "Leave")
         + " one of the two out; two studies of one each would reveal the same.",
     )
