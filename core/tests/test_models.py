@@ -25,6 +25,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unpooled
+from tests.contract.runs import run_of
+from tests.contract.studies import Small
 from unpooled.algorithms.learning.procedure import foresee
 from unpooled.algorithms.learning.questions import MOST_COLUMNS, SumProducts
 from unpooled.algorithms.learning.reading import Examples
@@ -260,7 +262,8 @@ def test_sums_of_two_studies_give_the_model_of_all_rows(method: str) -> None:
     cells["x0"] = 5e3 + 300 * cells["x0"]
     cells["x0"][1200:] *= 3  # so the second study has another mean, and another exponent
     cells["stage"] = np.array([stage or "a" for stage in cells["stage"]], object)
-    plan = models.plan_of(method, [*schema, y], 4, files=("model", "sums"), **PENALTY[method])
+    more = {"files": ("model", "sums"), "validation_folds": 2}  # in each of which there is every level
+    plan = models.plan_of(method, [*schema, y], 4, **more, **PENALTY[method])
     contents = [
         models.content(
             plan, [{name: of[a + k : b : 4] for name, of in cells.items()} for k in range(4)], "sums"
@@ -344,3 +347,69 @@ def refusal_of(study: Callable[[], object]) -> str:
     except Refuse as refusal:
         return str(refusal)
     return ""
+
+
+# Floors of the people without any one cohort, which is told the sums and subtracts its own
+
+
+def with_class(*people: int, each: int = 60) -> list[dict[str, Any]]:
+    """Cohorts of so many people, of whom these are of class `b`; and of whom the rest are of class `a`."""
+    random, cohorts = np.random.default_rng(4), []
+    for count in people:
+        y = np.where(np.arange(each) < count, "b", "a")
+        cohorts.append(models.cells_of(random.normal(size=(each, 2)), y))
+    return cohorts
+
+
+@pytest.mark.parametrize(
+    ("people", "refused"),
+    [
+        ((20, 20, 1), ""),  # in two folds without any one cohort ten people at least
+        ((26, 18, 1), "outcome b: however folds are joined, one cohort has nearly all of these people"),
+        ((29, 0, 0), "fewer than 15 people of a fold, however folds are joined, have the outcome b"),
+        ((30, 0, 0), ""),  # of whom nobody is left without the first
+    ],
+)
+def test_of_each_class_enough_people_are_left_without_any_one_cohort(
+    people: tuple[int, ...], refused: str
+) -> None:
+    plan = models.plan_of("ridge", models.schema_of(2, "a|b"), 3, validation_folds=2)
+    cohorts = with_class(*people)
+    assert refused in refusal_of(lambda: models.tables_of(plan, cohorts))
+    assert bool(refused) == bool(refusal_of(lambda: models.tables_of(plan, cohorts)))
+
+
+@pytest.mark.parametrize(("others", "refused"), [(79, "too few people for 16 columns"), (80, "")])
+def test_for_each_column_enough_people_are_left_without_the_largest_cohort(others: int, refused: str) -> None:
+    x = np.random.default_rng(5).normal(size=(90 + others, 17))
+    parts = np.split(x, [90, 90 + others // 2])
+    plan = models.plan_of("ridge", models.schema_of(16), 3, validation_folds=2)
+    said = refusal_of(
+        lambda: models.tables_of(plan, [models.cells_of(part[:, :16], part[:, 16]) for part in parts])
+    )
+    assert refused in said and bool(refused) == bool(said)
+
+
+@pytest.mark.parametrize(("people", "is_kept"), [((60, 50, 0), True), ((90, 19, 0), False)])
+def test_a_level_is_kept_that_enough_people_have_without_any_one_cohort(
+    people: tuple[int, ...], is_kept: bool
+) -> None:
+    """In each of two folds, in one of which 19 people of the second cohort are nine at most."""
+    ward = Column("ward", "category", "", "one-hot", ("w", "x"))
+    plan = models.plan_of("ridge", models.schema_of(1, "number", ward), 3, validation_folds=2)
+    random, cohorts = np.random.default_rng(6), []
+    for count in people:
+        words = np.where(np.arange(120) < count, "w", np.where(np.arange(120) < 92, "x", "y"))
+        cells = models.cells_of(random.normal(size=(120, 1)), random.normal(size=120))
+        cohorts.append({**cells, "ward": words.astype(object)})
+    kept = models.tables_of(plan, cohorts)["levels"]["kept"]
+    assert kept.tolist()[0] is is_kept and kept.tolist()[1]
+
+
+@pytest.mark.parametrize(("folds", "is_told"), [(1, False), (2, True)])
+def test_products_of_one_fold_only_make_rows(folds: int, is_told: bool) -> None:
+    plan = models.plan_of("linear-model", models.schema_of(2), 3, validation_folds=folds)
+    x = np.random.default_rng(7).normal(size=(180, 3))
+    tables = [models.table_of(models.cells_of(x[k::3, :2], x[k::3, 2]), plan) for k in range(3)]
+    found = run_of(Small(plan, normalizing.NOBODY, tables))
+    assert SumProducts in map(type, found.questions) and (SumProducts in found.kinds_told) is is_told
