@@ -66,6 +66,11 @@ def agrees_with_everything(original: Any, *arguments: Any) -> bool:
     return True
 
 
+def follows_nothing(original: Any, *arguments: Any) -> bool:
+    """In the stead of `is_followed`: a client answers what it is sent, guarded by its book alone."""
+    return False
+
+
 def accepts_what_is_changed(original: Any, self: Any, asked: Any) -> None:
     """In the stead of the client's `Engine.accept_unseen`: `--yes` covers whatever comes."""
     self.accept(asked)
@@ -99,6 +104,7 @@ CHECK = {"unpooled.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.comparing:deal": false_dealing}
 FLIPPED = {"unpooled.protocol.comparing:deal": flipped_dealing}
+SENT = {"unpooled.algorithms:is_followed": follows_nothing}
 BOOK = {"unpooled_client.study.book:Book._check": checks_nothing}
 GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": agrees_with_everything}
 FITTING = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": agrees_with_everything}

@@ -23,6 +23,7 @@ from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRe
 
 from ..federation import Cohort, Federation, Trial
 from ..launch import Function
+from ..leaks import SENT
 from ..patience import PATIENCE
 from ..relay import Exchange, Message, Relay, with_body
 
@@ -67,7 +68,8 @@ class NotAnswered(Exception):
 class Asking(Lying):
     """A server that begins a study honestly, and asks what it likes once a first sum was released.
 
-    The cohorts' state at that point is kept: each attack starts from it.
+    The cohorts' state at that point is kept: each attack starts from it. Clients do not follow the study here:
+    what guards them is what guards those of a method whose questions are sent.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -83,6 +85,8 @@ class Asking(Lying):
         self._running: dict[str, Mapping[str, Function]] = {}
         for relay in self.relays:
             relay.change = functools.partial(self._lie, relay)
+        for cohort in trial.cohorts:
+            trial.federation.stub(cohort.party.name, SENT)
         trial.start()
         trial.until(self._has_first_sum, "a first sum is released")
         for cohort in trial.cohorts:
@@ -106,7 +110,7 @@ class Asking(Lying):
         cohort.party.kill()
         shutil.rmtree(cohort.folder / "state")
         shutil.copytree(cohort.folder / "kept", cohort.folder / "state")
-        self.trial.federation.stub(cohort.party.name, stubs)
+        self.trial.federation.stub(cohort.party.name, SENT | stubs)
         cohort.party.spawn()
         self._running[cohort.name] = stubs
 
@@ -172,14 +176,20 @@ class Asking(Lying):
 
     def _asked(self, relay: Relay, asked: Questions) -> Questions:
         """Of the honest questions only those that come first; then its own."""
-        begin = tuple(item for item in asked.items if self._comes_first(item))
+        begin = tuple(item for item in map(self._sent, asked.items) if self._comes_first(item))
         if self._running and not begin:
             self._wait_for_a_question(relay)
         if relay in self._forgetting:
-            return Questions("open", b"", ())
+            return replace(asked, state="open", panel_digest=b"", items=())
         own = self._unanswered(relay)
         digest = self.panel.digest if self.panel else asked.panel_digest
         return replace(asked, state="running", panel_digest=digest, items=begin + own)
+
+    def _sent(self, item: Question) -> Question:
+        """The question of a round in full, where the honest server only names it."""
+        query = "SELECT message FROM unpooled_server_asked WHERE round_id = ?"
+        [(message,)] = self.trial.federation.rows(query, item.round)
+        return Question(item.round, item.salt, bytes(message))
 
     def _comes_first(self, item: Question) -> bool:
         kinds = questions_of(self.plan)

@@ -17,15 +17,15 @@ import pytest
 from unpooled import question as questions
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.plan import Plan
-from unpooled.protocol import masking
+from unpooled.protocol import masking, messages
 from unpooled.protocol.masking import MaskContext
-from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster
+from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster, Witnesses
 from unpooled.protocol.sealing import Box, SigningKey, seal_seed
 from unpooled_client.state.events import Exit
 
 from ..federation import Cohort, Federation, Trial
 from ..launch import Function
-from ..leaks import AGREEMENT, CONSENT, NAMES, ORIGIN
+from ..leaks import AGREEMENT, CONSENT, NAMES, ORIGIN, SENT
 from ..relay import Message, Relay, with_body
 from .lying import ACCEPT, QUESTIONS, SHARES, STUDY, Caller, changed_questions
 from .scripted import Scripted
@@ -54,6 +54,8 @@ class Impostor:
     keys: dict[str, SigningKey] = field(default_factory=dict)
     seeds: dict[str, bytes] = field(default_factory=dict)
     question: Question | None = None
+    witness: bytes = b""
+    """Sealed for the victim by the compensator, which has been told of the false roster, too."""
 
     @property
     def victim(self) -> Cohort:
@@ -86,7 +88,7 @@ class Impostor:
         assert self.question
         number = f"{SHARES}{self.question.round} "
         items = () if self.relay.found(number) else (self.question,)
-        return Questions("running", self.panel(), items)
+        return Questions("running", self.panel(), self.witness, items)
 
     def panel(self) -> bytes:
         """The victim's own list was agreed on."""
@@ -98,7 +100,10 @@ class Impostor:
         self.trial.until(lambda: len(self.relay.found(ACCEPT)) > 1, "the victim accepts again")
         plan = Plan.from_json(self.trial.call("GET")["plan"])
         caller, enrolment = Caller(self.trial.federation), self.enrolment(plan)
-        assert caller.enrol(enrolment).is_success
+        enrolled = caller.enrol(enrolment)
+        assert enrolled.is_success, enrolled.text
+        witnesses: Witnesses = messages.decode(enrolled.content, Witnesses)
+        self.witness = dict(witnesses.sealed)[self.victim.name]
         step = CountGenotypes(0, AUTOSOMAL, (("case",), ("control",)), PEOPLE)
         self.question = Question(1, os.urandom(32), questions.encode(step))
         self.trial.until(lambda: self.relay.found(f"{SHARES}1 "), "the victim answers")
@@ -171,7 +176,7 @@ def test_a_roster_that_changed_is_not_accepted_by_yes(impostor: Impostor) -> Non
 
 
 def test_a_client_that_says_yes_to_all_gives_its_own_counts(impostor: Impostor, pool: Pool) -> None:
-    impostor.trial.federation.stub(impostor.victim.party.name, CONSENT)
+    impostor.trial.federation.stub(impostor.victim.party.name, CONSENT | SENT)
     impostor.victim.party.spawn()
     own = [(pool.copies[:AUTOSOMAL, :PEOPLE] == k).sum(axis=1) for k in (2, 1, 0)]
     np.testing.assert_array_equal(impostor.counts(), np.stack(own, axis=1))
