@@ -68,7 +68,7 @@ class NotAnswered(Exception):
 class Asking(Lying):
     """A server that begins a study honestly, and asks what it likes once a first sum was released.
 
-    The cohorts' state at that point is kept: each attack starts from it. Clients do not follow the study here:
+    The cohorts' state at that point is kept: each attack starts from it. Clients do not follow the study:
     what guards them is what guards those of a method whose questions are sent.
     """
 
@@ -141,17 +141,13 @@ class Asking(Lying):
         self.panel = panel
         self.trial.until(lambda: not self._forgetting, "the clients accept again")
 
-    def agreed(self) -> Panel:
-        path = self.trial.federation.home / "studies" / self.trial.id / "panel.bin"
-        return Panel.from_canonical(path.read_bytes())
-
     def _read(self, question: Question, asked: questions.Question) -> Mapping[str, np.ndarray]:
         shares, scheme = self.shares(question.round), self.plan.scheme(asked.ring_bits)
         nonces = [bytes.fromhex(share.request_header("Unpooled-Nonce")) for share in shares]
         request = ReleaseRequest(
             self.trial.id,
             question.round,
-            masking.question(question.salt, question.question, (self.panel or self.agreed()).digest),
+            masking.question(question.salt, question.question, (self.panel or agreed(self.trial)).digest),
             scheme.label,
             questions.words(asked, scheme),
             tuple(zip((cohort.name for cohort in self.trial.cohorts), nonces, strict=True)),
@@ -187,9 +183,7 @@ class Asking(Lying):
 
     def _sent(self, item: Question) -> Question:
         """The question of a round in full, where the honest server only names it."""
-        query = "SELECT message FROM unpooled_server_asked WHERE round_id = ?"
-        [(message,)] = self.trial.federation.rows(query, item.round)
-        return Question(item.round, item.salt, bytes(message))
+        return Question(item.round, item.salt, in_full(self.trial, item))
 
     def _comes_first(self, item: Question) -> bool:
         kinds = questions_of(self.plan)
@@ -222,6 +216,19 @@ def _first(kinds: Sequence[type[questions.Question]]) -> tuple[str, ...]:
     """The names of the kinds that a study begins with."""
     names = [kind.name for kind in kinds]
     return tuple(names[:2] if names[0] == "panel/presence" else names[:1])
+
+
+def agreed(trial: Trial) -> Panel:
+    """The variants that were agreed on."""
+    path = trial.federation.home / "studies" / trial.id / "panel.bin"
+    return Panel.from_canonical(path.read_bytes())
+
+
+def in_full(trial: Trial, item: Question) -> bytes:
+    """The encoded question of a round, which the server only names where cohorts follow the study."""
+    query = "SELECT message FROM unpooled_server_asked WHERE round_id = ?"
+    [(message,)] = trial.federation.rows(query, item.round)
+    return bytes(message)
 
 
 def changed_questions(answer: Message, change: Callable[[Questions], Questions]) -> Message:
