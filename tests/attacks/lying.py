@@ -23,6 +23,7 @@ from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRe
 
 from ..federation import Cohort, Federation, Trial
 from ..launch import Function
+from ..leaks import SENT
 from ..patience import PATIENCE
 from ..relay import Exchange, Message, Relay, with_body
 
@@ -67,7 +68,8 @@ class NotAnswered(Exception):
 class Asking(Lying):
     """A server that begins a study honestly, and asks what it likes once a first sum was released.
 
-    The cohorts' state at that point is kept: each attack starts from it.
+    The cohorts' state at that point is kept: each attack starts from it. Clients do not follow the study:
+    what guards them is what guards those of a method whose questions are sent.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -83,6 +85,8 @@ class Asking(Lying):
         self._running: dict[str, Mapping[str, Function]] = {}
         for relay in self.relays:
             relay.change = functools.partial(self._lie, relay)
+        for cohort in trial.cohorts:
+            trial.federation.stub(cohort.party.name, SENT)
         trial.start()
         trial.until(self._has_first_sum, "a first sum is released")
         for cohort in trial.cohorts:
@@ -106,7 +110,7 @@ class Asking(Lying):
         cohort.party.kill()
         shutil.rmtree(cohort.folder / "state")
         shutil.copytree(cohort.folder / "kept", cohort.folder / "state")
-        self.trial.federation.stub(cohort.party.name, stubs)
+        self.trial.federation.stub(cohort.party.name, SENT | stubs)
         cohort.party.spawn()
         self._running[cohort.name] = stubs
 
@@ -137,17 +141,13 @@ class Asking(Lying):
         self.panel = panel
         self.trial.until(lambda: not self._forgetting, "the clients accept again")
 
-    def agreed(self) -> Panel:
-        path = self.trial.federation.home / "studies" / self.trial.id / "panel.bin"
-        return Panel.from_canonical(path.read_bytes())
-
     def _read(self, question: Question, asked: questions.Question) -> Mapping[str, np.ndarray]:
         shares, scheme = self.shares(question.round), self.plan.scheme(asked.ring_bits)
         nonces = [bytes.fromhex(share.request_header("Unpooled-Nonce")) for share in shares]
         request = ReleaseRequest(
             self.trial.id,
             question.round,
-            masking.question(question.salt, question.question, (self.panel or self.agreed()).digest),
+            masking.question(question.salt, question.question, (self.panel or agreed(self.trial)).digest),
             scheme.label,
             questions.words(asked, scheme),
             tuple(zip((cohort.name for cohort in self.trial.cohorts), nonces, strict=True)),
@@ -172,14 +172,18 @@ class Asking(Lying):
 
     def _asked(self, relay: Relay, asked: Questions) -> Questions:
         """Of the honest questions only those that come first; then its own."""
-        begin = tuple(item for item in asked.items if self._comes_first(item))
+        begin = tuple(item for item in map(self._sent, asked.items) if self._comes_first(item))
         if self._running and not begin:
             self._wait_for_a_question(relay)
         if relay in self._forgetting:
-            return Questions("open", b"", b"", ())
+            return replace(asked, state="open", panel_digest=b"", items=())
         own = self._unanswered(relay)
         digest = self.panel.digest if self.panel else asked.panel_digest
         return replace(asked, state="running", panel_digest=digest, items=begin + own)
+
+    def _sent(self, item: Question) -> Question:
+        """The question of a round in full, where the honest server only names it."""
+        return Question(item.round, item.salt, in_full(self.trial, item))
 
     def _comes_first(self, item: Question) -> bool:
         kinds = questions_of(self.plan)
@@ -212,6 +216,19 @@ def _first(kinds: Sequence[type[questions.Question]]) -> tuple[str, ...]:
     """The names of the kinds that a study begins with."""
     names = [kind.name for kind in kinds]
     return tuple(names[:2] if names[0] == "panel/presence" else names[:1])
+
+
+def agreed(trial: Trial) -> Panel:
+    """The variants that were agreed on."""
+    path = trial.federation.home / "studies" / trial.id / "panel.bin"
+    return Panel.from_canonical(path.read_bytes())
+
+
+def in_full(trial: Trial, item: Question) -> bytes:
+    """The encoded question of a round, which the server only names where cohorts follow the study."""
+    query = "SELECT message FROM unpooled_server_asked WHERE round_id = ?"
+    [(message,)] = trial.federation.rows(query, item.round)
+    return bytes(message)
 
 
 def changed_questions(answer: Message, change: Callable[[Questions], Questions]) -> Message:

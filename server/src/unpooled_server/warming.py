@@ -23,7 +23,7 @@ from unpooled.plan import Plan
 
 log = logging.getLogger(__name__)
 
-_PEOPLE, _COHORTS, _AUTOSOMAL = 100, 4, 20
+_PEOPLE, _COHORTS, _AUTOSOMAL = 80, 5, 20
 """As many people of each cohort, and as many variants, as the usual components take."""
 
 

@@ -1,0 +1,292 @@
+"""A dishonest server in a study that cohorts follow: it can neither choose a question, nor make up a sum.
+
+It is the honest one with relays before it, which change one thing of an honest run for one cohort.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from unpooled import driver
+from unpooled import question as questions
+from unpooled.algorithms import questions_of, whole, with_chunks
+from unpooled.check import check_of
+from unpooled.driver import Place, Tree
+from unpooled.plan import Plan
+from unpooled.procedure import Study
+from unpooled.protocol import codec, masking, messages
+from unpooled.protocol.messages import Question, Questions, Told
+from unpooled.question import Arrays
+from unpooled_client.state.events import Exit
+
+from ..federation import Federation, Trial
+from ..leaks import CREDULOUS
+from ..relay import Message, with_body
+from .lying import QUESTIONS, SHARES, Lying, agreed, changed_questions, in_full
+from .singled_out import Pool, write
+
+PLAN: dict[str, Any] = {"test": "linear", "trait": "quantitative", "missing": "mean", "files": ["assoc"]}
+TOLD = "GET /api/v1/cohort/told/"
+NOT_SENT = "is not what the cohorts have sent"
+
+
+class Followed(Lying):
+    """An honest server, but what it asks the first cohort about the variants its relay withholds at first.
+
+    The cohort's state at that point is kept: each lie begins there.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        super().__init__(trial)
+        self.plan = Plan.from_json(trial.call("GET")["plan"])
+        self.victim, self.relay = trial.cohorts[0], self.relays[0]
+        self.withheld: tuple[Question, ...] = ()
+        self.relay.change = self._withhold
+        trial.start()
+        trial.until(lambda: self.withheld, "something is asked about the variants")
+        self.victim.party.kill()
+        self.kept = self.victim.folder / "kept"
+        shutil.copytree(self.victim.folder / "state", self.kept)
+        self.answered = self.victims_shares()
+
+    def _withhold(self, request: Message, answer: Message) -> Message:
+        if not request.line.startswith(QUESTIONS) or answer.line != "200":
+            return answer
+        asked = messages.decode(answer.body, Questions)
+        self.withheld = tuple(item for item in asked.items if "." in item.place)
+        if self.withheld:
+            time.sleep(0.2)  # the honest server answers at once
+        return changed_questions(answer, lambda asked: without(asked, self.withheld))
+
+    def begin(self, change: Callable[[Message, Message], Message]) -> None:
+        """Have the victim begin where it was when questions were withheld."""
+        if self.trial.state == "paused":
+            self.trial.call("POST", "resume")
+        self.victim.party.kill()
+        shutil.rmtree(self.victim.folder / "state")
+        shutil.copytree(self.kept, self.victim.folder / "state")
+        self.relay.change = change
+        self.victim.party.spawn()
+
+    def victims_shares(self) -> list[str]:
+        return [exchange.request.line for exchange in self.relay.found(SHARES)]
+
+    def answered_before(self) -> Question:
+        """The first question of the study, which the victim has answered."""
+        every = (messages.decode(e.answer.body, Questions) for e in self.relay.found(QUESTIONS) if e.answer)
+        return next(item for asked in every for item in asked.items if item.place == "0")
+
+    def told(self, place: str) -> Message:
+        """What the honest server tells of a place, to the victim."""
+        before = self.relay.found(TOLD)[-1].request
+        return self.relay.send(replace(before, line=f"{TOLD}{place} HTTP/1.1"))
+
+    def tree(self, change: Callable[[str, Told], Told]) -> Tree:
+        """The study as a cohort follows it that believes what it is told."""
+
+        def sums(place: Place, question: questions.Question) -> Arrays:
+            told = change(place.label, messages.decode(self.told(place.label).body, Told))
+            scheme = self.plan.scheme(question.ring_bits)
+            total = scheme.from_bytes(told.total, questions.words(question, scheme))
+            return questions.unpack(question, total, scheme, self.plan.cohorts, told.salt)
+
+        plan = with_chunks(self.plan)
+        return Tree(whole(Study(plan, lambda: agreed(self.trial))), questions_of(plan), sums)
+
+
+def without(asked: Questions, left_out: tuple[Question, ...]) -> Questions:
+    return replace(asked, items=tuple(item for item in asked.items if item not in left_out))
+
+
+@dataclass(frozen=True)
+class Lie:
+    """What is changed for the victim, and a part of what it tells its person then."""
+
+    said: str
+    item: Callable[[Followed, Question], Question] = lambda server, item: item
+    told: Callable[[Followed, str, Message], Message] = lambda server, place, answer: answer
+    """Given the place of which something is told."""
+    witness: Callable[[Followed, bytes], bytes] = lambda server, sealed: sealed
+
+    def change(self, server: Followed, request: Message, answer: Message) -> Message:
+        if request.line.startswith(TOLD):
+            return self.told(server, request.line.removeprefix(TOLD).partition(" ")[0], answer)
+        if request.line.startswith(QUESTIONS) and answer.line == "200":
+            return changed_questions(answer, lambda asked: self._asked(server, asked))
+        return answer
+
+    def _asked(self, server: Followed, asked: Questions) -> Questions:
+        items = tuple(self.item(server, item) for item in asked.items)
+        return replace(asked, witness=self.witness(server, asked.witness), items=items)
+
+
+def another_digest(server: Followed, item: Question) -> Question:
+    return replace(item, digest=bytes(32))
+
+
+def another_place(server: Followed, item: Question) -> Question:
+    return replace(item, place="0")
+
+
+def no_place(server: Followed, item: Question) -> Question:
+    return replace(item, place="99.0")
+
+
+def no_label(server: Followed, item: Question) -> Question:
+    return replace(item, place="0..1")
+
+
+def a_place_that_was_answered(server: Followed, item: Question) -> Question:
+    before = server.answered_before()
+    return replace(item, place=before.place, digest=before.digest)
+
+
+def a_round_that_was_answered(server: Followed, item: Question) -> Question:
+    return replace(item, round=server.answered_before().round)
+
+
+def sent_in_full(server: Followed, item: Question) -> Question:
+    return Question(item.round, item.salt, in_full(server.trial, item))
+
+
+def of(place: str, change: Callable[[Told], Told]) -> Callable[[Followed, str, Message], Message]:
+    """Tell of one place something else."""
+
+    def changed(server: Followed, asked: str, answer: Message) -> Message:
+        if asked != place:
+            return answer
+        return with_body(answer, codec.encode(change(messages.decode(answer.body, Told))))
+
+    return changed
+
+
+def another_word(told: Told) -> Told:
+    return replace(told, total=told.total[:-1] + bytes([told.total[-1] ^ 1]))
+
+
+def of_another_place(server: Followed, asked: str, answer: Message) -> Message:
+    return server.told({"0": "1", "1": "0"}.get(asked, asked))
+
+
+def nothing(server: Followed, asked: str, answer: Message) -> Message:
+    return server.told("99")
+
+
+def of_another_cohort(server: Followed, sealed: bytes) -> bytes:
+    exchange = server.relays[1].found(QUESTIONS)[-1]
+    assert exchange.answer
+    return bytes(messages.decode(exchange.answer.body, Questions).witness)
+
+
+ELSE, NOT_THERE = "asks for something else than this cohort's own run", "does not come there"
+NOT_TOLD = "goes on from sums that it does not tell"
+UNSEALED = "came without the compensator's secret for this cohort"
+LIES: dict[str, Lie] = {
+    "another digest": Lie(ELSE, item=another_digest),
+    "another place": Lie(ELSE, item=another_place),
+    "a place that is not there": Lie(NOT_TOLD, item=no_place),
+    "no label of a place": Lie(NOT_THERE, item=no_label),
+    "a place that was answered": Lie("asks again what was answered", item=a_place_that_was_answered),
+    "a round that was answered": Lie(
+        "asks for something else in a round that was answered", item=a_round_that_was_answered
+    ),
+    "a question in full": Lie("asks for something that linear does not have", item=sent_in_full),
+    "another word of a sum": Lie(NOT_SENT, told=of("0", another_word)),
+    "a sum under another salt": Lie(NOT_SENT, told=of("0", lambda told: replace(told, salt=bytes(32)))),
+    "a sum of another round": Lie(NOT_SENT, told=of("0", lambda told: replace(told, round=told.round + 1))),
+    "the sum of another place": Lie(NOT_THERE, told=of_another_place),
+    "no sum": Lie(NOT_TOLD, told=nothing),
+    "another cohort's witness": Lie(UNSEALED, witness=of_another_cohort),
+    "no witness": Lie(UNSEALED, witness=lambda server, sealed: bytes(len(sealed))),
+}
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Pool:
+    return write(tmp_path_factory.mktemp("pool"), quantitative=True)
+
+
+def followed(running: Federation, pool: Pool) -> Iterator[Followed]:
+    server = Followed(running.study(pool.prefixes, **PLAN))
+    yield server
+    server.trial.stop()
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def server(running: Federation, pool: Pool) -> Iterator[Followed]:
+    """One study for all lies that are refused."""
+    yield from followed(running, pool)
+
+
+@pytest.fixture
+def another_server(running: Federation, pool: Pool) -> Iterator[Followed]:
+    """One that ends."""
+    yield from followed(running, pool)
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_is_refused(server: Followed, name: str) -> None:
+    lie = LIES[name]
+    server.begin(lambda request, answer: lie.change(server, request, answer))
+    assert server.victim.party.wait() == Exit.REFUSED
+    last = server.victim.events()[-1]
+    assert lie.said in last["message"]
+    assert "coordinator" in last["remedy"] or "operator" in last["remedy"]
+    assert server.victims_shares() == server.answered
+    (told,) = server.relay.found("POST /api/v1/cohort/problem ")[-1:]
+    assert json.loads(told.request.body) == {"code": "question", "name": ""}
+    assert server.trial.state == "paused"
+
+
+def test_after_all_lies_the_study_goes_on_where_it_was(server: Followed) -> None:
+    server.begin(lambda request, answer: answer)
+    server.trial.until_over()
+    assert server.trial.state == "done", server.trial.story()
+    rounds = server.trial.rounds()["aggregated"]
+    assert len(server.victims_shares()) == rounds > len(server.answered)
+
+
+def test_of_whoever_is_told_another_salt_the_mask_stays(another_server: Followed) -> None:
+    lie = Lie("", item=lambda server, item: replace(item, salt=bytes(masking.SALT_BYTES)))
+    another_server.begin(lambda request, answer: lie.change(another_server, request, answer))
+    another_server.trial.until_over()
+    assert another_server.trial.state == "failed"
+    assert "masks did not cancel" in another_server.trial.reason
+
+
+def test_whoever_believes_another_sum_than_the_others_answers_what_nobody_can_read(
+    another_server: Followed,
+) -> None:
+    """Without the second check a cohort can be told that there is one more person; its masks then differ."""
+    server, plan = another_server, another_server.plan
+
+    def one_more(told: Told) -> Told:
+        scheme = plan.scheme(honest.question(Place.of("0")).ring_bits)
+        total = scheme.from_bytes(told.total, len(told.total) // scheme.word_bytes)
+        total[scheme.check_words] += 1
+        scheme.set_checks(total, check_of(total, scheme, told.salt, plan.cohorts))
+        return replace(told, total=scheme.to_bytes(total))
+
+    honest = server.tree(lambda place, told: told)
+    forked = server.tree(lambda place, told: one_more(told) if place == "0" else told)
+
+    def asked(server: Followed, item: Question) -> Question:
+        return replace(item, digest=driver.digest(forked.question(Place.of(item.place))))
+
+    first = server.withheld[0]
+    assert asked(server, first).digest != driver.digest(honest.question(Place.of(first.place)))
+    lie = Lie("", item=asked, told=of("0", one_more))
+    server.trial.federation.stub(server.victim.party.name, CREDULOUS)
+    server.begin(lambda request, answer: lie.change(server, request, answer))
+    server.trial.until_over()
+    assert server.trial.state == "failed"
+    assert "masks did not cancel" in server.trial.reason
+    assert len(server.victims_shares()) > len(server.answered)
