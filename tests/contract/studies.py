@@ -63,6 +63,7 @@ def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
             "trait": ALGORITHMS[test].traits[0],
             **({} if test in ("chi-square", "prune", "pca") else {"covariates": COVARIATES}),
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
+            **({"cohorts": 5} if test == "pca" else {}),  # without one of them people allow enough rounds
             **({"frequency_flags": True} if test in ("chi-square", "linear", "logistic") else {}),
             "files": tuple(ALGORITHMS[test].files),
             "chunk_size": 4,
