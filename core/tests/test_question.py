@@ -567,6 +567,7 @@ def test_a_sum_of_another_round_question_or_study_is_refused(kind: Modular) -> N
     for change in ({"round": 8}, {"question": os.urandom(32)}, {"witness": os.urandom(32)}):
         with pytest.raises(ProtocolError, match="what the server tells"):
             verified(total, kind, witnessed=replace(WITNESSED, **change))
+        assert replace(WITNESSED, **change).key != WITNESSED.key
     with pytest.raises(ProtocolError, match="do not cancel"):  # a salt is in the digest, too
         verified(total, kind, salt=os.urandom(32))
     with pytest.raises(ProtocolError, match="bytes"):
