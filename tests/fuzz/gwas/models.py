@@ -130,11 +130,15 @@ def is_known(study: Study, inside: np.ndarray) -> np.ndarray:
 
 
 def is_shared(study: Study, inside: np.ndarray) -> np.ndarray:
-    """Of which variants each allele has so many carriers among some people that others are compared with it:
-    bool (m,)."""
+    """Of which variants each allele has so many carriers among some people, without any one cohort, too, that
+    others are compared with it: bool (m,). No cohort's count shows beyond the floor."""
     counted, copies = bearers(study) & inside, study.variants.copies
-    carriers = [(counted & of_allele).sum(axis=1) for of_allele in (copies > 0, (copies >= 0) & (copies < 2))]
-    return np.asarray(np.minimum(*carriers) >= FEWEST_AT_A_LEVEL)
+    of_cohort = np.arange(study.cohorts) == study.people.cohort[:, None]
+    found = np.ones(len(copies), bool)
+    for of_allele in (copies > 0, (copies >= 0) & (copies < 2)):
+        carriers = (counted & of_allele).astype(np.int64) @ of_cohort
+        found &= np.minimum(carriers, FEWEST_AT_A_LEVEL).sum(axis=1) >= 2 * FEWEST_AT_A_LEVEL
+    return found
 
 
 def _renamed(study: Study, random: np.random.Generator) -> Study:
