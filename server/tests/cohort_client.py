@@ -11,14 +11,16 @@ import numpy as np
 
 from unpooled import question as questions
 from unpooled.agreement import align
-from unpooled.algorithms import questions_of
+from unpooled.algorithms import questions_of, whole, with_chunks
 from unpooled.cohort import Cohort
+from unpooled.driver import Place, Tree, read_sums
 from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.procedure import Study
 from unpooled.protocol import VERSION, comparing, masking, messages, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.messages import Question, Questions, Roster
+from unpooled.protocol.messages import Question, Questions, Roster, Told
 from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
 from unpooled.protocol.witness import Witnessed
 
@@ -39,6 +41,8 @@ class Client:
     instance: str = field(default_factory=lambda: os.urandom(16).hex())
     witness: bytes = b""
     """As it came with the last questions, sealed."""
+    tree: Tree | None = None
+    """The study as this cohort follows it, once something is named in it."""
 
     def call(self, method: str, path: str, **content: Any) -> httpx.Response:
         headers = {
@@ -93,11 +97,39 @@ class Client:
         return found
 
     def cohort(self, panel_digest: bytes) -> Cohort:
-        panel = self.own
-        if panel_digest != self.own.digest:
-            panel = Panel.from_canonical(self.call("GET", "panel").content)
-        aligned = align(panel, self.own, np.ones(len(self.own), bool))
+        aligned = align(self.panel(panel_digest), self.own, np.ones(len(self.own), bool))
         return self.data(aligned.index, aligned.swapped)
+
+    def panel(self, digest: bytes) -> Panel:
+        """The variants that were agreed on."""
+        if digest == self.own.digest:
+            return self.own
+        return Panel.from_canonical(self.call("GET", "panel").content)
+
+    def asked(self, question: Question) -> questions.Question:
+        """What is asked: as it was sent, or as this cohort finds it where it is only named."""
+        plan = Plan.from_json(self.study()["plan"])
+        if not question.place:
+            return questions.decode(question.question, questions_of(plan))
+        if self.tree is None:
+            given = Study(with_chunks(plan), lambda: self.panel(self._panel_digest))
+            self.tree = Tree(whole(given), questions_of(plan), self._sums)
+        return self.tree.question(Place.of(question.place))
+
+    def _sums(self, place: Place, asked: questions.Question) -> questions.Arrays:
+        """What the server tells of a place, shown to be what cohorts have sent."""
+        told: Told = messages.decode(self.call("GET", f"told/{place.label}").content, Told)
+        if asked.opens:
+            return read_sums(asked, told.total)
+        plan = Plan.from_json(self.study()["plan"])
+        named = masking.question(told.salt, questions.encode(asked), self._panel_digest)
+        witnessed = Witnessed(witness.open(self.witness, self.seed, self.purpose), told.round, named)
+        scheme = plan.scheme(asked.ring_bits)
+        return questions.verified(asked, told.total, scheme, plan.cohorts, told.salt, witnessed)
+
+    @property
+    def _panel_digest(self) -> bytes:
+        return bytes.fromhex(self.study()["panel_digest"])
 
     def share(self, question: Question, cohort: Cohort) -> tuple[bytes, str]:
         """The masked bytes of an answer, and their nonce."""
@@ -138,7 +170,7 @@ class Client:
         """The plan, the question, and what is common to all that names its masks and its dealing."""
         seen = self.study()
         plan = Plan.from_json(seen["plan"])
-        step = questions.decode(question.question, questions_of(plan))
+        step = self.asked(question)
         scheme = plan.scheme(step.ring_bits)
         return (
             plan,
@@ -148,9 +180,7 @@ class Client:
                 "plan_hash": plan.hash(),
                 "roster_hash": bytes.fromhex(seen["roster_hash"]),
                 "round": question.round,
-                "question": masking.question(
-                    question.salt, question.question, bytes.fromhex(seen["panel_digest"])
-                ),
+                "question": masking.question(question.salt, questions.encode(step), self._panel_digest),
                 "scheme": scheme.label,
                 "words": questions.words(step, scheme),
             },

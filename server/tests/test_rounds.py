@@ -18,7 +18,7 @@ from unpooled.errors import BoundError
 from unpooled_server import store
 from unpooled_server.models import Round, RowFile, Share
 from unpooled_server.names import RoundState
-from unpooled_server.services import branches, guarding, results, rounds, studies
+from unpooled_server.services import branches, enrolling, guarding, results, rounds, studies
 
 
 @pytest.mark.services
@@ -39,6 +39,7 @@ def test_states_are_passed_in_order_and_advancing_again_changes_nothing(trial: F
     ("module", "name"),
     [
         (rounds, "_mark_released"),
+        (enrolling, "enrol"),
         (rounds, "_release"),
         (rounds, "_total"),
         (rounds, "_conclude"),
@@ -54,8 +55,7 @@ def test_a_worker_that_dies_loses_nothing(
     federation: Make, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: str
 ) -> None:
     trial = federation()
-    trial.running()
-    trial.answer()
+    trial.ready()
     real, died = getattr(module, name), []
 
     def dying(*arguments: Any) -> Any:
@@ -67,7 +67,7 @@ def test_a_worker_that_dies_loses_nothing(
         raise Killed
 
     monkeypatch.setattr(module, name, dying)
-    for _ in range(10):
+    for _ in range(12):
         try:
             work()
         except Killed:
