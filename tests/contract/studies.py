@@ -308,7 +308,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "prune, of everyone": lambda: of_variants("prune", indep_pairwise="5 1 0.05", nonfounders=True),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
     "linear, beside components": lambda: of_variants(
-        "linear", components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK
+        "linear", cohorts=5, components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK
     ),
     "logistic, beside components": lambda: of_variants(
         "logistic", cohorts=4, components=2, condition=("rs1_2",), phenotypes=("z",), files=_OF_PLINK
