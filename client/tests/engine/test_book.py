@@ -166,7 +166,7 @@ def test_no_more_is_answered_than_was_released(cohort: ArrayCohort) -> None:
     assert most is not None
     share(answerer, Presence(0, 900), few, b"")
     refused(answerer, Presence(900, 1), few, "more than was released", b"")
-    refused(answerer, Presence(-1, 1), few, "does not exist", b"")
+    refused(answerer, Presence(-1, 1), few, "more than was released", b"")
 
 
 class ListOf(ArrayCohort):

@@ -22,12 +22,16 @@ from unpooled.algorithms.shared.coding import PLACES, X, has_place, most_copies
 from unpooled.algorithms.shared.groups import members
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import UnpooledError
+from unpooled.panel import Panel
 from unpooled.question import Question
 from unpooled_client.study.reading import Alignments
 from unpooled_client.study.rounds import Answerer
 
 FEWEST = 10
 CODES = np.repeat(np.array([1, 23, 24, 26], np.uint8), 3)
+LISTED = Panel.of(
+    [(code, place, b"rs%d" % place, b"A", b"C") for place, code in enumerate(CODES.tolist(), 1)]
+)
 PEOPLE = 90
 
 
@@ -89,7 +93,7 @@ def answered(seed: int) -> tuple[ArrayCohort, list[tuple[Question, bytes]]]:
         panel = bytes(31) + bytes([int(random.random() < 0.1)])
         if random.random() < 0.1:
             answerer = started_again(answerer)
-        alignments = Alignments(own, answerer.terms.plan, agreed=(own, panel), chromosomes=CODES)  # type: ignore[arg-type]
+        alignments = Alignments(own, answerer.terms.plan, agreed=(own, panel), panel=LISTED)  # type: ignore[arg-type]
         sent = asked(step)
         try:
             known = answerer.question(sent)

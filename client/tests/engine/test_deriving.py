@@ -71,7 +71,7 @@ def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path
     honest = KeepScores(np.ones(5, bool), np.ones(5), weights, 3, 90)
     Deriving(folder, seed).extended(cohort, honest)
     Book.begin(folder.book, seed)
-    terms = terms_of(test="linear", files=("glm",), components=2)
+    terms = terms_of(files=("glm",), components=2)
     (file := tmp_path / "table.csv").write_text("as it was accepted")
     options = DataOptions(table=file)
     saved = replace(
@@ -80,7 +80,7 @@ def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path
         files={name: Fingerprint.of(path) for name, path in options.paths.items()},
         sizes=SIZES,
     )
-    alignments: Any = SimpleNamespace(cohort_for=lambda question: (cohort, PANEL))
+    alignments: Any = SimpleNamespace(cohort_for=lambda question: (cohort, PANEL), agreed_panel=lambda: None)
     work = Work(Session(folder, saved, scripted.api(), 1), terms, alignments, options)
 
     with pytest.raises(Distrust, match="before it has counted"):

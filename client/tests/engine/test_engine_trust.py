@@ -20,6 +20,7 @@ from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import BoundError
 from unpooled.genotype_model import ADDITIVE
 from unpooled.leaving import Leaving, what_leaves
+from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol import masking, witness
 from unpooled.protocol.invitation import Invitation
@@ -32,7 +33,8 @@ from unpooled_client.study.reading import Alignments
 from unpooled_client.study.trust import Distrust, Terms, check_compensator, check_identity, terms
 
 KEY = bytes(range(32))
-LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": ("assoc",)}
+LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": ("assoc", "meta")}
+"""With this file its questions are still sent."""
 
 
 @pytest.fixture
@@ -178,8 +180,8 @@ def cohort() -> ArrayCohort:
 
 def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: ArrayCohort) -> None:
     seed = os.urandom(32)
-    answerer, question = answerer_of(found, seed), asked(Census())
-    step = answerer.question(question)
+    answerer, step = answerer_of(found, seed), Census()
+    question = asked(step)
     share = answerer.share(question, step, cohort)
     scheme = found.plan.scheme(step.ring_bits)
     context = answerer._context(question, step, b"", share.nonce)
@@ -219,7 +221,7 @@ def test_the_first_of_the_roster_alone_adds_the_pad(found: Terms) -> None:
 
 def test_what_is_computed_again_has_another_nonce(found: Terms, cohort: ArrayCohort) -> None:
     answerer, question = answerer_of(found), asked(Census())
-    shares = [answerer.share(question, answerer.question(question), cohort) for _ in range(5)]
+    shares = [answerer.share(question, Census(), cohort) for _ in range(5)]
     assert len({share.nonce for share in shares}) == len({share.data for share in shares}) == 5
 
 
@@ -406,7 +408,10 @@ def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort
 
 def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
     """Else heterozygous calls could be made missing ones, and summed apart."""
-    chromosomes = np.array([22, 22, 23, 23, 26, 26], np.uint8)
+    chromosomes = (22, 22, 23, 23, 26, 26)
+    panel = Panel.of(
+        [(code, place, b"rs%d" % place, b"A", b"C") for place, code in enumerate(chromosomes, 1)]
+    )
     kind: Any = next(kind for kind in ALGORITHMS["linear"].asks if kind.name == "linear/sums")
     for files, start, chromosome, good in (
         (("assoc",), 0, "diploid", True),
@@ -419,7 +424,7 @@ def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
     ):
         plan = replace(found.plan, **{**LINEAR, "files": files})
         aligned: Any = object()
-        alignments = Alignments(aligned, plan, agreed=(aligned, b"panel"), chromosomes=chromosomes)
+        alignments = Alignments(aligned, plan, agreed=(aligned, b"panel"), panel=panel)
         step = kind(**GOOD["linear/sums"] | {"start": start, "chromosome": chromosome})
         if good:
             assert alignments.cohort_for(step) == (aligned, b"panel")
