@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from unpooled.algorithms import algorithm
+from unpooled.algorithms import algorithm, is_followed
 from unpooled.leaving import BY_NOBODY, CODES, DEALING, EVERYONE_BY_SUM, Form, what_leaves
 from unpooled.plan import Plan
 
@@ -27,6 +27,9 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
     arrays = sum(line.readable_by in (EVERYONE_BY_SUM, BY_NOBODY) for line in leaves)
     compared = any(line.readable_by == BY_NOBODY for line in leaves)
     agreed = "" if plan.of_tables else "the list of variants that the study is about, "
+    follows = is_followed(plan)
+    asked = "the sums over all cohorts on which questions depend" if follows else "the questions"
+    without = "so of these sums, less its own numbers, what all others have together"
     lists = "" if plan.of_tables else "a list of variants, "
     return (
         Party(
@@ -57,8 +60,8 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
         ),
         Party(
             "each cohort",
-            f"the plan, the names and public keys of the others, {agreed}the questions, the results",
-            "all of that, and its own data",
+            f"the plan, the names and public keys of the others, {agreed}{asked}, the results",
+            "all of that, and its own data" + (f"; {without}" if follows else ""),
             "anything of one other cohort",
         ),
         Party(
