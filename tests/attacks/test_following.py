@@ -34,6 +34,8 @@ from .singled_out import Pool, write
 
 PLAN: dict[str, Any] = {"test": "linear", "trait": "quantitative", "missing": "mean", "files": ["assoc"]}
 TOLD = "GET /api/v1/cohort/told/"
+PEOPLE_COUNTED = ("0", "1")
+"""The places at which people are counted: all, and those whose phenotype is of some magnitude."""
 NOT_SENT = "is not what the cohorts have sent"
 
 
@@ -88,11 +90,11 @@ class Followed(Lying):
         before = self.relay.found(TOLD)[-1].request
         return self.relay.send(replace(before, line=f"{TOLD}{place} HTTP/1.1"))
 
-    def tree(self, change: Callable[[str, Told], Told]) -> Tree:
+    def tree(self, change: Callable[[str, questions.Question, Told], Told]) -> Tree:
         """The study as a cohort follows it that believes what it is told."""
 
         def sums(place: Place, question: questions.Question) -> Arrays:
-            told = change(place.label, messages.decode(self.told(place.label).body, Told))
+            told = change(place.label, question, messages.decode(self.told(place.label).body, Told))
             scheme = self.plan.scheme(question.ring_bits)
             total = scheme.from_bytes(told.total, questions.words(question, scheme))
             return questions.unpack(question, total, scheme, self.plan.cohorts, told.salt)
@@ -268,22 +270,31 @@ def test_whoever_believes_another_sum_than_the_others_answers_what_nobody_can_re
     """Without the second check a cohort can be told that there is one more person; its masks then differ."""
     server, plan = another_server, another_server.plan
 
-    def one_more(told: Told) -> Told:
-        scheme = plan.scheme(honest.question(Place.of("0")).ring_bits)
-        total = scheme.from_bytes(told.total, len(told.total) // scheme.word_bytes).copy()
-        total[scheme.check_words] += 1
-        scheme.set_checks(total, check_of(total, scheme, told.salt, plan.cohorts))
-        return replace(told, total=scheme.to_bytes(total))
+    forged: dict[str, bytes] = {}
 
-    honest = server.tree(lambda place, told: told)
-    forked = server.tree(lambda place, told: one_more(told) if place == "0" else told)
+    def one_more(place: str, question: questions.Question, told: Told) -> Told:
+        if place not in PEOPLE_COUNTED:
+            return told
+        scheme = plan.scheme(question.ring_bits)
+        total = scheme.from_bytes(told.total, len(told.total) // scheme.word_bytes).copy()
+        total[scheme.check_words :] += 1
+        scheme.set_checks(total, check_of(total, scheme, told.salt, plan.cohorts))
+        changed = replace(told, total=scheme.to_bytes(total))
+        forged[place] = codec.encode(changed)
+        return changed
+
+    forked = server.tree(one_more)
+    places = {item.place: Place.of(item.place) for item in server.withheld}
+    digests = {label: driver.digest(forked.question(place)) for label, place in places.items()}
+    assert all(digests[item.place] != item.digest for item in server.withheld)
 
     def asked(server: Followed, item: Question) -> Question:
-        return replace(item, digest=driver.digest(forked.question(Place.of(item.place))))
+        return replace(item, digest=digests[item.place])
 
-    first = server.withheld[0]
-    assert asked(server, first).digest != driver.digest(honest.question(Place.of(first.place)))
-    lie = Lie("", item=asked, told=of("0", one_more))
+    def tells(server: Followed, place: str, answer: Message) -> Message:
+        return with_body(answer, forged.get(place, answer.body))
+
+    lie = Lie("", item=asked, told=tells)
     server.trial.federation.stub(server.victim.party.name, CREDULOUS)
     server.begin(lambda request, answer: lie.change(server, request, answer))
     server.trial.until_over()

@@ -187,7 +187,8 @@ def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: A
     context = answerer._context(question, step, b"", share.nonce)
     words = questions.words(step, scheme)
     vector = scheme.subtract(scheme.from_bytes(share.data, words), masking.mask(seed, context))
-    plain = questions.pack(step, step.local(cohort), scheme, 3, question.salt)
+    witnessed = answerer.witnessed(question, step, b"")
+    plain = questions.pack(step, step.local(cohort), scheme, 3, question.salt, witnessed=witnessed)
     assert np.array_equal(vector, plain)
     assert len(share.data) == words * scheme.word_bytes
 
@@ -268,7 +269,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "standardise/spread": {
         "people": 100, "columns": 2, "centre": np.zeros(2), "magnitude": np.zeros(2, np.int64), "cohorts": 3,
     },
-    "linear/block": {"men_apart": True, "sex_known": False, **COLUMNS},
+    "linear/block": COLUMNS,
     "linear/sums": {**GENOTYPES, "fill": np.ones((1, 1)), **COLUMNS},
     "regression/genotypes": COUNTED,
     "logistic: regression/genotypes": COUNTED | {"groups": (("case", "complete", "founder"),)},
@@ -334,7 +335,7 @@ def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -
         fields["phenotype"] = True
     both = (Covariate("age"), Covariate("weight"))
     trial = {"covariates": both, "test": test} if test == "logistic" else {"covariates": both[:1], **LINEAR}
-    plan = replace(found.plan, **{**trial, "files": ("assoc", "glm"), "missing": "mean"})
+    plan = replace(found.plan, **{**trial, "files": ("assoc", "glm", "meta"), "missing": "mean"})
     answerer = answerer_of(replace(found, plan=plan))
     kind: Any = next(kind for kind in ALGORITHMS[test].asks if kind.name == name.split(": ")[-1])
     assert answerer.question(asked(kind(**fields)))
