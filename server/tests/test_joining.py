@@ -175,6 +175,7 @@ def test_another_seed_before_the_first_release_voids_the_shares_under_the_former
     trial.answer(client)
     client.seed = os.urandom(32)
     client.accept()
+    work()  # the study enrols anew
     assert client.questions().items[0].round == asked.items[0].round
     trial.run_on()
 
