@@ -71,15 +71,6 @@ def follows_nothing(original: Any, *arguments: Any) -> bool:
     return False
 
 
-def unverified(
-    original: Any, question: Any, data: bytes, scheme: Any, cohorts: int, salt: bytes, witnessed: Any
-) -> Any:
-    """In the stead of `unpooled.question.verified`: cohorts believe sums by the server's check alone."""
-    from unpooled.question import unpack, words
-
-    return unpack(question, scheme.from_bytes(data, words(question, scheme)), scheme, cohorts, salt)
-
-
 def accepts_what_is_changed(original: Any, self: Any, asked: Any) -> None:
     """In the stead of the client's `Engine.accept_unseen`: `--yes` covers whatever comes."""
     self.accept(asked)
@@ -114,7 +105,6 @@ UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.comparing:deal": false_dealing}
 FLIPPED = {"unpooled.protocol.comparing:deal": flipped_dealing}
 SENT = {"unpooled.algorithms:is_followed": follows_nothing}
-CREDULOUS = {"unpooled.question:verified": unverified}
 BOOK = {"unpooled_client.study.book:Book._check": checks_nothing}
 GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": agrees_with_everything}
 FITTING = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": agrees_with_everything}

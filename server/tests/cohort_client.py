@@ -41,8 +41,8 @@ class Client:
     instance: str = field(default_factory=lambda: os.urandom(16).hex())
     witness: bytes = b""
     """As it came with the last questions, sealed."""
-    tree: Tree | None = None
-    """The study as this cohort follows it, once something is named in it."""
+    trees: dict[str, Tree] = field(default_factory=dict)
+    """Each study as this cohort follows it, by the token of its invitation."""
 
     def call(self, method: str, path: str, **content: Any) -> httpx.Response:
         headers = {
@@ -111,10 +111,11 @@ class Client:
         plan = Plan.from_json(self.study()["plan"])
         if not question.place:
             return questions.decode(question.question, questions_of(plan))
-        if self.tree is None:
+        token = self.invitation.token
+        if token not in self.trees:
             given = Study(with_chunks(plan), lambda: self.panel(self._panel_digest))
-            self.tree = Tree(whole(given), questions_of(plan), self._sums)
-        return self.tree.question(Place.of(question.place))
+            self.trees[token] = Tree(whole(given), questions_of(plan), self._sums)
+        return self.trees[token].question(Place.of(question.place))
 
     def _sums(self, place: Place, asked: questions.Question) -> questions.Arrays:
         """What the server tells of a place, shown to be what cohorts have sent."""

@@ -14,22 +14,13 @@ from typing import Any
 
 import pytest
 
-from unpooled import driver
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole, with_chunks
-from unpooled.check import check_of
-from unpooled.driver import Place, Tree
-from unpooled.plan import Plan
-from unpooled.procedure import Study
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Question, Questions, Told
-from unpooled.question import Arrays
 from unpooled_client.state.events import Exit
 
 from ..federation import Federation, Trial
-from ..leaks import CREDULOUS
 from ..relay import Message, with_body
-from .lying import QUESTIONS, SHARES, Lying, agreed, changed_questions, in_full
+from .lying import QUESTIONS, SHARES, Lying, changed_questions, in_full
 from .singled_out import Pool, write
 
 PLAN: dict[str, Any] = {"test": "linear", "trait": "quantitative", "missing": "mean", "files": ["assoc"]}
@@ -45,7 +36,6 @@ class Followed(Lying):
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial)
-        self.plan = Plan.from_json(trial.call("GET")["plan"])
         self.victim, self.relay = trial.cohorts[0], self.relays[0]
         self.withheld: tuple[Question, ...] = ()
         self.relay.change = self._withhold
@@ -87,18 +77,6 @@ class Followed(Lying):
         """What the honest server tells of a place, to the victim."""
         before = self.relay.found(TOLD)[-1].request
         return self.relay.send(replace(before, line=f"{TOLD}{place} HTTP/1.1"))
-
-    def tree(self, change: Callable[[str, Told], Told]) -> Tree:
-        """The study as a cohort follows it that believes what it is told."""
-
-        def sums(place: Place, question: questions.Question) -> Arrays:
-            told = change(place.label, messages.decode(self.told(place.label).body, Told))
-            scheme = self.plan.scheme(question.ring_bits)
-            total = scheme.from_bytes(told.total, questions.words(question, scheme))
-            return questions.unpack(question, total, scheme, self.plan.cohorts, told.salt)
-
-        plan = with_chunks(self.plan)
-        return Tree(whole(Study(plan, lambda: agreed(self.trial))), questions_of(plan), sums)
 
 
 def without(asked: Questions, left_out: tuple[Question, ...]) -> Questions:
@@ -260,33 +238,3 @@ def test_of_whoever_is_told_another_salt_the_mask_stays(another_server: Followed
     another_server.trial.until_over()
     assert another_server.trial.state == "failed"
     assert "the masks of this round do not cancel" in another_server.trial.reason
-
-
-def test_whoever_believes_another_sum_than_the_others_answers_what_nobody_can_read(
-    another_server: Followed,
-) -> None:
-    """Without the second check a cohort can be told that there is one more person; its masks then differ."""
-    server, plan = another_server, another_server.plan
-
-    def one_more(told: Told) -> Told:
-        scheme = plan.scheme(honest.question(Place.of("0")).ring_bits)
-        total = scheme.from_bytes(told.total, len(told.total) // scheme.word_bytes).copy()
-        total[scheme.check_words] += 1
-        scheme.set_checks(total, check_of(total, scheme, told.salt, plan.cohorts))
-        return replace(told, total=scheme.to_bytes(total))
-
-    honest = server.tree(lambda place, told: told)
-    forked = server.tree(lambda place, told: one_more(told) if place == "0" else told)
-
-    def asked(server: Followed, item: Question) -> Question:
-        return replace(item, digest=driver.digest(forked.question(Place.of(item.place))))
-
-    first = server.withheld[0]
-    assert asked(server, first).digest != driver.digest(honest.question(Place.of(first.place)))
-    lie = Lie("", item=asked, told=of("0", one_more))
-    server.trial.federation.stub(server.victim.party.name, CREDULOUS)
-    server.begin(lambda request, answer: lie.change(server, request, answer))
-    server.trial.until_over()
-    assert server.trial.state == "failed"
-    assert "the masks of this round do not cancel" in server.trial.reason
-    assert len(server.victims_shares()) > len(server.answered)
