@@ -155,7 +155,7 @@ outside norole elsewhere observer watcher owner forged admin reads changes
 401     404    404       +        +       +     +      +     +     +       GET studies/<study>/results/<name>
 """,  # noqa: E501
     # A cohort of another study is let in to that: it has no panel, no list, no results, and not this round.
-    # Neither study is repeated.
+    # Neither study is repeated; and of one that has ended no sums are told any more.
     """
 nobody people caller wrong revoked other cohort
 401    401    401    401   401     +     +      GET cohort/study
@@ -170,6 +170,7 @@ nobody people caller wrong revoked other cohort
 401    401    401    401   401     404   +      GET cohort/panel
 401    401    401    401   401     404   +      GET cohort/list
 401    401    401    401   401     +     +      GET cohort/questions
+401    401    401    401   401     404   404    GET cohort/told/<place>
 401    401    401    401   401     404   +      PUT cohort/shares/<round_id>
 401    401    401    401   401     404   +      PUT cohort/dealings/<round_id>
 401    401    401    401   401     404   404    PUT cohort/codes/<column>
@@ -302,6 +303,7 @@ def world(http: Http, platform: Any, federation: Callable[..., Federation]) -> I
         "token": str(ApiToken.objects.get(name="reads").pk),
         "channel": str(channel_of("owner").pk),
         "column": "0",
+        "place": "0.0",
         "round_id": str(Round.objects.filter(study=ours.study_id)[0].pk),
     }
     with service._lock():  # whoever may run a demo sees that one runs
