@@ -22,11 +22,15 @@ import numpy as np
 import pytest
 
 from unpooled import question as questions
-from unpooled.algorithms import algorithm
+from unpooled.algorithms import questions_of, whole, with_chunks
 from unpooled.algorithms.chi_square import CountGenotypes
+from unpooled.driver import Place, Tree
 from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.procedure import Study
 from unpooled.protocol import messages
-from unpooled.protocol.messages import Questions
+from unpooled.protocol.messages import Questions, Told
+from unpooled.question import Arrays, Question
 from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
@@ -141,7 +145,7 @@ def logs(running: Federation, *names: str) -> dict[str, bytes]:
 def local_counts(trial: Trial, relay: Relay) -> dict[str, np.ndarray]:
     """Each cohort's counts, computed here from its files: as a share holds them, by column, as alleles."""
     panel = Panel.from_canonical((trial.federation.home / "studies" / trial.id / "panel.bin").read_bytes())
-    asked = genotype_questions(relay)
+    asked = genotype_questions(Plan.from_json(trial.call("GET")["plan"]), panel, relay)
     counts: dict[str, np.ndarray] = {}
     for cohort in trial.cohorts:
         opened, report = open_cohort(DataOptions(bfile=cohort.prefix))
@@ -160,13 +164,22 @@ def local_counts(trial: Trial, relay: Relay) -> dict[str, np.ndarray]:
     return counts
 
 
-def genotype_questions(relay: Relay) -> list[CountGenotypes]:
-    """The questions about genotypes that the cohorts got, in the order of variants."""
+def genotype_questions(plan: Plan, panel: Panel, relay: Relay) -> list[CountGenotypes]:
+    """The questions about genotypes that the cohorts found, in the order of variants."""
+
+    def told(place: Place, question: Question) -> Arrays:
+        exchange = relay.found(f"GET /api/v1/cohort/told/{place.label} ")[0]
+        assert exchange.answer
+        sums, scheme = messages.decode(exchange.answer.body, Told), plan.scheme(question.ring_bits)
+        total = scheme.from_bytes(sums.total, questions.words(question, scheme))
+        return questions.unpack(question, total, scheme, plan.cohorts, sums.salt)
+
+    tree = Tree(whole(Study(with_chunks(plan), lambda: panel)), questions_of(plan), told)
     found: dict[int, CountGenotypes] = {}
     for exchange in relay.found("GET /api/v1/cohort/questions"):
         if exchange.answer is not None and exchange.status == 200:
             for item in messages.decode(exchange.answer.body, Questions).items:
-                step = questions.decode(item.question, algorithm("chi-square").asks)
+                step = tree.question(Place.of(item.place))
                 if isinstance(step, CountGenotypes):
                     found[step.start] = step
     chunks = [found[start] for start in sorted(found)]
