@@ -28,10 +28,10 @@ from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
-from .attacks.lying import PANEL, QUESTIONS, STUDY, Lying, changed_questions
+from .attacks.lying import PANEL, QUESTIONS, STUDY, Lying, changed_questions, in_full
 from .attacks.transcript import Searcher
 from .federation import Federation, Trial
-from .leaks import UNBOUND
+from .leaks import SENT, UNBOUND
 from .relay import Exchange, Message, Relay, with_body
 
 Change = Callable[[Relay, Message, Message], Message]
@@ -55,12 +55,26 @@ def asked(running: Federation, data: tuple[Path, ...]) -> Iterator[Trial]:
 
 
 class Dishonest(Lying):
-    """A server that tells some cohorts something else."""
+    """A server that tells some cohorts something else, and sends questions: its clients follow no study."""
 
     def __init__(self, trial: Trial, victims: Sequence[int], change: Change) -> None:
         super().__init__(trial)
-        for number in victims:
-            self.relays[number].change = functools.partial(change, self.relays[number])
+        self.sent: dict[int, bytes] = {}
+        """The questions as they are, by their rounds."""
+        for cohort in trial.cohorts:
+            trial.federation.stub(cohort.party.name, SENT)
+        for number, relay in enumerate(self.relays):
+            relay.change = functools.partial(self._changed, change if number in victims else None, relay)
+
+    def _changed(self, change: Change | None, relay: Relay, request: Message, answer: Message) -> Message:
+        if request.line.startswith(QUESTIONS) and answer.line == "200":
+            answer = changed_questions(answer, self._in_full)
+        return change(relay, request, answer) if change else answer
+
+    def _in_full(self, asked: Questions) -> Questions:
+        self.sent |= {item.round: in_full(self.trial, item) for item in asked.items}
+        items = (Question(item.round, item.salt, self.sent[item.round]) for item in asked.items)
+        return replace(asked, items=tuple(items))
 
     def run(self) -> None:
         self.trial.start()
@@ -221,7 +235,9 @@ def test_without_the_question_in_the_mask_it_would_tell_them(
 ) -> None:
     """The attack of the test above is a real one: here it succeeds, on parties that leave the binding out."""
     server = Dishonest(asked, [1, 2], nobody)
-    for name in ("web", "worker", *(cohort.party.name for cohort in asked.cohorts)):
+    for cohort in asked.cohorts:
+        running.stub(cohort.party.name, UNBOUND | SENT)
+    for name in ("web", "worker"):
         running.stub(name, UNBOUND)
     for party in (running.web, running.worker):
         party.restart()
@@ -243,11 +259,6 @@ def counts_of(server: Dishonest, prefix: Path) -> np.ndarray:
     assert opened is not None, report
     panel = Panel.of_file(server.trial.federation.home / "studies" / server.trial.id / "panel.bin")
     aligned = opened.align(panel)
-    asked: dict[int, CountGenotypes] = {}
-    for exchange in server.relays[0].found(QUESTIONS):
-        if exchange.answer is not None and exchange.status == 200:
-            for item in messages.decode(exchange.answer.body, Questions).items:
-                step = questions.decode(item.question, algorithm("chi-square").asks)
-                if isinstance(step, CountGenotypes):
-                    asked[step.start] = step
+    steps = (questions.decode(sent, algorithm("chi-square").asks) for sent in server.sent.values())
+    asked = {step.start: step for step in steps if isinstance(step, CountGenotypes)}
     return np.concatenate([step.local(aligned)["genotypes"].ravel() for step in asked.values()])
