@@ -48,7 +48,7 @@ def test_components_to_their_files(
 def test_a_score_to_its_file(administrator: Pages, site: Site, clients: list[Cohort], tmp_path: Path) -> None:
     made = simulate(
         tmp_path,
-        cohorts=(200,) * len(NAMES),
+        cohorts=(400,) * len(NAMES),
         variants=300,
         effects=(0.8, 0.8, -0.8, 0.7, -0.7),
         trait="quantitative",
@@ -72,7 +72,7 @@ def test_a_score_to_its_file(administrator: Pages, site: Site, clients: list[Coh
     expect(pages.page.get_by_role("img", name="R² by share of variance")).to_be_visible()
     expect(pages.page.get_by_text("Genomic inflation")).to_have_count(0)
     found = json.loads(pages.download("height.performance.json", tmp_path / "downloads").read_bytes())
-    assert [row["share"] for row in found["shares"]] == [0.1, 0.3, 0.6] and found["people"] == 600
+    assert [row["share"] for row in found["shares"]] == [0.1, 0.3, 0.6] and found["people"] == 1200
     assert pages.download("height.score.txt", tmp_path / "downloads").read_bytes().startswith(b"###PGS")
     all_end(clients)
 

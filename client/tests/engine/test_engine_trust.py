@@ -22,7 +22,7 @@ from unpooled.genotype_model import ADDITIVE
 from unpooled.leaving import Leaving, what_leaves
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
-from unpooled.protocol import masking
+from unpooled.protocol import masking, witness
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
 from unpooled.protocol.problems import Problem
@@ -191,6 +191,32 @@ def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: A
     plain = questions.pack(step, step.local(cohort), scheme, 3, question.salt, witnessed=witnessed)
     assert np.array_equal(vector, plain)
     assert len(share.data) == words * scheme.word_bytes
+
+
+def test_the_witness_is_opened_with_the_seed_for_what_was_accepted(found: Terms) -> None:
+    answerer, opened = answerer_of(found), os.urandom(32)
+    sealed = witness.seal(opened, answerer.seed, found.purpose)
+    assert answerer.witnessing(sealed).witness == opened
+    elsewhere = witness.seal(opened, answerer.seed, replace(found.purpose, plan_hash=bytes(32)))
+    others = witness.seal(opened, os.urandom(32), found.purpose)
+    for wrong in (b"", sealed[:-1], elsewhere, others, bytes(len(sealed))):
+        with pytest.raises(Distrust, match="secret for this cohort") as caught:
+            answerer.witnessing(wrong)
+        assert caught.value.problem is Problem.QUESTION
+    assert opened.hex() not in repr(answerer.witnessing(sealed))
+
+
+def test_without_a_witness_nothing_is_packed(found: Terms, cohort: ArrayCohort) -> None:
+    answerer, step = replace(answerer_of(found), witness=b""), Census()
+    with pytest.raises(AssertionError, match="no witness"):
+        answerer.share(asked(step), step, cohort)
+
+
+def test_the_first_of_the_roster_alone_adds_the_pad(found: Terms) -> None:
+    step = Census()
+    for place, (name, _) in enumerate(found.roster.members):
+        answerer = answerer_of(replace(found, cohort=name))
+        assert answerer.witnessed(asked(step), step, b"").adds_pad is (place == 0)
 
 
 def test_what_is_computed_again_has_another_nonce(found: Terms, cohort: ArrayCohort) -> None:

@@ -211,7 +211,7 @@ class SumColumns(Question):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
         nothing = Columns(np.zeros(columns), np.zeros(columns, np.int64))
-        return Foreseen([cls.of(plan, everyone(plan), nothing)])
+        return Foreseen([cls.of(plan, everyone(plan), nothing)] if cls.asked_if(plan) else [])
 
     @classmethod
     def of(cls, plan: Plan, pool: Pool, columns: Columns) -> SumColumns:
@@ -276,7 +276,7 @@ class SumWithGenotypes(AboutVariants):
             "per variant on X or Y, alike for all: sums of covariates and phenotype over men, on Y of "
             "products of two of these, too; and with plink2's report under the rule `exact` on X both over "
             "people of known sex: men, and people of unknown sex, may be few",
-            "means of covariates and phenotype by sex in the pool; if there is one man, that man's",
+            "means of covariates and phenotype by sex in the pool; if there is one man, that person's",
             of_one=True,
         ),
         Real(
