@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,14 +22,11 @@ from unpooled.algorithms.tables.encoding.questions import (
     CountRows,
     Sift,
     SumTargets,
-    at_most,
     floors,
-    folds_of,
     merged,
     split,
 )
 from unpooled.algorithms.tables.encoding.rest import AddLevels, RankLevels, SiftRest
-from unpooled.errors import ProtocolError
 from unpooled.parties import what_parties_get
 from unpooled.plan import ENCODING_FILE, Plan
 from unpooled.procedure import Asks
@@ -59,25 +55,6 @@ def test_no_targets_are_summed_over_few_people() -> None:
         )] if sums.target_cells else []  # fmt: skip
         assert all(((count == 0) | (count >= plan.people)).all() for count in people)
         assert sums.target_cells == sum(count.size for count in people)
-
-
-def test_a_cohort_answers_only_what_its_plan_allows() -> None:
-    """Lower floors, other columns, or folds that the plan does not have, are no questions of this study."""
-    columns = [Column("c", "category", "", "target:y", ("a", "b")), Column("y")]
-    plan = plan_of(columns, 3, people=20)
-    honest = Sift(*at_most(plan, folds_of(plan)), *floors(plan))
-    assert honest.agrees(plan) and (honest.people, honest.holders) == (20, 2)
-    for forged in (
-        replace(honest, people=10),
-        replace(honest, holders=1),
-        replace(honest, folds=honest.folds + 1),
-        replace(honest, sizes=honest.sizes + 1),
-    ):
-        assert not forged.agrees(plan)
-    with pytest.raises(ProtocolError, match="fields that cannot be"):
-        replace(honest, people=0)
-    with pytest.raises(ProtocolError, match="fields that cannot be"):
-        CountLevels(honest.sizes, honest.folds, honest.codes, np.ones(3, bool))
 
 
 def test_of_a_rare_value_nobody_reads_the_count() -> None:
@@ -254,18 +231,6 @@ def test_no_difference_of_counts_is_small(seed: int, missing: str) -> None:
     ):
         rest = words - rows[:-1].sum(axis=0)
         assert len(rows) == 1 or ((rest == 0) | (rest >= people)).all()
-
-
-def test_a_cohort_answers_no_other_floors_and_no_more_doublings() -> None:
-    plan, asked = plan_with(), {type(question): question for question in study(30, 50, 3).questions}
-    assert all(question.agrees(plan) for question in asked.values())
-    rest, rank = asked[SiftRest], asked[RankLevels]
-    for forged in (replace(rest, people=11), replace(rest, holders=1), replace(rank, people=11)):
-        assert not forged.agrees(plan)
-    with pytest.raises(ProtocolError, match="fields that cannot be"):
-        replace(rank, rungs=21)
-    with pytest.raises(ProtocolError, match="fields that cannot be"):
-        replace(asked[AddLevels], bounds=asked[AddLevels].bounds[1:])
 
 
 WORDS = st.text(min_size=1, max_size=16).filter(

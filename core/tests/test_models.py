@@ -310,9 +310,8 @@ def with_levels(features: int, outcome: str, levels: int) -> list[Column]:
 
 def test_what_is_asked_of_a_plan_follows_from_its_schema() -> None:
     wide, narrow = (models.plan_of("ridge", with_levels(2, "number", n), 3) for n in (MOST_COLUMNS, 3))
-    design = {plan: SumProducts.widest(plan) for plan in (wide, narrow)}
-    assert SumWithOutcome(design[wide]).agrees(wide) and not SumWithOutcome(design[narrow]).agrees(narrow)
-    assert not design[wide].agrees(wide) and design[narrow].agrees(narrow)
+    assert SumWithOutcome.asked_if(wide) and not SumWithOutcome.asked_if(narrow)
+    assert not SumProducts.asked_if(wide) and SumProducts.asked_if(narrow)
     assert not ProjectColumns.foreseen(narrow, None).questions
 
 

@@ -14,7 +14,6 @@ from sklearn.linear_model import LinearRegression
 from unpooled.algorithms import check
 from unpooled.algorithms.polygenic import procedure
 from unpooled.algorithms.polygenic.people import groups, key_of
-from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles
 from unpooled.algorithms.polygenic.result import (
     FIT,
     PATH,
@@ -162,24 +161,6 @@ def test_who_is_left_out_goes_with_the_plan_alone() -> None:
     assert left_out.sum() == 20 and (fitted ^ left_out).all()
     assert (groups(samples, key_of(one), 5)[1] == left_out).all()
     assert (groups(samples, key_of(other), 5)[1] != left_out).any()
-
-
-def test_a_question_of_another_draw_is_refused() -> None:
-    one = pooled()
-    honest = procedure.CountLeftOut.of(one.plan)
-    assert honest.agrees(one.plan)
-    assert not type(honest)(bytes(32), honest.one_in, honest.is_number, honest.dummies).agrees(one.plan)
-
-
-def test_means_of_missing_calls_are_kept_to() -> None:
-    """What a book compares: questions about the same variants with the same means say the same."""
-    one = pooled(variants=40, missing=0.1)
-    mean = np.linspace(0.2, 1.8, 40)
-    design = procedure.SumColumns.none(one.plan)
-    kept = np.ones(40, bool)
-    alleles = SumWithAlleles(0, 40, kept, mean, design).filled()
-    project = Project(kept, mean, np.zeros((1, 40)), (True,), design, 1).filled()
-    assert (alleles.variants == project.variants).all() and (alleles.values == project.values).all()
 
 
 def test_normal_masks_are_refused() -> None:

@@ -246,10 +246,10 @@ def test_few_are_refused_before_anything_but_counts_is_summed(
         cohorts = [models.table_of({n: of[a:b] for n, of in cells.items()}, plan)
                    for a, b in ((0, 300), (300, 450), (450, 600))]  # fmt: skip
     asked, error = asked_until_refused(plan, cohorts)
-    assert (error.field, sums_of(asked)) == (
-        field,
-        [Average.name] * (what == "missing words"),
-    ) and reason in error.reason
+    # Too few people for two folds are too few for a penalty; a fit without one has a single fold.
+    fields = {field, "validation_folds"} if what == "people" else {field}
+    assert error.field in fields and reason in error.reason
+    assert sums_of(asked) == [Average.name] * (what == "missing words")
 
 
 @of_each_method

@@ -216,8 +216,21 @@ def question(round_: int) -> Record:
         "round": round_,
         "salt": octets(f"salt {round_}", 32),
         "question": octets(f"question {round_}", 20),
+        "place": "",
+        "digest": b"",
     }
     return Record("unpooled/question", fields)
+
+
+def named() -> Record:
+    """A question that cohorts find by themselves, who follow the study."""
+    changed = {"question": b"", "place": "0.3.2", "digest": octets("named", 32)}
+    return Record("unpooled/question", {**question(14).fields, **changed})
+
+
+def told() -> Record:
+    fields = {"round": 12, "salt": octets("salt 12", 32), "total": octets("total", 84)}
+    return Record("unpooled/told", fields)
 
 
 def context(scheme: str, words: int, **changes: Any) -> Record:
@@ -295,7 +308,9 @@ def messages() -> Any:
         opening(),
         codes(),
         question(12),
+        named(),
         questions(),
+        told(),
     )
     contexts = (context("z32", 5), compared_context("z256", 2, "grows:15"), dealing_context())
     return [case(message) for message in (*made, *contexts)]
