@@ -108,7 +108,7 @@ def watch() -> Iterator[tuple[list[np.ndarray], list[np.ndarray]]]:
 def measure(size: Size, plan: Plan, panel: Panel, cohorts: list[ArrayCohort], exact: np.ndarray) -> Loss:
     with watch() as (uploads, sums):
         rounded = run(plan, panel, cohorts)["variants"]["chi_square"]
-    genotypes = np.concatenate([vector for vector in sums if len(vector) == 6 * size.variants])
+    genotypes = next(vector for vector in sums if len(vector) == 6 * size.variants)
     chi_square = _chi_square(genotypes.reshape(-1, 2, 3))
     return Loss(
         variance=plan.variance,
@@ -117,8 +117,13 @@ def measure(size: Size, plan: Plan, panel: Panel, cohorts: list[ArrayCohort], ex
         chi_square=float(np.nanmax(np.abs(chi_square[exact > 0] / exact[exact > 0] - 1))),
         same=bool(np.array_equal(rounded, exact, equal_nan=True)),
         real=real_loss(size, Gaussian(plan.variance)),
-        cases=cases_error(size, [vector for vector in uploads if len(vector) > 6 * size.variants], cohorts),
+        cases=cases_error(size, genotypes_of(size, uploads)[:COHORTS], cohorts),
     )
+
+
+def genotypes_of(size: Size, uploads: list[np.ndarray]) -> list[np.ndarray]:
+    """The shares of genotype counts, in the cohorts' order, and behind them their sum as it is told."""
+    return [vector for vector in uploads if len(vector) > 6 * size.variants]
 
 
 def _error(sums: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ class Federation:
         sealed, whole = messages.decode(answer, Witnesses).sealed, self.enrolment()
         assert [name for name, _ in sealed] == sorted(self.names)
         [found] = {
-            witness.open(box, self.seeds[name], whole.purpose(name, self.compensator_key))
+            witness.unsealed(box, self.seeds[name], whole.purpose(name, self.compensator_key))
             for name, box in sealed
         }
         return found

@@ -46,7 +46,7 @@ def test_each_cohort_is_answered_its_own_witness(caller: Caller, federation: Fed
     purpose = federation.enrolment().purpose("Graz", federation.compensator_key)
     for sealed, seed in ((munich, federation.seeds["Graz"]), (graz, federation.seeds["Munich"])):
         with pytest.raises(ProtocolError):
-            witness.open(sealed, seed, purpose)
+            witness.unsealed(sealed, seed, purpose)
 
 
 def test_the_same_set_again_is_fine_in_any_order(

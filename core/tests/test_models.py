@@ -393,7 +393,7 @@ def test_for_each_column_enough_people_are_left_without_the_largest_cohort(other
 def test_a_level_is_kept_that_enough_people_have_without_any_one_cohort(
     people: tuple[int, ...], is_kept: bool
 ) -> None:
-    """In each of two folds, in one of which 19 people of the second cohort are nine at most."""
+    """There are two folds, in one of which 19 people of the second cohort are nine at most."""
     ward = Column("ward", "category", "", "one-hot", ("w", "x"))
     plan = models.plan_of("ridge", models.schema_of(1, "number", ward), 3, validation_folds=2)
     random, cohorts = np.random.default_rng(6), []

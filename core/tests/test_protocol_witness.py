@@ -21,7 +21,7 @@ SEALED = witness.seal(WITNESS, SEEDS[0], PURPOSE)
 
 
 def test_a_cohort_opens_its_own_which_is_sealed_to_the_same_bytes_each_time() -> None:
-    assert witness.open(SEALED, SEEDS[0], PURPOSE) == WITNESS
+    assert witness.unsealed(SEALED, SEEDS[0], PURPOSE) == WITNESS
     assert witness.seal(WITNESS, SEEDS[0], PURPOSE) == SEALED
     assert len(SEALED) == witness.SEALED_BYTES and WITNESS not in SEALED
 
@@ -40,9 +40,9 @@ def test_a_cohort_opens_its_own_which_is_sealed_to_the_same_bytes_each_time() ->
 def test_a_witness_does_not_open_for_another_cohort_or_purpose(change: dict[str, Any]) -> None:
     other = replace(PURPOSE, **change)
     with pytest.raises(ProtocolError, match="does not open"):
-        witness.open(SEALED, SEEDS[0], other)
+        witness.unsealed(SEALED, SEEDS[0], other)
     with pytest.raises(ProtocolError, match="does not open"):
-        witness.open(SEALED, SEEDS[1], PURPOSE)
+        witness.unsealed(SEALED, SEEDS[1], PURPOSE)
 
 
 def test_two_witnesses_under_one_seed_and_purpose_have_nonces_of_their_own() -> None:
@@ -56,10 +56,10 @@ def test_damaged_witnesses_do_not_open() -> None:
         damaged = bytearray(SEALED)
         damaged[place] ^= 1
         with pytest.raises(ProtocolError, match="does not open"):
-            witness.open(bytes(damaged), SEEDS[0], PURPOSE)
+            witness.unsealed(bytes(damaged), SEEDS[0], PURPOSE)
     for data in (b"", SEALED[:-1], SEALED + b"0"):
         with pytest.raises(ProtocolError, match="60 bytes"):
-            witness.open(data, SEEDS[0], PURPOSE)
+            witness.unsealed(data, SEEDS[0], PURPOSE)
 
 
 def test_a_witness_follows_from_all_seeds_in_their_order_and_from_all_that_names_the_study() -> None:

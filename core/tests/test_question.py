@@ -523,7 +523,7 @@ def verified(
 
 
 def forged(total: np.ndarray, kind: Modular) -> np.ndarray:
-    """With the first check of what the sums are by now: the server can make it."""
+    """Set the first check to that of what the sums are by now: the server can make it."""
     data = kind.to_bytes(total[: kind.check_words])
     kind.set_checks(total, check_of(total, kind, SALT, K), int.from_bytes(data[32:], "little"))
     return total
@@ -586,7 +586,7 @@ def test_a_sum_without_the_first_cohort_or_with_it_twice_is_refused(kind: Modula
 
 @each_ring
 def test_who_knows_the_sums_but_no_witness_finds_no_coefficient(kind: Modular) -> None:
-    """Of sums that are 0 but for one word: without a pad a division finds what this word is multiplied by."""
+    """Sums are 0 but for one word: without a pad a division finds what this word is multiplied by."""
     for _ in range(20):
         round_ = replace(WITNESSED, question=os.urandom(32))
         total = vector(kind, [0, 0, 5, 0])

@@ -1,4 +1,4 @@
-"""What capped counts prove of the pool without any one cohort, tried on all small pools."""
+"""Capped counts prove what they should of the pool without any one cohort: tried on all small pools."""
 
 from __future__ import annotations
 

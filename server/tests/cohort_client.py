@@ -40,7 +40,7 @@ class Client:
     dealer_seed: bytes = field(default_factory=lambda: os.urandom(32))
     instance: str = field(default_factory=lambda: os.urandom(16).hex())
     witness: bytes = b""
-    """As it came with the last questions, sealed."""
+    """The witness as it came with the last questions, sealed."""
     trees: dict[str, Tree] = field(default_factory=dict)
     """Each study as this cohort follows it, by the token of its invitation."""
 
@@ -107,7 +107,7 @@ class Client:
         return Panel.from_canonical(self.call("GET", "panel").content)
 
     def asked(self, question: Question) -> questions.Question:
-        """What is asked: as it was sent, or as this cohort finds it where it is only named."""
+        """The question as it was sent, or as this cohort finds it where it is only named."""
         plan = Plan.from_json(self.study()["plan"])
         if not question.place:
             return questions.decode(question.question, questions_of(plan))
@@ -118,13 +118,13 @@ class Client:
         return self.trees[token].question(Place.of(question.place))
 
     def _sums(self, place: Place, asked: questions.Question) -> questions.Arrays:
-        """What the server tells of a place, shown to be what cohorts have sent."""
+        """The sums that the server tells of a place, shown to be those that cohorts have sent."""
         told: Told = messages.decode(self.call("GET", f"told/{place.label}").content, Told)
         if asked.opens:
             return read_sums(asked, told.total)
         plan = Plan.from_json(self.study()["plan"])
         named = masking.question(told.salt, questions.encode(asked), self._panel_digest)
-        witnessed = Witnessed(witness.open(self.witness, self.seed, self.purpose), told.round, named)
+        witnessed = Witnessed(witness.unsealed(self.witness, self.seed, self.purpose), told.round, named)
         scheme = plan.scheme(asked.ring_bits)
         return questions.verified(asked, told.total, scheme, plan.cohorts, told.salt, witnessed)
 
@@ -150,9 +150,9 @@ class Client:
         return scheme.to_bytes(scheme.add(vector, masking.mask(self.seed, context))), nonce.hex()
 
     def witnessed(self, question: Question) -> Witnessed:
-        """What the second check of a round follows from."""
+        """Name what the second check of a round follows from."""
         _, _, named = self._asked(question)
-        opened = witness.open(self.witness, self.seed, self.purpose)
+        opened = witness.unsealed(self.witness, self.seed, self.purpose)
         return Witnessed(opened, question.round, named["question"], self.name == self.roster.members[0][0])
 
     @property

@@ -24,7 +24,7 @@ def opened(trial: Federation) -> bytes:
     """The witness, which is the same for all cohorts."""
     for client in trial.clients:
         client.questions()
-    [found] = {witness.open(client.witness, client.seed, client.purpose) for client in trial.clients}
+    [found] = {witness.unsealed(client.witness, client.seed, client.purpose) for client in trial.clients}
     return found
 
 
@@ -37,7 +37,7 @@ def test_each_cohort_opens_its_own_witness_and_no_other(federation: Make) -> Non
     assert opened(trial) == witness.make(seeds, purpose.study, purpose.plan_hash, purpose.roster_hash)
     for other in (oslo, tartu):
         with pytest.raises(ProtocolError):
-            witness.open(other.witness, graz.seed, purpose)
+            witness.unsealed(other.witness, graz.seed, purpose)
     kept = b"".join(bytes(cohort.witness) for cohort in Cohort.objects.all())
     assert opened(trial) not in kept
     assert trial.study.enrolled_at is None, "the plan may still change"
@@ -133,7 +133,7 @@ def test_a_worker_that_comes_too_late_leaves_the_new_witness(
 def test_the_seeds_of_a_study_that_ends_before_its_first_release_are_forgotten(
     federation: Make, monkeypatch: pytest.MonkeyPatch, was_told: bool
 ) -> None:
-    """Whether the server knows that the compensator has them, or was killed before it did."""
+    """The server knows that the compensator has them, or was killed before it did."""
     trial = federation()
     trial.ready()
     if not was_told:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +19,7 @@ from unpooled.protocol.messages import Question, Questions, Told
 from unpooled_client.state.events import Exit
 
 from ..federation import Federation, Trial
+from ..patience import PATIENCE
 from ..relay import Message, with_body
 from .lying import QUESTIONS, SHARES, Lying, changed_questions, in_full
 from .singled_out import Pool, write
@@ -38,6 +39,7 @@ class Followed(Lying):
         super().__init__(trial)
         self.victim, self.relay = trial.cohorts[0], self.relays[0]
         self.withheld: tuple[Question, ...] = ()
+        self.goes_on = threading.Event()
         self.relay.change = self._withhold
         trial.start()
         trial.until(lambda: self.withheld, "something is asked about the variants")
@@ -52,7 +54,7 @@ class Followed(Lying):
         asked = messages.decode(answer.body, Questions)
         self.withheld = tuple(item for item in asked.items if "." in item.place)
         if self.withheld:
-            time.sleep(0.2)  # the honest server answers at once
+            self.goes_on.wait(PATIENCE)  # the honest server would answer the next look at once
         return changed_questions(answer, lambda asked: without(asked, self.withheld))
 
     def begin(self, change: Callable[[Message, Message], Message]) -> None:
@@ -60,6 +62,7 @@ class Followed(Lying):
         if self.trial.state == "paused":
             self.trial.call("POST", "resume")
         self.victim.party.kill()
+        self.goes_on.set()
         shutil.rmtree(self.victim.folder / "state")
         shutil.copytree(self.kept, self.victim.folder / "state")
         self.relay.change = change
@@ -74,7 +77,7 @@ class Followed(Lying):
         return next(item for asked in every for item in asked.items if item.place == "0")
 
     def told(self, place: str) -> Message:
-        """What the honest server tells of a place, to the victim."""
+        """The answer of the honest server about a place, to the victim."""
         before = self.relay.found(TOLD)[-1].request
         return self.relay.send(replace(before, line=f"{TOLD}{place} HTTP/1.1"))
 
@@ -85,7 +88,7 @@ def without(asked: Questions, left_out: tuple[Question, ...]) -> Questions:
 
 @dataclass(frozen=True)
 class Lie:
-    """What is changed for the victim, and a part of what it tells its person then."""
+    """One change for the victim, and a part of what it tells its person then."""
 
     said: str
     item: Callable[[Followed, Question], Question] = lambda server, item: item

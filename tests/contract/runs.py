@@ -58,7 +58,7 @@ class Run:
     """Each question with its sums, or what was told of them, in order."""
     rows: list[Rows]
     kinds_told: set[type[Question]]
-    """Those of which cohorts were told the sums."""
+    """The kinds of which cohorts were told the sums."""
 
     @property
     def study(self) -> Study:

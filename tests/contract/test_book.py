@@ -23,7 +23,7 @@ from unpooled_client.study.rounds import Answerer
 from unpooled_client.study.trust import Distrust, Terms
 
 from .runs import run, sizes_of, small
-from .studies import EVERY, Small
+from .studies import STUDIES, Small
 
 SEED = bytes(32)
 
@@ -45,7 +45,7 @@ def is_sent(name: str) -> bool:
     return not is_followed(small(name).plan)
 
 
-@pytest.mark.parametrize("name", itertools.filterfalse(is_sent, EVERY))
+@pytest.mark.parametrize("name", [*itertools.filterfalse(is_sent, STUDIES)])
 def test_a_place_is_answered_in_one_round(name: str, tmp_path: Path) -> None:
     one, asked, folder = small(name), run(name).questions, StateFolder(tmp_path)
     Book.begin(folder.book, SEED)
@@ -59,7 +59,7 @@ def test_a_place_is_answered_in_one_round(name: str, tmp_path: Path) -> None:
             own.enter(replace(message, round=message.round + len(asked)), question, one.panel.digest)
 
 
-@pytest.mark.parametrize("name", filter(is_sent, EVERY))
+@pytest.mark.parametrize("name", [*filter(is_sent, STUDIES)])
 def test_an_honest_study_is_answered_and_nothing_twice(name: str, tmp_path: Path) -> None:
     one, asked, folder = small(name), run(name).questions, StateFolder(tmp_path)
     Book.begin(folder.book, SEED)

@@ -34,7 +34,7 @@ from unpooled_client.study.trust import Distrust, Terms, check_compensator, chec
 
 KEY = bytes(range(32))
 LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": ("assoc", "meta")}
-"""With this file its questions are still sent."""
+"""Questions are still sent where a plan has this file."""
 
 
 @pytest.fixture

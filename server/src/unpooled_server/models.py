@@ -234,7 +234,7 @@ class Branch(models.Model):
 
     @property
     def is_told(self) -> bool:
-        """Whether cohorts are told the sums that it waits for: not those that only make rows."""
+        """Tell whether cohorts are told the sums that it waits for: not those that only make rows."""
         return self.path == "" or (self.path is not None and self.parent_id is not None)
 
     @property

@@ -90,7 +90,7 @@ def dealing_path(study: str, round_id: int) -> Path:
 
 
 def told_path(study: str, place: str) -> Path:
-    """Where the sums lie that were asked for at a place, given its label."""
+    """The file with the sums that were asked for at a place, given its label."""
     return study_folder(study) / "told" / place
 
 

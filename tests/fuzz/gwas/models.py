@@ -130,8 +130,10 @@ def is_known(study: Study, inside: np.ndarray) -> np.ndarray:
 
 
 def is_shared(study: Study, inside: np.ndarray) -> np.ndarray:
-    """Of which variants each allele has so many carriers among some people, without any one cohort, too, that
-    others are compared with it: bool (m,). No cohort's count shows beyond the floor."""
+    """Tell which variants have enough carriers of each allele among some people, also without any one cohort.
+
+    Only such are compared with others: bool (m,). No cohort's count shows beyond the floor.
+    """
     counted, copies = bearers(study) & inside, study.variants.copies
     of_cohort = np.arange(study.cohorts) == study.people.cohort[:, None]
     found = np.ones(len(copies), bool)

@@ -19,7 +19,7 @@ from .federation import OUTCOME, PATIENT, Cohort, Federation
 
 FEWEST, FEWEST_COHORTS, HOLDERS = 10, 3, 2
 FEWEST_OTHERS = 5
-"""Of each column, without any one cohort."""
+"""The floor of each column, without any one cohort."""
 REST = "(rest)"
 MISSING = "(missing)"
 
@@ -94,7 +94,7 @@ class Pool:
         return self._counted(self.person[rows], rows)
 
     def rows_of_cohorts(self, rows: np.ndarray) -> np.ndarray:
-        """How many of these rows each cohort has in each of the plan's folds: int64 (cohorts, folds)."""
+        """Count these rows of each cohort in each of the plan's folds: int64 (cohorts, folds)."""
         return self._counted(np.flatnonzero(rows), rows)
 
     def _counted(self, kinds: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -191,7 +191,7 @@ class Held:
     only_none: bool = False
     may_be_none: bool = True
     is_told: bool = False
-    """Whether it has to hold without any one cohort, too."""
+    """It has to hold without any one cohort, too."""
 
 
 def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
@@ -270,7 +270,7 @@ def _of_others(pool: Pool, floors: Sequence[Held]) -> Iterator[Floor]:
 
 
 def _columns(pool: Pool) -> tuple[int, int]:
-    """How many columns the design has at least, and at most."""
+    """Count the columns that the design has at least, and at most."""
     least = most = len(pool.features)
     for column in pool.categories:
         levels = sifted(pool, column)

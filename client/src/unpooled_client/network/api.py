@@ -328,20 +328,11 @@ class Api:
         """The rounds to answer without those in `seen`, which are at work; waits if there are none."""
         query = {"wait": f"{wait:g}"} | ({"seen": ",".join(map(str, seen))} if seen else {})
         answer = self._ask("GET", "questions", params=query, wait=wait, most=_MOST_QUESTIONS)
-        try:
-            found: Questions = messages.decode(answer.content, Questions)
-        except CodecError as error:
-            raise _unusable(error) from error
-        return found
+        return _decoded(answer, Questions)
 
     def told(self, place: str) -> Told:
         """The sums that were asked for at a place in the study, given its label."""
-        answer = self._ask("GET", f"told/{place}", most=_MOST_QUESTIONS)
-        try:
-            found: Told = messages.decode(answer.content, Told)
-        except CodecError as error:
-            raise _unusable(error) from error
-        return found
+        return _decoded(self._ask("GET", f"told/{place}", most=_MOST_QUESTIONS), Told)
 
     def put_share(self, round_number: int, nonce: bytes, share: bytes) -> None:
         self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})
@@ -502,6 +493,15 @@ def _parsed(answer: Answer, parse: Callable[[Any], T]) -> T:
         return parse(answer.json())
     except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, UnpooledError) as error:
         raise _unusable(error) from error
+
+
+def _decoded(answer: Answer, kind: type[T]) -> T:
+    """The message of this kind in an answer; Unusable if it has another one."""
+    try:
+        found: T = messages.decode(answer.content, kind)
+    except CodecError as error:
+        raise _unusable(error) from error
+    return found
 
 
 def _unusable(error: Exception) -> Unusable:

@@ -8,10 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from unpooled import question as questions
 from unpooled.cohort import ArrayTable, Cohort
 from unpooled.leaving import DEALING, TO_SERVER, Form
 from unpooled.protocol import messages
@@ -53,7 +54,7 @@ RUNNING, PAUSED = "running", "paused"
 
 
 class Gone(Exception):
-    """What is asked about is no more: the next look at the study says why."""
+    """There is no such round any more: the next look at the study says why."""
 
 
 @dataclass
@@ -166,6 +167,8 @@ class Work:
             question = self.answerer.question(message)
         except Gone:
             return None
+        if message.place:  # encoded once: the book, the mask and the second check all name it by that
+            message = replace(message, question=questions.encode(question))
         cohort, panel = self.alignments.cohort_for(question)
         if question.needs_codes and self.coding:
             with self._told(Doing.COMPUTING), self.places:

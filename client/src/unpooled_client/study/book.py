@@ -84,7 +84,7 @@ class Entry:
     message: bytes
     """What the question stands on, if later ones are compared with that and it is new."""
     place: str
-    """Where in the study it is asked, if this cohort follows it: then it is compared with nothing else."""
+    """The place in the study, if this cohort follows it: then it is compared with nothing else."""
 
 
 @dataclass(frozen=True)

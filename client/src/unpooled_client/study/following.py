@@ -12,13 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from unpooled import question as questions
 from unpooled.algorithms import questions_of, whole, with_chunks
-from unpooled.driver import Place, Tree, digest, read_sums
+from unpooled.driver import Place, Tree, digest
 from unpooled.errors import ProtocolError, Refuse
 from unpooled.panel import Panel
 from unpooled.procedure import Study
-from unpooled.protocol import masking, messages
+from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
@@ -74,8 +76,18 @@ class Following:
         """The sums that were asked for at a place; ProtocolError if they are not what cohorts have sent."""
         told, plan = self.fetch(place.label), self.terms.plan
         if question.opens:
-            return read_sums(question, told.total)  # bits fit no check
+            return _bits(question, told.total)
         panel = b"" if plan.of_tables else self.panel().digest
         named = masking.question(told.salt, questions.encode(question), panel)
         scheme, witnessed = plan.scheme(question.ring_bits), Witnessed(self.witness(), told.round, named)
         return questions.verified(question, told.total, scheme, plan.cohorts, told.salt, witnessed)
+
+
+def _bits(question: Question, told: bytes) -> Arrays:
+    """The bits that a comparison tells: no check fits them. ProtocolError if they are of another form."""
+    found = codec.decode(told)
+    want = questions.shape(question, question.opens) if question.opens else ()
+    match found:
+        case (np.ndarray(dtype=np.bool_, shape=shape),) if shape == want:
+            return dict(zip(questions.returns(question), found, strict=True))
+    raise ProtocolError(f"{question.title}: what the server tells of the comparison is not bits")

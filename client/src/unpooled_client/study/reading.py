@@ -251,7 +251,7 @@ class Alignments:
     agreed: tuple[PlinkCohort, bytes] | None = None
     """The data beside the agreed panel, and that panel's digest."""
     panel: Panel | None = None
-    """That panel."""
+    """The same panel in full."""
 
     @property
     def chromosomes(self) -> np.ndarray:

@@ -85,7 +85,7 @@ class Answerer:
     def witnessing(self, sealed: bytes) -> Answerer:
         """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it."""
         try:
-            opened = witness.open(sealed, self.seed, self.terms.purpose)
+            opened = witness.unsealed(sealed, self.seed, self.terms.purpose)
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION,
@@ -205,7 +205,7 @@ class Answerer:
         return Dealing(message.round, data, question.title)
 
     def _named(self, message: messages.Question, question: Question, panel: bytes) -> bytes:
-        """What names a round's question in masks: its digest with the salt and the panel's digest."""
+        """Name a round's question as masks do: by its digest with the salt and the panel's digest."""
         encoded = message.question or questions.encode(question)
         return masking.question(message.salt, encoded, panel)
 

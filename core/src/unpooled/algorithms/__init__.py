@@ -67,7 +67,7 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
 
 
 def is_followed(plan: Plan) -> bool:
-    """Whether each cohort runs the procedure of a study under this plan itself, on sums that it is told."""
+    """Tell whether each cohort runs the procedure of such a study itself, on sums that it is told."""
     return algorithm(plan.test).is_followed(plan)
 
 

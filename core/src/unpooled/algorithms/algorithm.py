@@ -114,9 +114,9 @@ class Algorithm:
     """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     is_followed: Callable[[Plan], bool] = lambda plan: False
-    """Whether cohorts run a plan's procedure themselves: they may be told whatever leads to a question."""
+    """Tells whether cohorts run a plan's procedure themselves, on the sums that lead to questions."""
     told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
-    """Those kinds of questions whose sums cohorts are told then, with the reason why they may be."""
+    """The kinds of questions whose sums cohorts are told then, with the reason why they may be."""
     cost: Cost = Cost()
     columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
     """Of a study of tables: the columns that it is about."""

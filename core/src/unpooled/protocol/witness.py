@@ -36,7 +36,7 @@ def seal(witness: bytes, seed: bytes, purpose: Purpose) -> bytes:
     return nonce + _cipher(seed, purpose).encrypt(nonce, witness, codec.encode(purpose))
 
 
-def open(sealed: bytes, seed: bytes, purpose: Purpose) -> bytes:
+def unsealed(sealed: bytes, seed: bytes, purpose: Purpose) -> bytes:
     """Open what was sealed; ProtocolError if that was not with this seed and for this purpose."""
     if len(sealed) != SEALED_BYTES:
         raise ProtocolError(f"a sealed witness has {SEALED_BYTES} bytes; got {len(sealed)}")

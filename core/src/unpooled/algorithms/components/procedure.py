@@ -70,7 +70,7 @@ class Scaled:
 
     @classmethod
     def of(cls, counted: Counted) -> Scaled:
-        """Those that vary in frequencies, of variants of which each allele has enough carriers."""
+        """Take those that vary in frequencies, of variants of which each allele has enough carriers."""
         counts = counted.table.counts
         two, one, none = np.moveaxis(counts.sum(axis=1, dtype=int), 1, 0)
         first, second = counted.table.frequency_alleles()

@@ -111,7 +111,7 @@ class OfPeople(OfKept):
 
     cohorts: int
     people: int
-    """Of the pool without any one cohort: so many directions there may be."""
+    """The people of the pool without any one cohort, at least: they bound the number of directions."""
 
     def is_plausible(self, weights: np.ndarray) -> bool:
         return super().is_plausible(weights) and plausible.pool(self.people, self.cohorts)

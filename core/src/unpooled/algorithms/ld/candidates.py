@@ -48,11 +48,11 @@ class Candidates:
 
     @classmethod
     def of(cls, counted: Counted, plan: Plan) -> Candidates:
-        """Of variants with counts in the groups of `weights`, each allele of which has enough carriers."""
+        """Take variants with counts in the groups of `weights`, each allele of which has enough carriers."""
         table = counted.genotypes
         weight = np.array([weights(table.chromosome).get(group, 0) for group in table.groups])
         two, one, none = np.moveaxis(table.counts[:, weight > 0], 2, 0)
-        carried = ((two + one).sum(axis=1) > 0) & ((one + none).sum(axis=1) > 0)
+        carried = (two + one).any(axis=1) & (one + none).any(axis=1)
         first, second = in_frequencies(table, plan).frequency_alleles()
         called, total, squares = (
             (each * weight[weight > 0]).sum(axis=1, dtype=np.int64).astype(float)

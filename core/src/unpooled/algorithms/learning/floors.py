@@ -135,7 +135,7 @@ def settle_folds(
 
 
 def _part_of(parts: Sequence[int], count: int) -> np.ndarray:
-    """Of each of so many folds the first one that it is joined to: int64."""
+    """Name for each of so many folds the first one that it is joined to: int64."""
     found = np.zeros(count, np.int64)
     for part in parts:
         places = _places(part, count)

@@ -161,8 +161,10 @@ def climb(study: Study, ground: Ground, tested: Climb, at: Climb) -> Asks[None]:
     some = at.running
     design = ground.folds
     beta = product(at.tried(ground.step)[some], _to_standard(design))
-    sums = yield Differentiate(ground.question, beta, at.without[some], at.iteration)
-    following = advance(ground, design, at, sums)
+    question = Differentiate(ground.question, beta, at.without[some], at.iteration)
+    # Each cohort rounds each of two likelihoods by half of the last bit at most.
+    rounding = study.plan.cohorts / (1 << question.digits_of_likelihood)
+    following = advance(ground, design, at, (yield question), rounding)
     if len(following.running) and following.iteration <= MOST_TURNS:
         yield from Go(climb(study, ground, tested, following))
     if len(following.running) and not study.plan.alone:
@@ -197,8 +199,8 @@ def _to_standard(folds: Folds) -> np.ndarray:
     return found
 
 
-def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays) -> Climb:
-    """Take the steps that were tried, or halve them; and make the next ones."""
+def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays, rounding: float) -> Climb:
+    """Take the steps that were tried, or halve them where a likelihood falls by more than rounding; go on."""
     new = replace(
         at,
         **{
@@ -212,7 +214,8 @@ def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays) -> Climb:
         rows = ground.rows.sum(dtype=int) - (ground.rows[at.without[k]] if at.without[k] >= 0 else 0)
         tried, weight = trials[k], at.penalty[k] * float(rows)
         height = float(sums["likelihood"][place]) - weight * float(total(tried[:, 1:].ravel() ** 2)) / 2
-        if height < at.height[k] - _NOISE * (1 + abs(height)) and at.halvings[k] < _MOST_HALVINGS:
+        least = at.height[k] - _NOISE * (1 + abs(height)) - rounding
+        if height < least and at.halvings[k] < _MOST_HALVINGS:
             new.step[k] /= 2
             new.halvings[k] += 1
             continue

@@ -54,7 +54,7 @@ MOST_COLUMNS = 2000
 MOST_WIDE = 20_000
 """Of one that is fitted without them."""
 SHARES = 4
-"""Of all people with which `FindNearlyAll` compares those of a cohort."""
+"""The number of shares of all people with which `FindNearlyAll` compares those of a cohort."""
 MOST_JOININGS = 20
 """Ways to join folds of which it asks whether they do."""
 AT_ONCE = 1 << 23
@@ -151,7 +151,7 @@ class _ByFold:
 
 
 class _WithoutAny(_ByFold):
-    """What passes has enough people without any one cohort, for cohorts are told sums over them."""
+    """Levels that pass have enough people without any one cohort, for cohorts are told sums over them."""
 
     people: int
     holders: int
@@ -309,7 +309,7 @@ class CountSides(Question):
 
 @dataclass(frozen=True, eq=False)
 class FindNearlyAll(Question):
-    """In how many cohorts nearly all people are whom a floor is about, by fold as folds are joined.
+    """Counts the cohorts that have nearly all people whom a floor is about, by fold as folds are joined.
 
     A cohort that is told sums subtracts its own numbers. So enough people have to be left without any one.
     """

@@ -121,7 +121,7 @@ class CountLeftOut(OfDrawn):
 
 @dataclass(frozen=True, eq=False)
 class CountSides(OfDrawn):
-    """How many people of each group are above, and how many below, the mean of each column, and capped.
+    """Counts the people of each group above, and below, the mean of each column, and the same capped.
 
     A covariate that is 0 for all but one person would tell that person's genotypes, variant by variant, in
     the sums of genotype times covariate.

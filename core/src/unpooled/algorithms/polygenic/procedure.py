@@ -173,7 +173,7 @@ def begin(study: Study, ground: Ground) -> Asks[None]:
 
 
 def most_rounds(plan: Plan, people: int) -> int:
-    """How many directions of both fits may be asked about: each is a sum over so many people at least."""
+    """Count the directions of both fits that may be asked about: each sums over so many people at least."""
     return MOST_ROUNDS if plan.alone else min(MOST_ROUNDS, people // (2 * ROUNDS_PER_PERSON))
 
 

@@ -124,7 +124,7 @@ class _AboutChunk(Question):
 
 @dataclass(frozen=True)
 class CountCarriers(_AboutChunk, OfDrawn):
-    """Whether enough people carry each allele, of those fitted to and of those left out."""
+    """Counts, capped, who carries each allele, of those fitted to and of those left out."""
 
     name: ClassVar[str] = "polygenic/carriers"
     title: ClassVar[str] = "Count carriers"

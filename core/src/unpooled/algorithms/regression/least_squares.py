@@ -46,8 +46,9 @@ class Block:
 
 
 def places_of_sex(columns: int, phenotypes: int, chromosome: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of the sums of columns, and of their products behind them, which a variant takes over men, and which
-    over people of known sex.
+    """Name the sums of columns, and of their products behind them, that a variant takes by sex.
+
+    The first are over men, the others over people of known sex.
 
     On X men's columns go with sex, which is one more; on Y only men count.
     """

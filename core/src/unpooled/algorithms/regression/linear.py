@@ -385,6 +385,11 @@ def missing_values(z: np.ndarray, phenotypes: int, samples: Samples, chromosome:
     return np.concatenate(parts, axis=1)
 
 
+def _is_about_the_pool_alone(plan: Plan) -> bool:
+    """Tell whether there are neither estimates of single cohorts, nor clumps, nor cohorts apart."""
+    return not {META, CLUMPED} & {*plan.files} and not is_apart(plan)
+
+
 LINEAR = Algorithm(
     name="linear",
     title="Linear regression",
@@ -433,9 +438,9 @@ LINEAR = Algorithm(
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
-    # The cohorts' own estimates, and leads, are of one phenotype; so is what cohorts apart send.
-    # Sums of few people lead to questions: of genotypes with the phenotype where clumps are wanted, of the
-    # cohorts' own estimates, and with cohorts apart of men.
-    is_followed=lambda plan: not {META, CLUMPED} & {*plan.files} and not is_apart(plan),
-    shares=lambda plan: not {META, CLUMPED} & {*plan.files} and not is_apart(plan),
+    # Else sums of few people lead to questions: of genotypes with the phenotype where clumps are wanted, of
+    # the cohorts' own estimates, and with cohorts apart of men.
+    is_followed=_is_about_the_pool_alone,
+    # Else something is of one phenotype: the cohorts' own estimates, leads, what cohorts apart send.
+    shares=_is_about_the_pool_alone,
 )

@@ -112,11 +112,11 @@ CAPPED = Count(
     f"per variant and allele: number of people who carry it, {FEWEST_AT_A_LEVEL} where there are more",
     f"whether {FEWEST_AT_A_LEVEL} people of the pool carry the allele without any one cohort",
 )
-"""Of an allele that fewer people carry nothing is summed."""
+"""Nothing is summed of an allele that fewer people carry."""
 
 
 def carriers(counts: np.ndarray) -> np.ndarray:
-    """Who carries the first allele, and the second, from genotype counts (..., 3): int64 (..., 2)."""
+    """Count carriers of the first and of the second allele from genotype counts (..., 3): int64 (..., 2)."""
     two, one, none = np.moveaxis(counts, -1, 0)
     return np.stack([two + one, one + none], axis=-1)
 

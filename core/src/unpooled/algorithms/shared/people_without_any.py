@@ -1,4 +1,4 @@
-"""How many people the pool has without any one cohort, and where these are too few to tell sums of.
+"""The people of the pool without any one cohort: how many there are, and where too few to tell sums of.
 
 A cohort that is told products of the genotypes in one direction after the other subtracts its own, and sees
 those of all other people. So the directions are few compared with these. What a single cohort has nobody
@@ -33,7 +33,7 @@ def on_rungs(people: int) -> np.ndarray:
 
 
 def people_without_any(plan: Plan, sums: Arrays, people: int) -> int:
-    """How many people the pool has at least without any one cohort; all `people` where there is but one."""
+    """Count the people of the pool without any one cohort, at least; all `people` where there is but one."""
     return people if plan.alone else int((sums[ON_RUNGS.name] - RUNGS).max(initial=0))
 
 

@@ -241,7 +241,7 @@ class Sift(OfWords):
 
     @property
     def enough(self) -> int:
-        """What the sum of the rows is compared with."""
+        """The numbers with which the sums of the rows are compared."""
         return self.people
 
     def thresholds(self) -> Arrays:
