@@ -266,8 +266,8 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "logistic, of dosages": lambda: of_variants("logistic", missing="exact", dosages=True, files=FILES),
     "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=FILES),
-    "logistic, exact": lambda: of_variants("logistic", missing="exact"),
-    "logistic, mean": lambda: of_variants("logistic", missing="mean"),
+    "logistic, exact": lambda: of_variants("logistic", missing="exact", firth="firth"),
+    "logistic, followed": lambda: of_variants("logistic", files=_OF_PLINK),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),
     "linear, interaction": lambda: of_variants(
         "linear", interaction=("age",), missing="exact", files=_OF_PLINK

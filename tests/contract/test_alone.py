@@ -68,7 +68,7 @@ SUMS = ("cohort_sums", True)
 """Else too few cohorts have people at a level."""
 
 
-@pytest.mark.parametrize("name", ["linear, exact", "logistic, mean"])
+@pytest.mark.parametrize("name", ["linear, exact", "logistic, followed"])
 def test_no_floor_of_levels_applies(name: str) -> None:
     one = small(name)
     with pytest.raises(Refuse, match="fewer than 3 cohorts"):

@@ -185,16 +185,18 @@ MISSING = Choice(
         Answer(
             MEAN,
             "Take the pooled mean",
-            "Shows the server sums only.",
+            "Shows sums over many people only; in a logistic regression a variant of few carriers has no "
+            "estimate.",
             "taken as the pool's mean; no question is about the people who lack a call",
             "A missing call was replaced by the mean of the pool.",
         ),
         Answer(
             EXACT,
             "Leave the person out of that variant, as PLINK does",
-            "Where a single person lacks a call, the server learns that person's covariates.",
-            "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, "
-            "without name or cohort",
+            "Where a single person lacks a call, the server learns that person's covariates; in a logistic "
+            "regression the cohorts do, too, and of a single carrier.",
+            "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, and "
+            "in a logistic regression so do the cohorts, and of single carriers, too, without name or cohort",
             "People without a call were left out of the variant's test.",
         ),
     ),

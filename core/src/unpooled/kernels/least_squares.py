@@ -14,7 +14,7 @@ import numpy as np
 from unpooled.compiled import compiled
 
 FITTED, TOO_FEW, CONSTANT, CORRELATED, COLLINEAR, UNSTABLE, NO_RESIDUAL, SEPARATED, UNFINISHED = range(9)
-PENALISED, PENALISED_UNFINISHED, STILL, SINGULAR = 9, 10, 11, 12
+PENALISED, PENALISED_UNFINISHED, STILL, SINGULAR, FEW = range(9, 14)
 """What became of a variant; anything but FITTED and PENALISED is a reason for NA.
 
 TOO_FEW      not more people than parameters         UNSTABLE     two estimates correlate beyond 0.99999
@@ -24,7 +24,8 @@ COLLINEAR    a variance inflation factor above 50    UNFINISHED   the iteration 
 
 PENALISED is fitted by Firth's penalised likelihood, and PENALISED_UNFINISHED if that did not converge.
 STILL: both alleles are there, but a column that the genotype becomes does not vary. SINGULAR is what plink2
-says instead beside interactions or missing calls, and of columns that depend on one another exactly.
+says instead beside interactions or missing calls, and of columns that depend on one another exactly. FEW:
+perhaps without one of the cohorts too few people have an allele to tell sums over them.
 """
 
 OF_PENALISED = (PENALISED, PENALISED_UNFINISHED)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
+from unpooled.algorithms.regression.logistic_questions import FitCovariates
 from unpooled.algorithms.regression.own_columns import CodedCalls, raw_products, says_singular, shifts
 from unpooled.algorithms.regression.pool import TABLE_BY_FIRTH, Calls, Pool, table_of
 from unpooled.algorithms.regression.reported import joint_test, reported_tests
@@ -41,6 +42,13 @@ class CovariatesModel:
     likelihood: float
     code: int
     """Why there is no estimate: `unpooled.kernels.least_squares`."""
+
+    @classmethod
+    def none(cls, asked: FitCovariates, columns: PooledColumns) -> CovariatesModel:
+        """The model that is not fitted, for there are too few people."""
+        size = len(asked.beta)
+        zeros = np.zeros(size), np.zeros(size), np.zeros(size * (size + 1) // 2)
+        return cls(asked.with_sex, asked.people, columns, *zeros, likelihood=0.0, code=codes.FEW)
 
     def terms(self, plan: Plan) -> Terms:
         """The columns that each variant has beside this model."""
@@ -126,10 +134,12 @@ class Fitting:
         model: CovariatesModel,
         variants: Counted,
         order: tuple[np.ndarray, np.ndarray],
+        few: np.ndarray,
     ) -> tuple[Fitting, Calls]:
         """What follows from the genotype counts, and the calls.
 
         `order`, bool (m,) each: whether the panel's first allele is A1, and whether that is not known yet.
+        `few`, bool (m,): of which variants there may be no sums.
         """
         table, exact = variants.table, plan.missing == EXACT
         terms = model.terms(plan)
@@ -143,7 +153,7 @@ class Fitting:
             else np.full(len(table.counts), calls.people.sum(dtype=np.int64))
         )
         code = np.full(len(table.counts), model.code, np.uint8)
-        code = np.where(separated, codes.SEPARATED, code)
+        code = np.where(few, codes.FEW, np.where(separated, codes.SEPARATED, code))
         still = CodedCalls.of(calls, terms, coding, counted).still.any(axis=1)
         singular = says_singular(calls, terms, len(model.beta) - 1 + len(terms.own))
         code = np.where(still, np.where(singular, codes.SINGULAR, codes.STILL), code)

@@ -41,6 +41,12 @@ from unpooled.algorithms.regression.firth_questions import (
     has_penalised_fit,
 )
 from unpooled.algorithms.regression.fitting import CovariatesModel, Fitting, Left
+from unpooled.algorithms.regression.floors import (
+    CountCarriers,
+    CountInside,
+    find_few,
+    find_few_carriers,
+)
 from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
 from unpooled.algorithms.regression.logistic_questions import (
     Approach,
@@ -70,6 +76,7 @@ from unpooled.algorithms.regression.pool import (
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.coding import sexes
 from unpooled.algorithms.shared.frequencies import CountFar
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.standardise import (
@@ -79,13 +86,13 @@ from unpooled.algorithms.shared.standardise import (
     Spread,
 )
 from unpooled.apart_option import not_apart
-from unpooled.clump_option import CLUMPING
+from unpooled.clump_option import CLUMPED, CLUMPING
 from unpooled.dosage_option import OF_DOSAGES
 from unpooled.firth_option import ALWAYS, FIRTH, choice
 from unpooled.formats import regression_report
 from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.genotype_model import terms_of
-from unpooled.heterogeneity_option import FEW_STUDIES
+from unpooled.heterogeneity_option import FEW_STUDIES, META
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
 from unpooled.plan import EXACT, Plan
@@ -118,16 +125,18 @@ def logistic(study: Study) -> Asks[None]:
     pool = yield from count_people(study)
     columns = yield from pooled_columns(study, pool, conditions)
     chunks = chunks_of(study, pool)
-    codings = models_of(chunks)
-    starts = [FitCovariates.first(study.plan, pool, columns, coding) for coding in codings]
+    few = yield from find_few(study, columns)
+    starts = {coding: FitCovariates.first(study.plan, pool, columns, coding) for coding in models_of(chunks)}
+    fits = {coding: start for coding, start in starts.items() if {*few}.isdisjoint(sexes(coding))}
     found = yield Each(
-        fit_covariates(study, start, columns, Ascent.begin(start.beta[None])) for start in starts
+        fit_covariates(study, start, columns, Ascent.begin(start.beta[None])) for start in fits.values()
     )
-    models = dict(zip(codings, found, strict=True))
+    models = {coding: CovariatesModel.none(start, columns) for coding, start in starts.items()}
+    models |= dict(zip(fits, found, strict=True))
     if not study.plan.alone:
         refuse_without_a_model(study.plan, found)
     ties = yield Each(
-        fit_neighbours(study, some, pool, models[model_of(some[0].chromosome)])
+        fit_neighbours(study, some, pool, models[model_of(some[0].chromosome)], few)
         for some in _neighbours(chunks)
     )
     yield Finish(report_ties(study, tuple(itertools.chain(*ties))))
@@ -182,13 +191,13 @@ def refuse_without_a_model(plan: Plan, models: Sequence[CovariatesModel]) -> Non
 
 @procedure("logistic/neighbours")
 def fit_neighbours(
-    study: Study, chunks: tuple[Chunk, ...], pool: Pool, model: CovariatesModel
+    study: Study, chunks: tuple[Chunk, ...], pool: Pool, model: CovariatesModel, few: tuple[str, ...]
 ) -> Asks[tuple[Counted, ...]]:
     """Fit chunks side by side; then those of their variants together that by their counts need Firth's fit.
 
     They are few and take many rounds: asked about chunk by chunk they would cost more than all others.
     """
-    left = yield Each(fit_chunk(study, chunk, pool, model) for chunk in chunks)
+    left = yield Each(fit_chunk(study, chunk, pool, model, few) for chunk in chunks)
     fallen = Fitting.joined([each.fallen for each in left])
     if count := len(fallen.n):
         whole = Chunk(chunks[0].start, chunks[-1].stop, chunks[0].chromosome)
@@ -198,12 +207,18 @@ def fit_neighbours(
 
 
 @procedure("logistic/chunk")
-def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) -> Asks[Left]:
-    """Count the genotypes of a chunk, and start with the variants that can have an estimate."""
+def fit_chunk(
+    study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel, few: tuple[str, ...]
+) -> Asks[Left]:
+    """Count the genotypes of a chunk, and start with the variants that can have an estimate.
+
+    `few` are those of the `SEXES` of whom there are too few for any.
+    """
     counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, exponent=0)
-    order = yield from order_of(study, chunk, counted)
-    fitting, calls = Fitting.of(study.plan, chunk.chromosome, pool, model, counted, order)
+    too_few = yield from find_few_carriers(study, chunk, pool, counted, few)
+    order = yield from order_of(study, chunk, counted, too_few)
+    fitting, calls = Fitting.of(study.plan, chunk.chromosome, pool, model, counted, order, too_few)
     tied = order[1]
     # Before plink2 falls back for a separated variant, it looks at the columns.
     looked_at = () if terms_of(study.plan).is_plain else (codes.SEPARATED,)
@@ -439,13 +454,15 @@ LOGISTIC = Algorithm(
         Magnitude,
         Mean,
         Spread,
+        CountInside,
         FitCovariates,
         CountDosages,
         CountGenotypes,
         CountFar,
-        OrderBeforeFit,
         SumEstimates,
         SumAgain,
+        CountCarriers,
+        OrderBeforeFit,
         Start,
         StartApart,
         Approach,
@@ -479,4 +496,5 @@ LOGISTIC = Algorithm(
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
+    is_followed=lambda plan: not {META, CLUMPED} & {*plan.files},
 )

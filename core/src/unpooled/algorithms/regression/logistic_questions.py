@@ -25,7 +25,7 @@ from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels.fixed_order import settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
-from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.sizes import Sizes
 
 _OF_MODEL, _OF_VARIANT = 30, 20
@@ -198,6 +198,11 @@ class OfModels(LikelihoodBounded, AboutVariants):
         by_sex = on_x(self.chromosome) or not self.with_sex
         plausible.require(by_sex and plausible.real(self.beta, self.coefficients), "models")
 
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        """By the rule `mean` no sum is of one person: there are floors."""
+        return tuple(replace(array, of_one=plan.missing == EXACT) for array in super().sends_under(plan))
+
     @property
     def coefficients(self) -> tuple[int, ...]:
         """The shape of `beta`."""
@@ -247,8 +252,8 @@ def about_some(
 
 
 _MODEL_TELLS = (
-    "the pool's estimate of each variant, step by step; for a variant that only one person carries, that "
-    "person's covariates and phenotype, without name or cohort"
+    "the pool's estimate of each variant, step by step; by the rule `exact`, for a variant that only one "
+    "person carries, that person's covariates and phenotype, without name or cohort"
 )
 
 
@@ -267,9 +272,9 @@ class Start(OfModels):
             "bits",
             "per variant: sums of genotype times residual, weight, and weighted covariate, and of its square "
             "times weight",
-            "how each variant is associated with being a case and with the covariates in the pool; for a "
-            "variant that only one person carries, that person's covariates and phenotype, without name or "
-            "cohort",
+            "how each variant is associated with being a case and with the covariates in the pool; by the "
+            "rule `exact`, for a variant that only one person carries, that person's covariates and "
+            "phenotype, without name or cohort",
             of_one=True,
         ),
         Real(

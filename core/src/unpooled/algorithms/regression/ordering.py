@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.regression.floors import has_floors
 from unpooled.algorithms.regression.pool import foreseen_fits
 from unpooled.algorithms.shared.chunks import Chunk
 from unpooled.algorithms.shared.coding import PLACES, fits
@@ -24,7 +25,9 @@ class OrderBeforeFit(AlleleOrder):
 
     name: ClassVar[str] = "regression/order-before-fit"
     title: ClassVar[str] = "Order the alleles of ties before they are fitted"
-    asked_if: ClassVar[Condition] = lambda plan: not terms_of(plan).is_plain
+    asked_if: ClassVar[Condition] = lambda plan: (
+        not terms_of(plan).is_plain or (plan.trait != "quantitative" and has_floors(plan))
+    )
 
     chromosome: str
 
@@ -37,7 +40,7 @@ class OrderBeforeFit(AlleleOrder):
         return Foreseen(questions, exact=False)
 
     def agrees(self, plan: Plan) -> bool:
-        return self.chromosome in PLACES and not terms_of(plan).is_plain and super().agrees(plan)
+        return self.chromosome in PLACES and super().agrees(plan)
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         inside = super().fits_panel(chromosomes, plan)
@@ -47,15 +50,19 @@ class OrderBeforeFit(AlleleOrder):
         return Asking(self.chromosome, self.variants.astype(np.int64))
 
 
-def order_of(study: Study, chunk: Chunk, counted: Counted) -> Asks[tuple[np.ndarray, np.ndarray]]:
+def order_of(
+    study: Study, chunk: Chunk, counted: Counted, few: np.ndarray | np.bool_ = np.False_
+) -> Asks[tuple[np.ndarray, np.ndarray]]:
     """Whether the first allele of each variant is A1, and which variants are ties still: bool (m,) each.
 
-    A regression on copies is settled with its own sums; every other one here.
+    A regression on copies is settled with its own sums; every other one here, and that of too `few` carriers,
+    bool (m,), of which there are no sums.
     """
     first_is_a1, tied = counted.order()
-    if terms_of(study.plan).is_plain or not tied.any():
+    now = tied & (few | (not terms_of(study.plan).is_plain))
+    if not now.any():
         return first_is_a1, tied
-    sums = yield OrderBeforeFit(counted.variants[tied], chunk.chromosome)
+    sums = yield OrderBeforeFit(counted.variants[now], chunk.chromosome)
     found = first_is_a1.copy()
-    found[tied] = most_say_first(sums["first"], study.plan.cohorts)
-    return found, np.zeros_like(tied)
+    found[now] = most_say_first(sums["first"], study.plan.cohorts)
+    return found, tied & ~now

@@ -19,7 +19,7 @@ from unpooled.algorithms.shared.groups import (
     Group,
     members,
 )
-from unpooled.cohort import COPY, Cohort
+from unpooled.cohort import COPY, NO_DOSAGE, Cohort
 from unpooled.kernels.dosages import count_dosages
 
 
@@ -102,6 +102,17 @@ def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group
         ],
         axis=-1,
     )
+
+
+def nearest(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    """People of each group whose dosage of the panel's first allele is nearest to two, one and no copies:
+    int64 (m, groups, 3)."""
+    found = cohort.dosages(variants)
+    copies = np.where(found.values == NO_DOSAGE, -1, (found.values.astype(np.int64) + COPY // 2) // COPY)
+    inside = [members(group, cohort.samples) for group in groups]
+    counts = [[np.count_nonzero(copies[:, some] == n, axis=1) for n in (2, 1, 0)] for some in inside]
+    both = np.moveaxis(np.array(counts, np.int64), -1, 0)
+    return np.where(found.swapped[:, None, None], both[..., ::-1], both)
 
 
 def mach_r2(people: np.ndarray, copies: np.ndarray, squares: np.ndarray) -> np.ndarray:
