@@ -438,9 +438,8 @@ LINEAR = Algorithm(
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
-    # Else sums of few people lead to questions: of genotypes with the phenotype where clumps are wanted, of
-    # the cohorts' own estimates, and with cohorts apart of men.
-    is_followed=_is_about_the_pool_alone,
+    # Else sums of few people lead to questions: of the cohorts' own estimates, and with cohorts apart of men.
+    is_followed=lambda plan: META not in plan.files and not is_apart(plan),
     # Else something is of one phenotype: the cohorts' own estimates, leads, what cohorts apart send.
     shares=_is_about_the_pool_alone,
 )
