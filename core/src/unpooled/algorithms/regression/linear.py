@@ -37,7 +37,7 @@ from unpooled.algorithms.regression.conditions import (
 )
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.dosages import CountDosages, count
-from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
+from unpooled.algorithms.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.algorithms.regression.least_squares import Block, Fit, places_of_sex
 from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
 from unpooled.algorithms.regression.own_columns import CodedCalls, OwnSums
@@ -409,8 +409,7 @@ LINEAR = Algorithm(
         CountGenotypes,
         CountFar,
         OrderBeforeFit,
-        SumEstimates,
-        SumAgain,
+        *ESTIMATES_ASKS,
         SumWithGenotypes,
         SumGenotypesApart,
         OrderAlleles,
@@ -438,8 +437,8 @@ LINEAR = Algorithm(
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
-    # Else sums of few people lead to questions: of the cohorts' own estimates, and with cohorts apart of men.
-    is_followed=lambda plan: META not in plan.files and not is_apart(plan),
+    # Else sums of few people lead to questions: of men.
+    is_followed=lambda plan: not is_apart(plan),
     # Else something is of one phenotype: the cohorts' own estimates, leads, what cohorts apart send.
     shares=_is_about_the_pool_alone,
 )

@@ -41,7 +41,7 @@ from unpooled.algorithms.regression.firth_questions import (
     has_penalised_fit,
 )
 from unpooled.algorithms.regression.fitting import CovariatesModel, Fitting, Left
-from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
+from unpooled.algorithms.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.algorithms.regression.logistic_questions import (
     Approach,
     Evaluate,
@@ -444,8 +444,7 @@ LOGISTIC = Algorithm(
         CountGenotypes,
         CountFar,
         OrderBeforeFit,
-        SumEstimates,
-        SumAgain,
+        *ESTIMATES_ASKS,
         Start,
         StartApart,
         Approach,
