@@ -17,7 +17,7 @@ import numpy as np
 
 from unpooled import genotype_model, heterogeneity_option
 from unpooled import shared_options as options
-from unpooled.algorithms.algorithm import Algorithm, Cost
+from unpooled.algorithms.algorithm import Algorithm, Cost, always
 from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
 from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
@@ -437,8 +437,7 @@ LINEAR = Algorithm(
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
-    # Else sums of few people lead to questions: of men.
-    is_followed=lambda plan: not is_apart(plan),
+    is_followed=always,
     # Else something is of one phenotype: the cohorts' own estimates, leads, what cohorts apart send.
     shares=_is_about_the_pool_alone,
 )
