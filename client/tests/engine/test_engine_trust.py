@@ -33,8 +33,7 @@ from unpooled_client.study.reading import Alignments
 from unpooled_client.study.trust import Distrust, Terms, check_compensator, check_identity, terms
 
 KEY = bytes(range(32))
-LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": ("assoc", "meta")}
-"""Questions are still sent where a plan has this file."""
+LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative"}
 
 
 @pytest.fixture
@@ -261,31 +260,12 @@ def test_the_servers_bound_does_not_decide_whether_a_question_is_answered(
     assert answerer_of(found).share(asked(step), step, cohort).data
 
 
-def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: Terms) -> None:
-    kind = next(kind for kind in ALGORITHMS["linear"].asks if kind.name == "linear/sums")
-    fill = {True: np.zeros((0, 1)), False: np.zeros((1, 1))}
-    centre = np.zeros(1)
-    for exact in (True, False):
-        step: Any = kind(  # type: ignore[call-arg]
-            start=0, asked=np.array([5], np.uint8), chromosome="diploid", exact=exact, fill=fill[exact],
-            people=100, centre=centre, exponent=centre.astype(np.int64), cohorts=3, **MODEL,
-        )  # fmt: skip
-        for missing in ("exact", "mean"):
-            plan = replace(found.plan, **LINEAR, missing=missing)
-            answerer = answerer_of(replace(found, plan=plan))
-            if exact == (missing == "exact"):
-                assert answerer.question(asked(step)).reach == 1
-            else:
-                with pytest.raises(Distrust):
-                    answerer.question(asked(step))
-
-
 MODEL = {"model": ADDITIVE, "interacting": ()}
 GENOTYPES = {
     "start": 0, "asked": np.array([1, 5], np.uint8), "chromosome": "diploid", "exact": False, **MODEL,
 }  # fmt: skip
 COLUMNS = {"people": 100, "centre": np.zeros(2), "exponent": np.zeros(2, np.int64), "cohorts": 3}
-COUNTED = {"start": 0, "stop": 2, "most": 9, "groups": (("complete", "founder"),)}
+COUNTED = {"start": 0, "stop": 2, "most": 9, "groups": (("case", "complete", "founder"),)}
 FILL = {"fill": np.ones((1, 1)), "with_sex": False}
 GOOD: dict[str, dict[str, Any]] = {
     "standardise/magnitude": {
@@ -295,10 +275,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "standardise/spread": {
         "people": 100, "columns": 2, "centre": np.zeros(2), "magnitude": np.zeros(2, np.int64), "cohorts": 3,
     },
-    "linear/block": COLUMNS,
-    "linear/sums": {**GENOTYPES, "fill": np.ones((1, 1)), **COLUMNS},
     "regression/genotypes": COUNTED,
-    "logistic: regression/genotypes": COUNTED | {"groups": (("case", "complete", "founder"),)},
     "logistic/null": {
         "chromosome": "diploid", "with_sex": False, "iteration": 0, "evaluation": 1, "beta": np.zeros(3),
         **COLUMNS,
@@ -311,7 +288,7 @@ GOOD: dict[str, dict[str, Any]] = {
 IDENTITY = np.eye(4)[np.triu_indices(4)]
 GOOD["firth/evaluate"] = GOOD["logistic/evaluate"]
 GOOD["firth/penalty"] = GOOD["logistic/evaluate"] | {"inverse": np.tile(IDENTITY, (2, 1))}
-"""Questions about two covariates, or one and a phenotype, that a plan by the rule `mean` allows."""
+"""Questions about two covariates that a plan by the rule `mean` allows."""
 
 NO_NUMBER = np.array([np.nan, 0])
 CANNOT_BE: dict[str, tuple[Any, ...]] = {
@@ -355,15 +332,13 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -> None:
-    test = "logistic" if name.startswith(("logistic", "firth")) else "linear"
     fields = dict(GOOD[name])
     if name.startswith("standardise"):
-        fields["phenotype"] = True
+        fields["phenotype"] = False
     both = (Covariate("age"), Covariate("weight"))
-    trial = {"covariates": both, "test": test} if test == "logistic" else {"covariates": both[:1], **LINEAR}
-    plan = replace(found.plan, **{**trial, "files": ("assoc", "glm", "meta"), "missing": "mean"})
+    plan = replace(found.plan, covariates=both, test="logistic", files=("assoc", "glm"), missing="mean")
     answerer = answerer_of(replace(found, plan=plan))
-    kind: Any = next(kind for kind in ALGORITHMS[test].asks if kind.name == name.split(": ")[-1])
+    kind: Any = next(kind for kind in ALGORITHMS["logistic"].asks if kind.name == name)
     assert answerer.question(asked(kind(**fields)))
     for field in CANNOT_BE.keys() & fields.keys():
         for value in CANNOT_BE[field]:
@@ -374,14 +349,12 @@ def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -
             assert caught.value.problem is Problem.QUESTION, (field, value)
 
 
-@pytest.mark.parametrize("name", ["linear/sums", "logistic/evaluate"])
-def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort, name: str) -> None:
+def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort) -> None:
     """Two sums that differ in nothing but this differ by the people who lack a call."""
-    test = name.split("/")[0]
-    samples = replace(cohort.samples, covariates=np.zeros((40, 1 if test == "linear" else 2)))
-    cohort = replace(cohort, samples=samples)
-    kind: Any = next(kind for kind in ALGORITHMS[test].asks if kind.name == name)
-    answerer = answerer_of(replace(found, plan=replace(found.plan, test=test)))
+    cohort = replace(cohort, samples=replace(cohort.samples, covariates=np.zeros((40, 2))))
+    name = "logistic/evaluate"
+    kind: Any = next(kind for kind in ALGORITHMS["logistic"].asks if kind.name == name)
+    answerer = answerer_of(replace(found, plan=replace(found.plan, test="logistic")))
 
     def ask(panel: bytes = b"panel", **changes: Any) -> None:
         step = kind(**{**GOOD[name], **changes})
@@ -401,9 +374,8 @@ def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort
             with pytest.raises(Distrust) as caught:
                 ask(**changes)
             assert caught.value.problem is Problem.QUESTION
-        if test == "logistic":
-            with pytest.raises(Distrust):
-                ask(asked=np.array([2, 5], np.uint8))
+        with pytest.raises(Distrust):
+            ask(asked=np.array([2, 5], np.uint8))
 
 
 def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
@@ -425,7 +397,8 @@ def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
         plan = replace(found.plan, **{**LINEAR, "files": files})
         aligned: Any = object()
         alignments = Alignments(aligned, plan, agreed=(aligned, b"panel"), panel=panel)
-        step = kind(**GOOD["linear/sums"] | {"start": start, "chromosome": chromosome})
+        fields = {**GENOTYPES, "fill": np.ones((1, 1)), **COLUMNS}
+        step = kind(**fields | {"start": start, "chromosome": chromosome})
         if good:
             assert alignments.cohort_for(step) == (aligned, b"panel")
             continue
@@ -434,13 +407,13 @@ def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
 
 
 def test_groups_of_another_trait_are_refused(found: Terms) -> None:
-    plan = replace(found.plan, **LINEAR)
+    plan = replace(found.plan, test="logistic")
     answerer = answerer_of(replace(found, plan=plan))
-    kinds: dict[str, Any] = {kind.name: kind for kind in ALGORITHMS["linear"].asks}
-    assert answerer.question(asked(kinds["regression/census"](trait="quantitative", dummies=())))
+    kinds: dict[str, Any] = {kind.name: kind for kind in ALGORITHMS["logistic"].asks}
+    assert answerer.question(asked(kinds["regression/census"](trait="case/control", dummies=())))
     for step in (
-        kinds["regression/census"](trait="case/control", dummies=()),
-        kinds["regression/genotypes"](start=0, stop=2, most=9, groups=(("case", "complete"),)),
+        kinds["regression/census"](trait="quantitative", dummies=()),
+        kinds["regression/genotypes"](start=0, stop=2, most=9, groups=(("complete", "founder"),)),
     ):
         with pytest.raises(Distrust):
             answerer.question(asked(step))
