@@ -51,8 +51,6 @@ class AboutVariants(Bounded, OfAsked):
 
     most_rounds: ClassVar[int] = 1
     """How often it is asked about a variant."""
-    alleles: ClassVar[frozenset[int]] = frozenset({FIRST, SECOND})
-    """Which allele's copies may be counted."""
     each: ClassVar[dict[str, str]] = {
         "tied": "tie",
         "variants": "variant",
@@ -81,7 +79,7 @@ class AboutVariants(Bounded, OfAsked):
     """Whether copies are as they are imputed, not as they are called."""
 
     def __post_init__(self) -> None:
-        complete = {*self.alleles, FIRST + TIED}
+        complete = {FIRST, SECOND, FIRST + TIED}
         known = {NOT_ASKED, *complete, *(flags + INCOMPLETE for flags in complete)}
         good = (
             self.is_flagged(known)

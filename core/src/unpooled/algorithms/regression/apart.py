@@ -33,15 +33,13 @@ from unpooled.algorithms.regression.pool import (
     ordered,
 )
 from unpooled.algorithms.regression.symmetric import pairs, square
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.asked import flags
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, Y
 from unpooled.algorithms.shared.coding import (
     PLACES,
     X2_KNOWN,
     by_plink2,
     by_sex,
-    has_place,
     most_copies,
     on_x,
 )
@@ -257,11 +255,6 @@ class SumColumnsApart(Question):
     exponent: np.ndarray
     cohorts: int
 
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
-        known = set(self.places) <= set(_MEMBERS) and len(set(self.places)) == len(self.places)
-        plausible.require(good and known, "covariates and phenotype")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (asked := foreseen_chunks(plan, sizes)) is None:
@@ -304,17 +297,6 @@ class SumColumnsApart(Question):
     @property
     def bits(self) -> int:
         return fraction_bits(self.bound, self.cohorts)
-
-    def agrees(self, plan: Plan) -> bool:
-        """People of unknown sex are left out only by the rule that shows single people."""
-        allowed = is_apart(plan) and (plan.missing == EXACT or KNOWN not in self.places)
-        return allowed and (len(self.centre), self.cohorts) == (len(column_names(plan)), plan.cohorts)
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """Sex matters only where there are variants on X or Y."""
-        needed = {MEN: Y, KNOWN: X2_KNOWN}
-        asked = [needed[place] for place in self.places if place in needed] + [X] * self.with_sex
-        return all(has_place(place, chromosomes, plan) for place in asked)
 
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
@@ -365,7 +347,6 @@ class SumGenotypesApart(AboutVariants):
         ),
     )
     each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum", "pairs": "pair of columns"}
-    alleles: ClassVar[frozenset[int]] = frozenset({FIRST})
     asked_if: ClassVar[Condition] = is_apart
 
     @classmethod
@@ -378,9 +359,6 @@ class SumGenotypesApart(AboutVariants):
         if (chunks := foreseen_fits(plan, sizes)) is None:
             return None
         return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return is_apart(plan) and super().agrees(plan)
 
     @property
     def columns(self) -> int:
