@@ -188,16 +188,6 @@ def test_no_two_phenotypes_are_multiplied(name: str) -> None:
         assert question.pairs - one.pairs == products
 
 
-def test_a_server_that_multiplies_phenotypes_is_refused() -> None:
-    small = SEVERAL[SHARED[0]]()
-    asked = followed(small.plan, small.panel, small.cohorts).questions
-    for kind in (SumColumns, SumWithGenotypes):
-        question = next(each for each in asked if type(each) is kind)
-        assert question.agrees(small.plan)
-        assert not dataclasses.replace(question, phenotypes=1).agrees(small.plan)
-        assert not dataclasses.replace(question, phenotypes=2).agrees(small.plan)
-
-
 @pytest.mark.parametrize("missing", ["exact", "mean"])
 def test_without_covariates_they_are_as_near_as_rounding(missing: str) -> None:
     """A cohort's sum over the only column there is goes in another order than that over one of several."""
