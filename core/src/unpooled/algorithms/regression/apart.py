@@ -55,6 +55,7 @@ from unpooled.algorithms.shared.standardise import (
 from unpooled.apart_option import is_apart
 from unpooled.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
 from unpooled.genotype_model import terms_of
+from unpooled.kernels.fixed_order import total
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
@@ -190,13 +191,13 @@ class FitApart(Fitting):
         about[:, 1:, 1:] = products[:, chosen][:, :, chosen]
         with_y = np.concatenate([with_g[:, -1:], products[:, chosen, -1]], axis=1)
         calls, exact = self.calls, self.plan.missing == EXACT
-        people = calls.called.sum(axis=1) if exact else np.full(len(gg), calls.people.sum())
+        people = total(calls.called if exact else np.tile(calls.people, (len(gg), 1)), 1)
         problem = Problem(
             about,
             with_y,
             products[:, -1, -1],
             np.zeros((len(gg), p)),
-            people.astype(np.float64),
+            people,
             max(self.block.cohorts_at(self.coding) - 1, 0),
             is_lost | (gg == 0) | (with_sex & (products[:, 0, 0] < _LEAST_OF_SEX)),
         )
@@ -390,8 +391,8 @@ class SumGenotypesApart(AboutVariants):
             with_g[lacking] += np.einsum("msq,ms->mq", over, self.fill)
             squares[lacking] += np.einsum("ms,ms->m", over[:, :, q], self.fill**2)
 
-        total = np.append(z.sum(axis=0), ones.sum())
-        everyone = np.repeat(total[None], m, axis=0)
+        of_all = np.append(z.sum(axis=0), ones.sum())
+        everyone = np.repeat(of_all[None], m, axis=0)
         if self.exact:
             everyone[lacking] -= over.sum(axis=1)
         n = np.maximum(everyone[:, q], 1)
@@ -404,8 +405,8 @@ class SumGenotypesApart(AboutVariants):
         products, some = _products(z), everyone[lacking]
         i, j = pairs(q)
         called = products - copies.over_missing(lacking, z[:, i] * z[:, j])
-        change = about(products, total[:q], total[q]) - about(called, some[:, :q], some[:, q])
-        return {**found, "missing": change, "lost": ((some[:, q] == 0) & (total[q] > 0)).astype(np.int64)}
+        change = about(products, of_all[:q], of_all[q]) - about(called, some[:, :q], some[:, q])
+        return {**found, "missing": change, "lost": ((some[:, q] == 0) & (of_all[q] > 0)).astype(np.int64)}
 
 
 def columns_apart(samples: Samples, centre: np.ndarray, exponent: np.ndarray, with_sex: bool) -> np.ndarray:
