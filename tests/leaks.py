@@ -61,14 +61,12 @@ def checks_nothing(original: Any, *arguments: Any) -> None:
     """In the stead of a check that raises: of a book, a file's name or origin, a cohort's signature."""
 
 
-def agrees_with_everything(original: Any, *arguments: Any) -> bool:
-    """In the stead of a question's `agrees`, and `fits_panel`."""
-    return True
+def answers_what_is_sent(original: Any, self: Any, message: Any) -> Any:
+    """In the stead of the client's `Answerer._decoded`: a question need not be one of its own run."""
+    from unpooled import question as questions
+    from unpooled.algorithms import questions_of
 
-
-def follows_nothing(original: Any, *arguments: Any) -> bool:
-    """In the stead of `is_followed`: a client answers what it is sent, guarded by its book alone."""
-    return False
+    return questions.decode(message.question, questions_of(self.terms.plan))
 
 
 def accepts_what_is_changed(original: Any, self: Any, asked: Any) -> None:
@@ -104,10 +102,8 @@ CHECK = {"unpooled.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.comparing:deal": false_dealing}
 FLIPPED = {"unpooled.protocol.comparing:deal": flipped_dealing}
-SENT = {"unpooled.algorithms:is_followed": follows_nothing}
+SENT = {"unpooled_client.study.rounds:Answerer._decoded": answers_what_is_sent}
 BOOK = {"unpooled_client.study.book:Book._check": checks_nothing}
-GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": agrees_with_everything}
-FITTING = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": agrees_with_everything}
 # Without the first, the book still knows how much was released: the answers about a short list.
 LIST = {"unpooled_client.study.reading:_check_listed": checks_nothing} | BOOK
 CONSENT = {"unpooled_client.study.engine:Engine.accept_unseen": accepts_what_is_changed}

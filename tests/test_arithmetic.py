@@ -3,7 +3,8 @@
 That is every function which a procedure names, and which those name, but
 
     `local`, which only a cohort runs, on its own data
-    functions that return `Rows`, or iterate over them, and what `Rows.later` is given: they only make rows
+    functions that return `Rows`, or iterate over them, and what `Rows.later` is given: they only make rows,
+        but those of regressions: from estimates in their rows follows which variants lead clumps
 
 What such a function may not do is below. A sum of whole numbers says that it is one: `.sum(dtype=np.int64)`.
 """
@@ -31,6 +32,11 @@ _OF_PYTHON = {name for kind in (dict, list, set, str) for name in dir(kind)} - {
 """What these have is no method of ours."""
 
 
+_REGRESSIONS = "unpooled.algorithms.regression."
+_PRINTED = {"joint_test", "normal_neg_log10_p", "t_neg_log10_p"}
+"""What their rows have beside estimates: leads follow from P by `printed_tail`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
     """A function or a method, where it is, and what it may be called by there."""
@@ -40,7 +46,9 @@ class Function:
 
     @property
     def makes_rows(self) -> bool:
-        return self.node.returns is not None and ast.unparse(self.node.returns) in ("Rows", "Iterator[Rows]")
+        returns = "" if self.node.returns is None else ast.unparse(self.node.returns)
+        is_of_clumps = self.module.startswith(_REGRESSIONS)
+        return self.node.name in _PRINTED or (returns in ("Rows", "Iterator[Rows]") and not is_of_clumps)
 
     @property
     def is_procedure(self) -> bool:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -133,19 +133,6 @@ def test_questions_that_cannot_be(
 ) -> None:
     with pytest.raises(ProtocolError):
         CountGenotypes(start, stop, groups, most)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("case", "female"), ("unknown sex",), ("control", "complete"), ("case",), ("case", "founder", "male")],
-)
-def test_other_groups_are_not_agreed_to(words: tuple[str, ...]) -> None:
-    """Sexes are apart on X and Y only."""
-    asked = CountGenotypes(start=0, stop=1, groups=(("case", "founder"),), most=5)
-    assert asked.agrees(make_plan())
-    assert not replace(asked, groups=(words,)).agrees(make_plan())
-    apart = replace(asked, groups=(("case", "founder", "male"),), chromosome="X")
-    assert apart.agrees(make_plan()) and not replace(apart, groups=asked.groups).agrees(make_plan())
 
 
 def test_only_ties_are_asked_about() -> None:

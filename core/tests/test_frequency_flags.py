@@ -14,7 +14,6 @@ from unpooled import run
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.shared.frequencies import CountFar, scores
 from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, ArrayCohort, Samples
-from unpooled.errors import ProtocolError
 from unpooled.frequency_option import FAR
 from unpooled.panel import Panel
 from unpooled.plan import Plan, PlanError
@@ -143,21 +142,3 @@ def test_without_the_option_nothing_is_asked() -> None:
 def test_noise_would_be_larger_than_the_number() -> None:
     with pytest.raises(PlanError, match="frequency_flags: goes with modular masks"):
         plan_of("chi-square", masking="gaussian")
-
-
-def test_a_cohort_answers_about_the_plans_people_on_autosomes_only() -> None:
-    asked, half = np.ones(2, np.uint8), np.full(2, 0.5)
-    question = CountFar(0, asked, half, 100 * half, ("founder",), False)
-    plan, codes = plan_of("chi-square"), np.array([1, 22, 23], np.uint8)
-    assert question.agrees(plan) and question.fits_panel(codes, plan)
-    assert not replace(question, start=1).fits_panel(codes, plan)
-    assert not replace(question, start=2).fits_panel(codes, plan)
-    assert not replace(question, who=()).agrees(plan)
-    assert not replace(question, who=("case",)).agrees(plan)
-    assert not question.agrees(replace(plan, frequency_flags=False))
-    assert question.asking().items is not None and question.asking().most == 1
-    wrong_numbers = ({"frequency": half * 3}, {"frequency": half * np.nan}, {"alleles": -half}, {"start": -1})
-    wrong_flags = ({"asked": 2 * asked}, {"asked": asked.astype(int)}, {"asked": asked[:, None]})
-    for wrong in (*wrong_numbers, *wrong_flags):
-        with pytest.raises(ProtocolError):
-            replace(question, **wrong)

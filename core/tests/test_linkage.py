@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -154,36 +153,6 @@ def test_of_a_variant_with_fewer_than_ten_carriers_beside_a_cohort_no_pair_is_as
     pairs = list(zip(*(column(clumping, LINKAGE, name) for name in ("variant", "other")), strict=True))
     assert [pair for pair in pairs if FEW in pair] == [(FEW, FEW)]
     assert (LEAD, ENOUGH) in pairs
-
-
-def test_pairs_beyond_the_plan_are_not_answered() -> None:
-    plan = plan_of("prune")
-    asked = next(q for q in followed(plan, PANEL, cohorts_of()).questions if type(q) is SumPairs)
-    assert asked.agrees(plan) and asked.fits_panel(CODES, plan)
-    last = int(np.flatnonzero(asked.ahead)[0])
-    one = np.where(np.arange(len(asked.ahead)) == last, 1, 0).astype(np.uint32)
-    beside, beyond = (replace(asked, ahead=one, lag=np.array([lag], np.uint32)) for lag in (5, 6))
-    assert beside.agrees(plan) and not beyond.agrees(plan)  # a window has six
-    assert not replace(asked, cohorts=4).agrees(plan)
-    assert not asked.agrees(plan_of("linear"))
-    assert not replace(asked, variants=asked.variants + np.uint32(3)).fits_panel(CODES, plan)  # on two
-    assert not replace(asked, variants=asked.variants + np.uint32(99)).fits_panel(CODES, plan)
-    assert not replace(asked, chromosome="X").fits_panel(CODES, plan)
-    assert not asked.fits_panel(np.full(len(CODES), 23, np.uint8), plan)
-
-
-def test_pairs_with_leads_are_of_one_chromosome_and_not_far_apart() -> None:
-    plan = plan_of("linear")
-    asked = next(q for q in followed(plan, PANEL, cohorts_of()).questions if type(q) is SumWithLeads)
-    assert asked.agrees(plan) and asked.fits_panel(CODES, plan)
-    assert not asked.agrees(plan_of("linear", files=("assoc.linear",)))
-    assert not replace(asked, cohorts=4).agrees(plan)
-    far, farther = (pair_of(lag) for lag in (MOST_AHEAD, MOST_AHEAD + 1))
-    assert far.agrees(plan) and not farther.agrees(plan)
-    codes = np.ones(MOST_AHEAD + 2, np.uint8)
-    assert far.fits_panel(codes, plan) and not far.fits_panel(codes * 23, plan)
-    codes[MOST_AHEAD:] = 2
-    assert not far.fits_panel(codes, plan)  # on two chromosomes
 
 
 def pair_of(lag: int) -> SumWithLeads:

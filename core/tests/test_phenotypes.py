@@ -138,7 +138,7 @@ def test_a_question_is_of_the_phenotype_that_it_names() -> None:
     assert np.array_equal(again.local(small.cohorts[0])["sums"], own["sums"])
     other = kinds[2](**{field.name: getattr(question, field.name) for field in dataclasses.fields(question)})
     assert not np.array_equal(other.local(small.cohorts[0])["sums"], own["sums"])
-    assert isinstance(question, OfPhenotype) and question.agrees(small.plan)
+    assert isinstance(question, OfPhenotype)
 
 
 # Phenotypes of the same people
@@ -186,16 +186,6 @@ def test_no_two_phenotypes_are_multiplied(name: str) -> None:
             assert question.sums - one.sums == further * len(terms.coded) * (1 + len(terms.interacting))
             products += further * (1 + on_x(question.chromosome))  # over missing calls, of all and of men
         assert question.pairs - one.pairs == products
-
-
-def test_a_server_that_multiplies_phenotypes_is_refused() -> None:
-    small = SEVERAL[SHARED[0]]()
-    asked = followed(small.plan, small.panel, small.cohorts).questions
-    for kind in (SumColumns, SumWithGenotypes):
-        question = next(each for each in asked if type(each) is kind)
-        assert question.agrees(small.plan)
-        assert not dataclasses.replace(question, phenotypes=1).agrees(small.plan)
-        assert not dataclasses.replace(question, phenotypes=2).agrees(small.plan)
 
 
 @pytest.mark.parametrize("missing", ["exact", "mean"])
@@ -382,7 +372,6 @@ def test_without_the_others_nobody_is_apart() -> None:
     cohorts = [required(cohort, plan) for cohort in cohorts_of("quantitative", ([3], range(5, 9)))]
     assert [int(cohort.samples.kept.sum()) for cohort in cohorts] == [35, 40, 40]
     question = CountApart(2, "quantitative")
-    assert question.agrees(plan) and not question.agrees(plan_of("case/control", 2))
     assert not question.local(cohorts[0])["apart"].any()
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from unpooled import run as federation
-from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.driver import Place
@@ -111,14 +110,6 @@ def test_nine_people_of_the_pool_never_are(
     said = str(caught.value)
     assert f"fewer than 10 people in the pool have the level {level} of the covariate diet" in said
     assert not {"9", "0"} & set(said.replace("10", "").split())
-
-
-def test_a_cohort_answers_only_if_every_level_is_looked_at() -> None:
-    plan = plan_of("linear", 3)
-    assert plan.dummies == ((1, 2), (3,))
-    assert Census("quantitative", ((1, 2), (3,))).agrees(plan)
-    for others in ((), ((1, 2),), ((1, 3),), ((1, 2, 3),), ((1,), (2, 3))):
-        assert not Census("quantitative", others).agrees(plan)
 
 
 # A reader at the server

@@ -31,7 +31,7 @@ from unpooled.algorithms.tables.summary import QUANTILES, wanted
 from unpooled.cohort import ArrayTable
 from unpooled.errors import BoundError, CodecError, DataProblem, Refuse
 from unpooled.facts import plan_facts
-from unpooled.leaving import BY_NOBODY, DEALING, TOLD_BY_SUM, what_leaves
+from unpooled.leaving import BY_NOBODY, DEALING, EVERYONE_BY_SUM, what_leaves
 from unpooled.parties import what_parties_get
 from unpooled.plan import Plan, PlanError
 from unpooled.protocol import comparing
@@ -146,13 +146,6 @@ def test_a_schema_is_read_from_csv() -> None:
         with pytest.raises(DataProblem) as caught:
             read_schema(bad, "schema.csv")
         assert caught.value.line == line and caught.value.remedy
-
-
-@pytest.mark.parametrize("method", OF_NUMBERS)
-def test_a_question_about_other_features_is_refused(method: str) -> None:
-    asked_for = {"elements": (1, -1)} if method == "quantiles" else {}
-    asked = followed(plan_of(method, 4, **asked_for), NOBODY, tables_of(evenly(loaded("iris"), 3))).questions
-    assert not any(question.agrees(plan_of(method, 5, **asked_for)) for question in asked)
 
 
 def test_questions_of_another_form_are_no_questions() -> None:
@@ -547,7 +540,7 @@ def test_consent_says_that_nobody_reads_these_sums(method: str) -> None:
     assert any("nobody reads them" in said for _, said in plan_facts(plan).all)
     server = next(party for party in what_parties_get(plan) if party.name == "server")
     assert "only on which side of a bound" in server.reads
-    read = {line.what for line in lines if line.readable_by == TOLD_BY_SUM}
+    read = {line.what for line in lines if line.readable_by == EVERYONE_BY_SUM}
     more = {"Measure the transformed features: g", "Measure the transformed features: squares"}
     assert read == {"Count values: values", "Count values: enough"} | (
         more if method == "yeo-johnson" else set()

@@ -68,8 +68,7 @@ class NotAnswered(Exception):
 class Asking(Lying):
     """A server that begins a study honestly, and asks what it likes once a first sum was released.
 
-    The cohorts' state at that point is kept: each attack starts from it. Clients do not follow the study:
-    what guards them is what guards those of a method whose questions are sent.
+    The cohorts' state at that point is kept: each attack starts from it.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -110,7 +109,7 @@ class Asking(Lying):
         cohort.party.kill()
         shutil.rmtree(cohort.folder / "state")
         shutil.copytree(cohort.folder / "kept", cohort.folder / "state")
-        self.trial.federation.stub(cohort.party.name, SENT | stubs)
+        self.trial.federation.stub(cohort.party.name, stubs)
         cohort.party.spawn()
         self._running[cohort.name] = stubs
 

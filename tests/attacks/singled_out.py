@@ -13,13 +13,10 @@ from ..plinks import write_bed
 
 COHORTS, PEOPLE = 3, 60
 AUTOSOMAL, ON_X = 60, 10
-MAN, NONFOUNDER, INCOMPLETE, WOMAN = 0, 1, 2, 3
-"""The one man, the one nonfounder, the one who lacks many calls, and a woman who lacks one here and there."""
+MAN, NONFOUNDER, INCOMPLETE = 0, 1, 2
+"""The one man, the one nonfounder, and the one who lacks many calls."""
 LACKED = slice(20, 45)
 """Variants of which INCOMPLETE has no call."""
-LACKED_ONCE = 50
-LACKED_ON_X = AUTOSOMAL + 5
-"""Variants of which WOMAN alone has no call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +33,11 @@ class Pool:
         return np.stack([(self.copies[variants] == k).sum(axis=1) for k in (2, 1, 0)], axis=1)
 
 
-def write(folder: Path, *, quantitative: bool) -> Pool:
+def write(folder: Path, *, quantitative: bool = False) -> Pool:
     random = np.random.default_rng(23)
     copies = random.integers(0, 3, (AUTOSOMAL + ON_X, COHORTS * PEOPLE)).astype(np.int8)
     copies[AUTOSOMAL:, MAN] = 2  # with one copy nobody is heterozygous
     copies[LACKED, INCOMPLETE] = -1
-    copies[[LACKED_ONCE, LACKED_ON_X], WOMAN] = -1
     people = copies.shape[1]
     values = random.normal(size=people).round(6) if quantitative else random.permutation(people) % 2 + 1
     phenotype = np.asarray(values, float)

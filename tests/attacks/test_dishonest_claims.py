@@ -36,7 +36,7 @@ PLAN: dict[str, Any] = {"test": "chi-square", "nonfounders": True}
 
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Pool:
-    return write(tmp_path_factory.mktemp("pool"), quantitative=False)
+    return write(tmp_path_factory.mktemp("pool"))
 
 
 # Another roster

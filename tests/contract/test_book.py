@@ -1,10 +1,8 @@
-"""A cohort answers what an honest study asks, in its order, and nothing of it more often than it says."""
+"""A cohort answers what its own run of a study asks, and each of it in one round."""
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from unpooled import question as questions
-from unpooled.algorithms import is_followed, questions_of
 from unpooled.protocol import masking
 from unpooled.protocol.messages import Question as Message
 from unpooled.protocol.messages import Roster
@@ -41,11 +38,7 @@ def rounds(asked: list[Question]) -> Iterator[Message]:
         yield Message(number, os.urandom(masking.SALT_BYTES), questions.encode(question))
 
 
-def is_sent(name: str) -> bool:
-    return not is_followed(small(name).plan)
-
-
-@pytest.mark.parametrize("name", [*itertools.filterfalse(is_sent, STUDIES)])
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_place_is_answered_in_one_round(name: str, tmp_path: Path) -> None:
     one, asked, folder = small(name), run(name).questions, StateFolder(tmp_path)
     Book.begin(folder.book, SEED)
@@ -57,37 +50,3 @@ def test_a_place_is_answered_in_one_round(name: str, tmp_path: Path) -> None:
     for message, question in zip(messages, asked, strict=True):
         with pytest.raises(Distrust):
             own.enter(replace(message, round=message.round + len(asked)), question, one.panel.digest)
-
-
-@pytest.mark.parametrize("name", [*filter(is_sent, STUDIES)])
-def test_an_honest_study_is_answered_and_nothing_twice(name: str, tmp_path: Path) -> None:
-    one, asked, folder = small(name), run(name).questions, StateFolder(tmp_path)
-    Book.begin(folder.book, SEED)
-    own, messages = answerer_of(one, folder), list(rounds([*asked, *asked]))
-    first, again = messages[: len(asked)], messages[len(asked) :]
-    for message in first:
-        own.enter(message, own.question(message), one.panel.digest)
-    own, counts = answerer_of(one, folder), Counter(itertools.chain.from_iterable(map(counted, asked)))
-    for message in first:  # as after a crash
-        own.enter(message, own.question(message), one.panel.digest)
-    for message, question in zip(again, asked, strict=True):
-        most = question.asking().most
-        assert all(counts[key] <= most for key in counted(question))
-        if any(counts[key] == most for key in counted(question)):
-            with pytest.raises(Distrust):
-                own.enter(message, own.question(message), one.panel.digest)
-
-
-@pytest.mark.parametrize("require_pheno", [False, True])
-def test_only_phenotypes_of_other_people_take_a_missing_call_for_something_else(require_pheno: bool) -> None:
-    """Of the same people it would tell of those without a call, as two ways of linkage would."""
-    plan = replace(small("logistic, of phenotypes").plan, require_pheno=require_pheno, files=("clumped",))
-    apart = {kind.fills_apart for kind in questions_of(plan)}
-    assert apart == {"", "ld"} | ({*()} if require_pheno else {" of y", " of z"})
-
-
-def counted(question: Question) -> Iterator[tuple[str, str, int]]:
-    """What the book counts of a question."""
-    asking = question.asking()
-    for item in [-1] if asking.items is None else asking.items.tolist():
-        yield question.name, asking.search, item

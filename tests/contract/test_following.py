@@ -12,7 +12,7 @@ import pytest
 
 from unpooled import driver
 from unpooled import question as questions
-from unpooled.algorithms import is_followed, questions_of, whole
+from unpooled.algorithms import questions_of, whole
 from unpooled.check import check_of, second_check_of
 from unpooled.driver import Place, Tree
 from unpooled.protocol import masking, messages, witness
@@ -23,7 +23,7 @@ from unpooled.question import Arrays, Question, Real, Residue
 from unpooled_client.study.following import Following
 from unpooled_client.study.trust import Distrust, Terms
 
-from .runs import Run, run, small
+from .runs import Run, run
 from .studies import STUDIES
 
 
@@ -103,10 +103,7 @@ def server(name: str) -> Server:
     return Server(run(name))
 
 
-FOLLOWED = [name for name in STUDIES if is_followed(small(name).plan)]
-
-
-@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_cohort_finds_each_question_itself(name: str) -> None:
     asked = server(name)
     assert asked.asked and all(asked.follow(asked.told.__getitem__))
@@ -135,7 +132,7 @@ def the_round(told: Told) -> Told:
 CHANGES = (a_word, the_second_check, the_salt, the_round)
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("name", STUDIES)
 def test_no_other_sum_is_believed(name: str) -> None:
     asked = server(name)
     labels = sorted(asked.checked)
@@ -155,7 +152,7 @@ def test_no_other_sum_is_believed(name: str) -> None:
         assert all(asked.follow(told)) == (label not in wanted)
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("name", STUDIES)
 def test_sums_of_another_place_are_not_believed(name: str) -> None:
     asked = server(name)
     labels = sorted(asked.checked)

@@ -262,24 +262,9 @@ def test_random_federations_with_dosages_are_least_squares_with_indicators(seed:
 
 
 def test_no_sum_over_whole_cohorts_is_asked_for() -> None:
-    """Neither by the procedure, nor is it answered: a plan allows one of the two ways only."""
-    asked = {}
-    for apart in (True, False):
-        small = of_variants("linear", cohorts=4, cohorts_apart=apart, missing="exact")
-        asked[apart] = small.plan, followed(small.plan, small.panel, small.cohorts).questions
-    _, together = asked[True]
-    assert {kind.name for kind in map(type, together)}.isdisjoint({"linear/block", "linear/sums"})
-    for name, of_apart in {
-        "standardise/spread": True,
-        "linear/block-apart": True,
-        "linear/sums-apart": True,
-        "standardise/mean": False,
-        "linear/block": False,
-        "linear/sums": False,
-    }.items():
-        question = next(one for one in asked[of_apart][1] if one.name == name)
-        assert question.agrees(asked[of_apart][0]) and not question.agrees(asked[not of_apart][0]), name
+    small = of_variants("linear", cohorts=4, cohorts_apart=True, missing="exact")
+    together = followed(small.plan, small.panel, small.cohorts).questions
+    assert {question.name for question in together}.isdisjoint({"linear/block", "linear/sums"})
     mean = next(one for one in together if one.name == "standardise/mean")
-    alike = of_variants("linear", cohorts=4, cohorts_apart=True, missing="exact").cohorts
-    sums = [mean.local(cohort)["sum"] for cohort in alike]
+    sums = [mean.local(cohort)["sum"] for cohort in small.cohorts]
     assert np.abs(sums).max() < 1e-9  # each cohort's own, so that it tells nothing of its means

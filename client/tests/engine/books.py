@@ -1,4 +1,4 @@
-"""Answerers with a book of their own, and questions in a round of their own."""
+"""Answerers with a book of their own, and questions in a round and at a place of their own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from unpooled import question as questions
+from unpooled.algorithms import questions_of
 from unpooled.protocol import masking, messages
 from unpooled.question import Question
 from unpooled_client.state.folder import StateFolder
@@ -25,16 +26,27 @@ def answerer_of(terms: Terms, seed: bytes | None = None) -> Answerer:
     seed = seed or os.urandom(32)
     folder = StateFolder(Path(tempfile.mkdtemp()))
     Book.begin(folder.book, seed)
-    return Answerer(terms, seed, open_book(folder, seed, terms.plan, SIZES), witness=WITNESS)
+    return _answerer(terms, seed, folder)
 
 
 def started_again(answerer: Answerer) -> Answerer:
     """The same after the client was killed: what it knows of before is its book."""
-    folder = StateFolder(answerer.book.path.parent)
-    book = open_book(folder, answerer.seed, answerer.terms.plan, SIZES)
-    return Answerer(answerer.terms, answerer.seed, book, witness=answerer.witness)
+    return _answerer(answerer.terms, answerer.seed, StateFolder(answerer.book.path.parent))
 
 
-def asked(question: Question) -> messages.Question:
-    """A question in a round of its own, as cohorts receive it."""
-    return messages.Question(next(_ROUNDS), os.urandom(masking.SALT_BYTES), questions.encode(question))
+def _answerer(terms: Terms, seed: bytes, folder: StateFolder) -> Answerer:
+    kinds = questions_of(terms.plan)
+    return Answerer(
+        terms,
+        seed,
+        open_book(folder, seed, terms.plan, SIZES),
+        follow=lambda message: questions.decode(message.question, kinds),
+        witness=WITNESS,
+    )
+
+
+def asked(question: Question, place: str = "", *, is_sent: bool = False) -> messages.Question:
+    """A question in a round of its own, at a place of its own unless it is sent or one is given."""
+    number = next(_ROUNDS)
+    salt, at = os.urandom(masking.SALT_BYTES), "" if is_sent else place or str(number)
+    return messages.Question(number, salt, questions.encode(question), place=at)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from books import answerer_of, asked, started_again
+from books import answerer_of, asked
 
 from unpooled import question as questions
 from unpooled.algorithms import ALGORITHMS
@@ -18,10 +18,8 @@ from unpooled.algorithms.chi_square import Census
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import BoundError
-from unpooled.genotype_model import ADDITIVE
 from unpooled.leaving import Leaving, what_leaves
-from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import Plan
 from unpooled.protocol import masking, witness
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
@@ -33,8 +31,7 @@ from unpooled_client.study.reading import Alignments
 from unpooled_client.study.trust import Distrust, Terms, check_compensator, check_identity, terms
 
 KEY = bytes(range(32))
-LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": ("assoc", "meta")}
-"""Questions are still sent where a plan has this file."""
+LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative"}
 
 
 @pytest.fixture
@@ -229,7 +226,7 @@ def test_a_question_that_is_not_in_the_plan_is_refused(found: Terms) -> None:
     answerer = answerer_of(found)
     for step in (Stranger(), Presence(0, 5)):
         with pytest.raises(Distrust) as caught:
-            answerer.question(asked(step))
+            answerer.question(asked(step, is_sent=True))
         assert caught.value.problem is Problem.QUESTION
     for data in (b"", b"N", b"\xff" * 40):
         with pytest.raises(Distrust):
@@ -239,10 +236,10 @@ def test_a_question_that_is_not_in_the_plan_is_refused(found: Terms) -> None:
 def test_an_enormous_question_is_refused(found: Terms) -> None:
     listed = replace(found, plan=replace(found.plan, panel_mode="list", panel_digest=bytes(32)))
     answerer = answerer_of(listed)
-    assert answerer.question(asked(Presence(0, 5)))
+    assert answerer.question(asked(Presence(0, 5), is_sent=True))
     for count in (1 << 40, -1, -5):
         with pytest.raises(Distrust):
-            answerer.question(asked(Presence(0, count)))
+            answerer.question(asked(Presence(0, count), is_sent=True))
 
 
 def test_a_number_beyond_its_bound_is_named_and_not_shown(found: Terms) -> None:
@@ -259,191 +256,6 @@ def test_the_servers_bound_does_not_decide_whether_a_question_is_answered(
     kind = next(kind for kind in ALGORITHMS["chi-square"].asks if kind.name == "chi-square/genotypes")
     step: Any = kind(start=0, stop=20, groups=(("case",), ("control",)), most=1)  # type: ignore[call-arg]
     assert answerer_of(found).share(asked(step), step, cohort).data
-
-
-def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: Terms) -> None:
-    kind = next(kind for kind in ALGORITHMS["linear"].asks if kind.name == "linear/sums")
-    fill = {True: np.zeros((0, 1)), False: np.zeros((1, 1))}
-    centre = np.zeros(1)
-    for exact in (True, False):
-        step: Any = kind(  # type: ignore[call-arg]
-            start=0, asked=np.array([5], np.uint8), chromosome="diploid", exact=exact, fill=fill[exact],
-            people=100, centre=centre, exponent=centre.astype(np.int64), cohorts=3, **MODEL,
-        )  # fmt: skip
-        for missing in ("exact", "mean"):
-            plan = replace(found.plan, **LINEAR, missing=missing)
-            answerer = answerer_of(replace(found, plan=plan))
-            if exact == (missing == "exact"):
-                assert answerer.question(asked(step)).reach == 1
-            else:
-                with pytest.raises(Distrust):
-                    answerer.question(asked(step))
-
-
-MODEL = {"model": ADDITIVE, "interacting": ()}
-GENOTYPES = {
-    "start": 0, "asked": np.array([1, 5], np.uint8), "chromosome": "diploid", "exact": False, **MODEL,
-}  # fmt: skip
-COLUMNS = {"people": 100, "centre": np.zeros(2), "exponent": np.zeros(2, np.int64), "cohorts": 3}
-COUNTED = {"start": 0, "stop": 2, "most": 9, "groups": (("complete", "founder"),)}
-FILL = {"fill": np.ones((1, 1)), "with_sex": False}
-GOOD: dict[str, dict[str, Any]] = {
-    "standardise/magnitude": {
-        "people": 100, "columns": 2, "highest": np.zeros(2, np.int64), "distance": 4, "cohorts": 3,
-    },
-    "standardise/mean": {"people": 100, "columns": 2, "magnitude": np.zeros(2, np.int64), "cohorts": 3},
-    "standardise/spread": {
-        "people": 100, "columns": 2, "centre": np.zeros(2), "magnitude": np.zeros(2, np.int64), "cohorts": 3,
-    },
-    "linear/block": COLUMNS,
-    "linear/sums": {**GENOTYPES, "fill": np.ones((1, 1)), **COLUMNS},
-    "regression/genotypes": COUNTED,
-    "logistic: regression/genotypes": COUNTED | {"groups": (("case", "complete", "founder"),)},
-    "logistic/null": {
-        "chromosome": "diploid", "with_sex": False, "iteration": 0, "evaluation": 1, "beta": np.zeros(3),
-        **COLUMNS,
-    },
-    "logistic/start": {**GENOTYPES, **FILL, "beta": np.zeros(3), **COLUMNS},
-    "logistic/evaluate": {
-        **GENOTYPES, **FILL, "beta": np.zeros((2, 4)), "iteration": 1, "evaluation": 1, **COLUMNS,
-    },
-}  # fmt: skip
-IDENTITY = np.eye(4)[np.triu_indices(4)]
-GOOD["firth/evaluate"] = GOOD["logistic/evaluate"]
-GOOD["firth/penalty"] = GOOD["logistic/evaluate"] | {"inverse": np.tile(IDENTITY, (2, 1))}
-"""Questions about two covariates, or one and a phenotype, that a plan by the rule `mean` allows."""
-
-NO_NUMBER = np.array([np.nan, 0])
-CANNOT_BE: dict[str, tuple[Any, ...]] = {
-    "people": (-1, 1 << 40),
-    "cohorts": (0, -3, 4),
-    "columns": (1, 3, -2),
-    "centre": (NO_NUMBER, NO_NUMBER + np.inf, np.zeros(2, np.int64), np.zeros((2, 1)), np.zeros(3)),
-    "exponent": (np.zeros(2), np.array([0, 1101]), np.array([0, -(2**63)]), np.zeros(1, np.int64)),
-    "magnitude": (np.zeros(2), np.array([0, 1101]), np.array([-1101, 0]), np.zeros((1, 2), np.int64)),
-    "highest": (np.zeros(2), np.array([0, 1101]), np.zeros(1, np.int64)),
-    "distance": (0, 1 << 60),
-    "fill": (
-        np.zeros((1, 1), np.int64),
-        np.full((1, 1), np.nan),
-        np.full((1, 1), -0.5),
-        np.full((1, 1), 2.5),
-        np.zeros(1),
-        np.zeros((2, 1)),
-        np.zeros((1, 2)),
-    ),
-    "beta": (
-        np.zeros(2),
-        np.zeros((1, 4)),
-        np.zeros(3, np.int64),
-        NO_NUMBER[[0, 0, 0]],
-        NO_NUMBER[[[0] * 4] * 2],
-    ),
-    "iteration": (-1, 26),
-    "evaluation": (0, 101),
-    "groups": ((("complete", "female"),), (("unknown sex",),), (("nobody",),)),
-    "inverse": (
-        np.zeros((2, 10)),
-        -np.tile(IDENTITY, (2, 1)),
-        np.tile(IDENTITY, (2, 1)) / 26,  # more information than 100 people have
-        np.full((2, 10), np.nan),
-        np.tile(IDENTITY, (1, 1)),
-        np.ones((2, 4)),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -> None:
-    test = "logistic" if name.startswith(("logistic", "firth")) else "linear"
-    fields = dict(GOOD[name])
-    if name.startswith("standardise"):
-        fields["phenotype"] = True
-    both = (Covariate("age"), Covariate("weight"))
-    trial = {"covariates": both, "test": test} if test == "logistic" else {"covariates": both[:1], **LINEAR}
-    plan = replace(found.plan, **{**trial, "files": ("assoc", "glm", "meta"), "missing": "mean"})
-    answerer = answerer_of(replace(found, plan=plan))
-    kind: Any = next(kind for kind in ALGORITHMS[test].asks if kind.name == name.split(": ")[-1])
-    assert answerer.question(asked(kind(**fields)))
-    for field in CANNOT_BE.keys() & fields.keys():
-        for value in CANNOT_BE[field]:
-            step = kind(**fields)
-            object.__setattr__(step, field, value)  # as only another program would build it
-            with pytest.raises(Distrust) as caught:
-                answerer.question(asked(step))
-            assert caught.value.problem is Problem.QUESTION, (field, value)
-
-
-@pytest.mark.parametrize("name", ["linear/sums", "logistic/evaluate"])
-def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort, name: str) -> None:
-    """Two sums that differ in nothing but this differ by the people who lack a call."""
-    test = name.split("/")[0]
-    samples = replace(cohort.samples, covariates=np.zeros((40, 1 if test == "linear" else 2)))
-    cohort = replace(cohort, samples=samples)
-    kind: Any = next(kind for kind in ALGORITHMS[test].asks if kind.name == name)
-    answerer = answerer_of(replace(found, plan=replace(found.plan, test=test)))
-
-    def ask(panel: bytes = b"panel", **changes: Any) -> None:
-        step = kind(**{**GOOD[name], **changes})
-        answerer.share(asked(step), step, cohort, panel)
-
-    none, complete = np.zeros((0, 1)), np.array([1, 1], np.uint8)
-    ask()
-    ask(start=2, fill=np.full((1, 1), 0.5))
-    for again in (answerer, started_again(answerer)):
-        answerer = again
-        for changes in (
-            {"fill": np.full((1, 1), 0.5)},
-            {"fill": none, "asked": complete},
-            {"start": 1, "fill": none, "asked": complete},  # one that was complete, one that was not
-            {"panel": b"another"},
-        ):
-            with pytest.raises(Distrust) as caught:
-                ask(**changes)
-            assert caught.value.problem is Problem.QUESTION
-        if test == "logistic":
-            with pytest.raises(Distrust):
-                ask(asked=np.array([2, 5], np.uint8))
-
-
-def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
-    """Else heterozygous calls could be made missing ones, and summed apart."""
-    chromosomes = (22, 22, 23, 23, 26, 26)
-    panel = Panel.of(
-        [(code, place, b"rs%d" % place, b"A", b"C") for place, code in enumerate(chromosomes, 1)]
-    )
-    kind: Any = next(kind for kind in ALGORITHMS["linear"].asks if kind.name == "linear/sums")
-    for files, start, chromosome, good in (
-        (("assoc",), 0, "diploid", True),
-        (("assoc",), 0, "MT", False),
-        (("assoc",), 1, "diploid", False),
-        (("assoc",), 4, "MT", True),
-        (("assoc",), 4, "MT by plink2", False),
-        (("glm",), 4, "MT by plink2", True),
-        (("glm",), 0, "MT by plink2", False),
-    ):
-        plan = replace(found.plan, **{**LINEAR, "files": files})
-        aligned: Any = object()
-        alignments = Alignments(aligned, plan, agreed=(aligned, b"panel"), panel=panel)
-        step = kind(**GOOD["linear/sums"] | {"start": start, "chromosome": chromosome})
-        if good:
-            assert alignments.cohort_for(step) == (aligned, b"panel")
-            continue
-        with pytest.raises(Distrust):
-            alignments.cohort_for(step)
-
-
-def test_groups_of_another_trait_are_refused(found: Terms) -> None:
-    plan = replace(found.plan, **LINEAR)
-    answerer = answerer_of(replace(found, plan=plan))
-    kinds: dict[str, Any] = {kind.name: kind for kind in ALGORITHMS["linear"].asks}
-    assert answerer.question(asked(kinds["regression/census"](trait="quantitative", dummies=())))
-    for step in (
-        kinds["regression/census"](trait="case/control", dummies=()),
-        kinds["regression/genotypes"](start=0, stop=2, most=9, groups=(("case", "complete"),)),
-    ):
-        with pytest.raises(Distrust):
-            answerer.question(asked(step))
 
 
 def test_a_question_before_there_is_a_panel_is_refused(found: Terms) -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from unpooled.algorithms import algorithm, is_followed, with_chunks
+from unpooled.algorithms import algorithm, with_chunks
 from unpooled.algorithms.result_files import about
 from unpooled.leaving import SINGLE_VALUES
 from unpooled.options import Place
@@ -171,8 +171,6 @@ def _rules(plan: Plan) -> tuple[Fact, ...]:
 
 
 def _questions(plan: Plan) -> str:
-    if not is_followed(plan):
-        return "chosen by the server: an honest server is needed"
     found = "found by each cohort itself, from this plan and the sums so far"
     return found if plan.masking == "modular" else f"{found}, which under these masks no cohort can check"
 

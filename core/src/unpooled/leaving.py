@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from unpooled import shared_options
-from unpooled.algorithms import algorithm, is_followed, questions_of, with_chunks
+from unpooled.algorithms import algorithm, questions_of, with_chunks
 from unpooled.errors import listed
 from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
 from unpooled.protocol import bodies, codes, comparing
@@ -22,9 +22,9 @@ from unpooled.question import Bits, Count, Foreseen, Question, Sent, shape, word
 from unpooled.shared_options import BITS
 from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
 
-EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
-TOLD_BY_SUM = f"{EVERYONE_BY_SUM}, and these are told it where a question depends on it"
-BY_SUM = (EVERYONE_BY_SUM, TOLD_BY_SUM)
+EVERYONE_BY_SUM = (
+    "nobody; the server reads the sum over all cohorts, and these are told it where a question depends on it"
+)
 BY_NOBODY = "nobody; and nobody reads this sum"
 OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
@@ -326,8 +326,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
         own = "of what this cohort added, what the noise does not hide"
     if one_operator:
         own = "and all that this cohort added"
-    readable_by = TOLD_BY_SUM if is_followed(plan) else EVERYONE_BY_SUM
-    readable_by = BY_NOBODY if kind.opens else readable_by
+    readable_by = BY_NOBODY if kind.opens else EVERYONE_BY_SUM
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
         check = scheme.check_words * (array is arrays[0])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from unpooled.algorithms import algorithm, is_followed
-from unpooled.leaving import BY_NOBODY, BY_SUM, CODES, DEALING, Form, what_leaves
+from unpooled.algorithms import algorithm
+from unpooled.leaving import BY_NOBODY, CODES, DEALING, EVERYONE_BY_SUM, Form, what_leaves
 from unpooled.plan import Plan
 
 
@@ -24,12 +24,9 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
     """The server, the compensator, each cohort and the coordinator, by what leaves a cohort."""
     leaves = what_leaves(plan)
     clear = _listed(line.what for line in leaves if line.form == Form.CLEAR and DEALING not in line.what)
-    arrays = sum(line.readable_by in (*BY_SUM, BY_NOBODY) for line in leaves)
+    arrays = sum(line.readable_by in (EVERYONE_BY_SUM, BY_NOBODY) for line in leaves)
     compared = any(line.readable_by == BY_NOBODY for line in leaves)
     agreed = "" if plan.of_tables else "the list of variants that the study is about, "
-    follows = is_followed(plan)
-    asked = "the sums over all cohorts on which questions depend" if follows else "the questions"
-    without = "so of these sums, less its own numbers, what all others have together"
     lists = "" if plan.of_tables else "a list of variants, "
     return (
         Party(
@@ -60,8 +57,10 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
         ),
         Party(
             "each cohort",
-            f"the plan, the names and public keys of the others, {agreed}{asked}, the results",
-            "all of that, and its own data" + (f"; {without}" if follows else ""),
+            f"the plan, the names and public keys of the others, {agreed}"
+            "the sums over all cohorts on which questions depend, the results",
+            "all of that, and its own data; so of these sums, less its own numbers, what all others have "
+            "together",
             "anything of one other cohort",
         ),
         Party(

@@ -29,11 +29,9 @@ from unpooled.sizes import Sizes
 __all__ = [
     "UNREAD",
     "Arrays",
-    "Asking",
     "Bits",
     "Condition",
     "Count",
-    "Filled",
     "Foreseen",
     "Question",
     "Real",
@@ -118,32 +116,6 @@ Sent: TypeAlias = Count | Real | Residue
 
 
 @dataclass(frozen=True, eq=False)
-class Asking:
-    """What a cohort counts of a question, so that none is asked more often than an honest study asks it.
-
-    Without a word of its own a kind of question is asked once.
-    """
-
-    search: str = ""
-    """Questions of one kind are counted apart where this differs."""
-    items: np.ndarray | None = None
-    """int64: what it is about, panel indices or features; None where it is not about single ones."""
-    most: int = 1
-    """How often each may be asked about."""
-
-
-@dataclass(frozen=True, eq=False)
-class Filled:
-    """What a question takes missing calls for."""
-
-    variants: np.ndarray
-    """Panel indices, (m,)."""
-    values: np.ndarray
-    """float64 (m, 3): flags of the question, and as what share of all copies that a person of up to two
-    groups can have a missing call counts: the same however copies are counted."""
-
-
-@dataclass(frozen=True, eq=False)
 class Foreseen:
     """What can be known of a kind of questions before a study: how large the answers will be."""
 
@@ -164,16 +136,11 @@ class Question:
     sends: ClassVar[tuple[Sent, ...]]
     opens: ClassVar[Bits | None] = None
     """What is read of the sums; None for the sums themselves."""
-    line: ClassVar[str] = ""
-    """Questions are compared with earlier ones of the same line, whatever their kind; else of their kind."""
     each: ClassVar[Mapping[str, str]] = {}
     """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
     asked_if: ClassVar[Condition] = lambda plan: True
     """Under which plans there are questions of this kind."""
-    fills_apart: ClassVar[str] = ""
-    """Kinds of questions that say the same here take a missing call for the same. Others may differ from
-    them: what is asked of one way and of the other must not be the same sum."""
 
     @property
     def reach(self) -> int:
@@ -210,37 +177,9 @@ class Question:
         """What a cohort with data of these sizes will be asked; None where the sizes do not tell."""
         return None
 
-    def agrees(self, plan: Any) -> bool:
-        """Whether the accepted plan allows this question: asked at the cohort, before `local`."""
-        return True
-
     def columns_under(self, plan: Plan) -> Sequence[str]:
         """Of a question about columns of a plan, the name for each row of its arrays; else none."""
         return ()
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Any) -> bool:
-        """Whether the agreed variants, of these chromosome codes, are what the question takes them for."""
-        return self.reach <= len(chromosomes)
-
-    def asking(self) -> Asking:
-        """What is counted of this question in the cohort's book."""
-        return Asking()
-
-    def follows(self) -> tuple[str, ...]:
-        """The kinds of questions that an honest study asks before: counts of whom the sums are over."""
-        return ()
-
-    def stands_on(self) -> Question:
-        """What of this question a cohort keeps in its book, to compare later ones with."""
-        return self
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        """Whether one study can ask this after another of its line, or kind, that stood on `earlier`."""
-        return True
-
-    def filled(self) -> Filled | None:
-        """What missing calls are taken for, where the question says so: a cohort keeps to the first."""
-        return None
 
     def local(self, cohort: Any) -> Arrays:
         """At the cohort, a `Cohort` or a `Table`: the declared arrays, of int64 or float64."""

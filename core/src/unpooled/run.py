@@ -134,8 +134,6 @@ class _Federation:
         witnessed = Witnessed(self.witness, self.round, named)
         masked, masks = scheme.zeros(words), scheme.zeros(words)
         for place, (cohort, seed) in enumerate(zip(self.cohorts, self.seeds, strict=True)):
-            if not asked.agrees(self.plan):
-                raise ProtocolError(f"{question.title}: the plan does not allow this question")
             own, columns = replace(witnessed, adds_pad=place == 0), asked.columns_under(self.plan)
             share = questions.pack(asked, questions.answer(asked, cohort), scheme, k, salt, columns, own)
             name, _ = self.roster.members[place]

@@ -386,8 +386,9 @@ OPENS = Choice(
         Answer(
             SUMS,
             "Sums",
-            "The server reads each sum over the cohorts.",
-            "each sum over the cohorts",
+            "The server reads each sum over the cohorts, and these are told it: by them, single people's "
+            "values.",
+            "each sum over the cohorts, and so do these; by them values of single people",
         ),
     ),
     rule=lambda opens, plan: (

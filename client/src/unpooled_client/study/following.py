@@ -25,12 +25,7 @@ from unpooled.protocol.messages import Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
 from unpooled.question import Arrays, Question
-from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms
-
-_SAME_RELEASE = (
-    "Nothing was sent for it. Server and client must be of the same release; if they are, tell the "
-    "coordinator and the server's operator."
-)
+from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, Distrust, Terms
 
 
 @dataclass
@@ -68,7 +63,7 @@ class Following:
                 Problem.QUESTION,
                 f"round {message.round} asks for something else than this cohort's own run of the study "
                 f"does ({question.title}).",
-                _SAME_RELEASE,
+                SAME_RELEASE,
             )
         return question
 

@@ -282,11 +282,14 @@ class Alignments:
                 f"the server asks for {question.title!r} before the cohorts have agreed on variants.",
                 TELL_OPERATOR,
             )
-        if not isinstance(question, Presence) and not question.fits_panel(self.chromosomes, self.plan):
+        if (
+            isinstance(question, Presence)
+            and self.listed
+            and not question.is_within(len(self.listed.present))
+        ):
             raise Distrust(
                 Problem.QUESTION,
-                "the server asks for variants that the agreed list does not have, or as if they were on "
-                f"another chromosome ({question.title}).",
+                f"the server asks for variants that the list does not have ({question.title}).",
                 TELL_BOTH,
             )
         return found[0], found[1]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from unpooled import question as questions
-from unpooled.algorithms import sent_under
+from unpooled.algorithms.presence import Presence
 from unpooled.cohort import Cohort
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.protocol import comparing, masking, messages, witness
@@ -27,7 +27,7 @@ from unpooled.protocol.witness import Witnessed
 from unpooled.question import Question
 from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.cluster import Compute, compute_here
-from unpooled_client.study.trust import TELL_BOTH, TELL_OPERATOR, Distrust, Terms
+from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, TELL_OPERATOR, Distrust, Terms
 
 MAX_SHARE_BYTES = 1 << 30
 
@@ -103,7 +103,7 @@ class Answerer:
         return Witnessed(self.witness, message.round, asked, adds_pad=self.terms.cohort == first)
 
     def question(self, message: messages.Question) -> Question:
-        """The question in a message, or that it names; Distrust unless the study has it."""
+        """The question that a message names, or with which a list of variants is agreed on; else Distrust."""
         question = self.follow(message) if message.place else self._decoded(message)
         scheme = self.terms.plan.scheme(question.ring_bits)
         words = questions.words(question, scheme)
@@ -118,24 +118,16 @@ class Answerer:
         return question
 
     def _decoded(self, message: messages.Question) -> Question:
-        """The question in a message; Distrust unless the plan has it."""
+        """The question in a message; Distrust unless it is about a list, for no other is sent."""
         plan = self.terms.plan
         try:
-            question = questions.decode(message.question, sent_under(plan))
-            questions.words(question, plan.scheme(question.ring_bits))
+            return questions.decode(message.question, [Presence] if plan.panel_mode == "list" else [])
         except CodecError as error:
             raise Distrust(
                 Problem.QUESTION,
                 f"round {message.round} asks for something that {plan.test} does not have: {error}.",
-                "Nothing was sent for it. Server and client must be of the same version.",
+                SAME_RELEASE,
             ) from error
-        if not question.agrees(plan):
-            raise Distrust(
-                Problem.QUESTION,
-                f"round {message.round} asks for what the accepted plan does not allow ({question.title}).",
-                TELL_BOTH,
-            )
-        return question
 
     def enter(self, message: messages.Question, question: Question, panel: bytes) -> None:
         """Write the question into the book, before anything of the answer leaves.

@@ -19,6 +19,10 @@ from unpooled_client.state.folder import Saved
 
 TELL_BOTH = "Nothing was sent for it. Tell the coordinator and the server's operator."
 TELL_OPERATOR = "Nothing was sent for it. Tell the server's operator."
+SAME_RELEASE = (
+    "Nothing was sent for it. Server and client must be of the same release; if they are, tell the "
+    "coordinator and the server's operator."
+)
 """What to do about a question that was not answered."""
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from unpooled.algorithms import algorithm
 from unpooled.facts import plan_facts
 from unpooled.leaving import (
-    BY_SUM,
     COHORT_SUMS,
     EVERYONE_BY_SUM,
     OPERATOR,
@@ -326,12 +325,11 @@ def summary_rows(rows: Sequence[Leaving], sizes: Mapping[str, int]) -> list[tupl
     return in_short.in_short(rows, sizes, in_all(rows).removesuffix("."))
 
 
-def _masked_means(rows: Sequence[Leaving]) -> str:
+def _masked_means(rows: Iterable[Leaving]) -> str:
     but = ", except its sums as said above" if any(row.what == COHORT_SUMS for row in rows) else ""
-    by_sum = next((row.readable_by for row in rows if row.readable_by in BY_SUM), EVERYONE_BY_SUM)
     return (
         "Masked: as long as server and compensator do not work together, nobody can read this cohort's "
-        f"numbers{but}; {by_sum.removeprefix('nobody; ')}."
+        f"numbers{but}; {EVERYONE_BY_SUM.removeprefix('nobody; ')}."
     )
 
 
@@ -366,7 +364,7 @@ def _leaving(leaving: Leaving) -> Iterable[str]:
     yield from _wrapped(", ".join(filter(None, [leaving.what, leaving.form, how_much(leaving)])), "  ")
     yield from _wrapped(leaving.detail, "      ")
     yield from _wrapped(f"How much:    {leaving.shape}", "      ", "                   ")
-    if leaving.readable_by not in (*BY_SUM, OPERATOR):
+    if leaving.readable_by not in (EVERYONE_BY_SUM, OPERATOR):
         yield from _wrapped(f"Readable by: {leaving.readable_by}", "      ", "                   ")
     yield from _wrapped(f"It tells:    {leaving.learns}", "      ", "                   ")
 

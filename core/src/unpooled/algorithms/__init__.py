@@ -66,18 +66,6 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
     return (Presence, *asks) if plan.panel_mode == "list" else asks
 
 
-def is_followed(plan: Plan) -> bool:
-    """Tell whether each cohort runs the procedure of such a study itself, on sums that it is told."""
-    return algorithm(plan.test).is_followed(plan)
-
-
-def sent_under(plan: Plan) -> tuple[type[Question], ...]:
-    """The kinds of questions that a server may send, and not only name."""
-    if not is_followed(plan):
-        return questions_of(plan)
-    return (Presence,) if plan.panel_mode == "list" else ()
-
-
 def is_each_apart(plan: Plan) -> bool:
     """Whether there are several phenotypes, each asked about by itself."""
     return bool(plan.phenotypes) and not (plan.require_pheno and algorithm(plan.test).shares(plan))

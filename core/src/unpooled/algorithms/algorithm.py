@@ -19,17 +19,6 @@ from unpooled.schema import NUMBER, Column
 from unpooled.shared_options import BITS, OF_EVERY_STUDY, OPENS
 from unpooled.templates import Template
 
-
-def always(plan: Plan) -> bool:
-    """Tell that something holds under every plan."""
-    return True
-
-
-def opens_bits(plan: Plan) -> bool:
-    """Tell whether nobody reads the sums of a plan's searches."""
-    return bool(plan.opens == BITS)
-
-
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 """Writes one result file from the panel and the result columns, sorted by variant."""
 
@@ -113,8 +102,6 @@ class Algorithm:
     shares: Callable[[Plan], bool] = lambda plan: False
     """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
     people: it asks once about what does not depend on the phenotype, and gives tables of each."""
-    is_followed: Callable[[Plan], bool] = lambda plan: False
-    """Tells whether cohorts run a plan's procedure themselves, on the sums that lead to questions."""
     told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
     """The kinds of questions whose sums cohorts are told then, with the reason why they may be."""
     cost: Cost = Cost()

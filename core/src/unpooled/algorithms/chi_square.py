@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled import shared_options as options
-from unpooled.algorithms.algorithm import Algorithm, always
+from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
 from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.shared import filters, genotype_counts, summary
@@ -173,7 +173,6 @@ CHI_SQUARE = Algorithm(
     traits=("case/control",),
     asks=(Census, CountGenotypes, CountFar, AlleleOrder, *LEADS_ASKS),
     procedure=with_leads(chi_square),
-    is_followed=always,
     files={**plink.WRITERS, "adjusted": write_adjusted, CLUMPED: write_clumped},
     usual_files=FILES,
     options=(

@@ -164,17 +164,8 @@ class OfPhenotype(Question):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         return super().foreseen(cls._of_one(plan), sizes)
 
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(self._of_one(plan))
-
     def columns_under(self, plan: Plan) -> Sequence[str]:
         return super().columns_under(self._of_one(plan))
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        return super().fits_panel(chromosomes, self._of_one(plan))
-
-    def follows(self) -> tuple[str, ...]:
-        return tuple(_name_of(name, self.name_of_phenotype) for name in super().follows())
 
     def local(self, cohort: Cohort) -> Arrays:
         return super().local(self._view(cohort))
@@ -186,39 +177,33 @@ class OfPhenotype(Question):
         """How a cohort's own cluster is handed it: the kind cannot be imported by its name."""
         kind = type(self).__mro__[2]
         values = tuple(getattr(self, field.name) for field in fields(cast(Any, self)))
-        about = self.place_of_phenotype, self.name_of_phenotype, self.fills_apart
+        about = self.place_of_phenotype, self.name_of_phenotype
         return _again, (kind, about, values)
 
 
-def _again(kind: type[Question], about: tuple[int, str, str], values: tuple[Any, ...]) -> Question:
+def _again(kind: type[Question], about: tuple[int, str], values: tuple[Any, ...]) -> Question:
     made = _kind_of(kind, *about)
     return made(**{field.name: value for field, value in zip(fields(cast(Any, made)), values, strict=True)})
 
 
-_kinds: dict[tuple[type[Question], int, str, str], type[Question]] = {}
+_kinds: dict[tuple[type[Question], int, str], type[Question]] = {}
 """Those that were made: each once, for kinds are compared by what they are."""
 
 
 def kind_of(kind: type[Question], plan: Plan, phenotype: str) -> type[Question]:
-    """The kind of questions that asks the same about one phenotype.
-
-    A missing call is the mean of that phenotype's people. Of the same people that is the same for all
-    phenotypes; and what has a rule of its own, such as linkage, is about no phenotype's people.
-    """
-    fills_apart = kind.fills_apart or ("" if plan.require_pheno else _name_of("", phenotype))
-    return _kind_of(kind, plan.phenotype_names.index(phenotype), phenotype, fills_apart)
+    """The kind of questions that asks the same about one phenotype."""
+    return _kind_of(kind, plan.phenotype_names.index(phenotype), phenotype)
 
 
-def _kind_of(kind: type[Question], place: int, phenotype: str, fills_apart: str) -> type[Question]:
+def _kind_of(kind: type[Question], place: int, phenotype: str) -> type[Question]:
     """The same of a phenotype that a cohort has at this place."""
-    known = _kinds.get((kind, place, phenotype, fills_apart))
+    known = _kinds.get((kind, place, phenotype))
     if known is not None:
         return known
     named = {"name": _name_of(kind.name, phenotype), "title": f"{kind.title} ({phenotype})"}
-    named["fills_apart"] = fills_apart
     about = {"place_of_phenotype": place, "name_of_phenotype": phenotype, "__module__": kind.__module__}
     made: type[Question] = type(kind.__name__, (OfPhenotype, kind), named | about)
-    return _kinds.setdefault((kind, place, phenotype, fills_apart), made)
+    return _kinds.setdefault((kind, place, phenotype), made)
 
 
 def _name_of(kind: str, phenotype: str) -> str:
@@ -290,9 +275,6 @@ class CountApart(Question):
     @property
     def sets(self) -> int:
         return self.phenotypes * len(_sets(self.trait))
-
-    def agrees(self, plan: Plan) -> bool:
-        return (self.phenotypes, self.trait) == (len(plan.phenotype_names), plan.trait)
 
     def local(self, cohort: Cohort) -> Arrays:
         views = map(cohort.samples.of_phenotype, range(self.phenotypes))

@@ -15,7 +15,7 @@ import numpy as np
 from unpooled.cohort import Cohort
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Each, Rows, Study, procedure
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question
+from unpooled.question import Arrays, Count, Foreseen, Question
 from unpooled.sizes import LISTED, Sizes
 
 TABLE = "presence"
@@ -55,8 +55,9 @@ class Presence(Question):
             return None
         return Foreseen(list(first(sizes[LISTED], plan.chunk_size)))
 
-    def asking(self) -> Asking:
-        return Asking(items=np.arange(self.start, self.start + self.count))
+    def is_within(self, listed: int) -> bool:
+        """Tell whether a list of so many variants has all that it is about."""
+        return self.start >= 0 and 0 <= self.count <= listed - self.start
 
     def local(self, cohort: Cohort) -> Arrays:
         present = cast(Listed, cohort).present[self.start : self.start + self.count]

@@ -46,7 +46,9 @@ _SHARED = {
     ),
     CLUMPED: AboutFile(
         "Clumps",
-        ".clumped: lead variants and those in linkage with them; also colours regions by linkage",
+        ".clumped: lead variants and those in linkage with them; also colours regions by linkage. Leads of a "
+        "regression follow from sums that the server and the cohorts learn: of a variant that one person "
+        "carries, that person's covariates and phenotype",
         "Associations were clumped by r² between haplotypes of the founders of all cohorts together, as "
         "plink1.9 --clump does.",
     ),

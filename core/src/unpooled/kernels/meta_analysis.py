@@ -8,6 +8,7 @@ Clinical Trials 1986), as `plink1.9 --meta-analysis` computes them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,29 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FixedEffect:
-    """Of m effects, float64 (m,) each; NaN where no study has an estimate."""
+    """Of m effects, float64 (m,); NaN where no study has an estimate, or nothing is known of any."""
 
-    studies: NDArray[np.int64]
-    effect: Floats
-    se: Floats
-    q: Floats
+    name: ClassVar[str] = "meta-analysis"
+
+    studies: np.ndarray
+    """int64 (m,)"""
+    effect: np.ndarray
+    se: np.ndarray
+    q: np.ndarray
     """Cochran's Q: chi-square with one degree of freedom less than there are studies."""
-    between: Floats
+    between: np.ndarray
     """DerSimonian and Laird's variance of the effect between studies, 0 or more; 0 of a single study."""
+
+    @classmethod
+    def none(cls, studies: NDArray[np.int64]) -> FixedEffect:
+        """Of effects of which nothing is known but how many studies have an estimate."""
+        nothing = np.full(len(studies), np.nan)
+        return cls(studies, nothing, nothing, nothing, np.zeros(len(studies)))
+
+    def some(self, which: NDArray[np.bool_]) -> FixedEffect:
+        """Some of the effects: bool (m,)."""
+        each = (self.studies, self.effect, self.se, self.q, self.between)
+        return FixedEffect(*(values[which] for values in each))
 
     @property
     def q_p(self) -> Floats:
@@ -40,19 +55,19 @@ class FixedEffect:
         """How much of the variation between estimates is more than chance, in per cent; NaN of one study."""
         with np.errstate(invalid="ignore", divide="ignore"):
             share = 100 * (self.q - (self.studies - 1)) / self.q
-        return np.where(self.studies > 1, np.fmax(share, 0), np.nan)
+        return np.where((self.studies > 1) & ~np.isnan(self.q), np.fmax(share, 0), np.nan)
 
 
 def fixed_effect(
-    studies: NDArray[np.int64], weight: Floats, effect: Floats, square: Floats, weight_square: Floats
+    studies: NDArray[np.int64], weights: Floats, effects: Floats, squares: Floats, weight_squares: Floats
 ) -> FixedEffect:
     """From the sums over studies of 1, w, wb, wb^2 and w^2, (m,) each."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        combined = effect / weight
+        combined = effects / weights
         # Less than nothing is rounding: where all studies agree.
-        q = np.maximum(square - effect * combined, 0)
-        spread = (q - (studies - 1)) / (weight - weight_square / weight)
-        se = np.sqrt(1 / weight)
+        q = np.maximum(squares - effects * combined, 0)
+        spread = (q - (studies - 1)) / (weights - weight_squares / weights)
+        se = np.sqrt(1 / weights)
     several = (studies > 1) & np.isfinite(spread)
     none = studies == 0
     combined, se, q = (np.where(none, np.nan, values) for values in (combined, se, q))

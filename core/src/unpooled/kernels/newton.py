@@ -107,16 +107,6 @@ def dependent(hessian: Any, p: Any) -> Any:
 
 
 @compiled
-def positive_definite(triangles: Any, p: Any) -> Any:
-    """Which of the matrices with these upper triangles, (m, p (p + 1) / 2), are: bool (m,)."""
-    found = np.zeros(len(triangles), np.bool_)
-    inverse, lower, scale = np.empty((p, p)), np.empty((p, p)), np.empty(p)
-    for v in range(len(triangles)):
-        found[v] = _scaled_inverse(triangles[v], inverse, lower, scale) == FITTED
-    return found
-
-
-@compiled
 def entangled(hessian: Any, means: Any) -> Any:
     """Whether two estimates correlate beyond 0.99999, which PLINK 1.9 refuses; negative ones may. bool (m,).
 

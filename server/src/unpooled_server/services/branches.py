@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from unpooled import driver, procedure
 from unpooled import question as questions
-from unpooled.algorithms import is_followed, questions_of, with_chunks
+from unpooled.algorithms import questions_of, with_chunks
 from unpooled.driver import Entry, Outcome, Running
 from unpooled.procedure import PROCEDURES, Call, Each
 from unpooled.protocol import codec, comparing, masking
@@ -125,7 +125,7 @@ def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool 
 
 def store_first(study: Study, progress: Progress, *, is_whole: bool) -> None:
     """Store the branch from which all others come: of the whole study, or of what is asked before it."""
-    branch = Branch(path="" if is_whole and is_followed(study.plan) else None)
+    branch = Branch(path="" if is_whole else None)
     _store_new(study, [(branch, progress)])
 
 

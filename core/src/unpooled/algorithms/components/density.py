@@ -13,13 +13,12 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.components.procedure import Components
-from unpooled.algorithms.components.questions import Multiply, OfPeople
-from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.components.questions import OfPeople
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Cohort
 from unpooled.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Rows, Study, procedure
-from unpooled.question import UNREAD, Arrays, Asking, Bits, Condition, Count, Foreseen
+from unpooled.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen
 from unpooled.sizes import Sizes
 
 TABLE = "density"
@@ -75,10 +74,6 @@ class RankCells(OfPeople):
     everyone: int
     """People of the pool: no cell has more."""
 
-    def __post_init__(self) -> None:
-        good = self.is_plausible(self.weights) and len(self.weights) == COMPONENTS
-        plausible.require(good, "principal components")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (found := cls.widest(plan, sizes)) is None:
@@ -90,15 +85,6 @@ class RankCells(OfPeople):
     @property
     def rungs(self) -> int:
         return min(MOST_RUNGS, (max(self.everyone, 1) // FEWEST_AT_A_LEVEL).bit_length())
-
-    def agrees(self, plan: Plan) -> bool:
-        return is_asked_for(plan) and self.cohorts == plan.cohorts
-
-    def asking(self) -> Asking:
-        return Asking(items=self.items)
-
-    def follows(self) -> tuple[str, ...]:
-        return (Multiply.name,)
 
     def thresholds(self) -> Arrays:
         return {"people": FEWEST_AT_A_LEVEL << np.arange(self.rungs)}

@@ -40,12 +40,6 @@ class Directions:
         return cls(packed, exponent)
 
     @property
-    def are_plausible(self) -> bool:
-        """Whether they are of this form, and no number beyond 2: one of length 1 can have a 1."""
-        good = self.packed.dtype == np.int32 and self.packed.ndim == 2
-        return good and _LEAST_EXPONENT <= self.exponent <= 1 - _BITS
-
-    @property
     def shape(self) -> tuple[int, int]:
         return self.packed.shape[0], self.packed.shape[1]
 

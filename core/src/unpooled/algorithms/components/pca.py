@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording, always
+from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
 from unpooled.algorithms.components.density import COMPONENTS as DRAWN
 from unpooled.algorithms.components.density import TABLE as DENSITY
 from unpooled.algorithms.components.density import RankCells, density, is_asked_for
@@ -88,7 +88,6 @@ PCA = Algorithm(
     traits=("quantitative",),
     asks=(*ASKS, RankCells),
     procedure=pca,
-    is_followed=always,
     files={
         EIGENVAL_FILE: write_eigenval,
         ERRORS_FILE: write_errors,

@@ -15,15 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.components.blocks import is_honest
 from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.algorithms.ld.questions import PRUNING_ASKS
-from unpooled.algorithms.shared import genotype_counts, groups, plausible
+from unpooled.algorithms.shared import genotype_counts, groups
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.genotype_products import times_genotypes
@@ -34,10 +33,8 @@ from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort
 from unpooled.kernels.fixed_order import total
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real, encode
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
-
-MOST_BOUND = 1 << 60
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:
@@ -67,9 +64,6 @@ class CountPeople(Question):
 
     groups: tuple[Group, ...]
 
-    def __post_init__(self) -> None:
-        groups.check(self.groups)
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls(groups_of(plan))])
@@ -77,9 +71,6 @@ class CountPeople(Question):
     @property
     def group_count(self) -> int:
         return len(self.groups)
-
-    def agrees(self, plan: Plan) -> bool:
-        return bool(number_of(plan)) and self.groups == groups_of(plan)
 
     def local(self, cohort: Cohort) -> Arrays:
         sizes = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
@@ -106,24 +97,9 @@ class CountGenotypes(genotype_counts.CountCarried):
 class OfPeople(OfKept):
     """About everyone who counts somewhere."""
 
-    line: ClassVar[str] = "components"
-    fills_apart: ClassVar[str] = "components"
-
     cohorts: int
     people: int
     """The people of the pool without any one cohort, at least: they bound the number of directions."""
-
-    def is_plausible(self, weights: np.ndarray) -> bool:
-        return super().is_plausible(weights) and plausible.pool(self.people, self.cohorts)
-
-    def stands_on(self) -> Question:
-        nothing = Directions.of(np.zeros((0, self.variants)))
-        fields = nothing.packed, nothing.exponent, 1, self.cohorts, self.people, 1
-        return Multiply(self.kept, self.mean, *fields)
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        """Always about the same variants: the people who lack a call are others elsewhere."""
-        return encode(self.stands_on()) == encode(earlier)
 
     def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
         return np.asarray(super().scores(cohort, weights) * cohort.samples.kept[:, None])
@@ -162,11 +138,6 @@ class Multiply(OfPeople):
     round: int
     """From 1."""
 
-    def __post_init__(self) -> None:
-        good = 1 <= self.round <= MOST_ROUNDS and 1 <= self.most <= MOST_BOUND
-        good = good and self.directions.are_plausible and self.is_plausible(self.directions.rows())
-        plausible.require(good, "principal components")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (found := cls.widest(plan, sizes)) is None:
@@ -195,17 +166,6 @@ class Multiply(OfPeople):
     @property
     def bits(self) -> int:
         return max(0, fraction_bits(self.most, self.cohorts, self.ring_bits))
-
-    def agrees(self, plan: Plan) -> bool:
-        """A block of an honest study, in no more rounds than its people allow."""
-        asked = self.directions.rows(), self.mean, self.people, self.round
-        return bool(number_of(plan)) and self.cohorts == plan.cohorts and is_honest(*asked, plan)
-
-    def asking(self) -> Asking:
-        return Asking(str(self.round), self.items)
-
-    def follows(self) -> tuple[str, ...]:
-        return (CountPeople.name, CountGenotypes.name)
 
     def local(self, cohort: Cohort) -> Arrays:
         scores = self.scores(cohort, self.directions.rows() * scale_of(self.mean))
@@ -241,9 +201,6 @@ class KeepScores(OfPeople):
     cohorts: int
     people: int
 
-    def __post_init__(self) -> None:
-        plausible.require(self.is_plausible(self.weights), "principal components")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (found := cls.widest(plan, sizes)) is None:
@@ -259,15 +216,6 @@ class KeepScores(OfPeople):
     @property
     def bits(self) -> int:
         return fraction_bits(self.bound, self.cohorts, self.ring_bits)
-
-    def agrees(self, plan: Plan) -> bool:
-        return (self.count, self.cohorts) == (plan.components, plan.cohorts)
-
-    def asking(self) -> Asking:
-        return Asking(items=self.items)
-
-    def follows(self) -> tuple[str, ...]:
-        return (Multiply.name,)
 
     def derives(self, cohort: Cohort) -> np.ndarray:
         return self.scores(cohort, self.weights)

@@ -9,18 +9,16 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.ld import questions
-from unpooled.algorithms.ld.options import MOST_AHEAD
 from unpooled.algorithms.ld.questions import Pairs, SumPairs
-from unpooled.algorithms.shared import groups, plausible
-from unpooled.algorithms.shared.chunks import chromosome_class, foreseen_chunks
-from unpooled.algorithms.shared.genotype_counts import CAPPED, MOST_PEOPLE, carriers, counted
+from unpooled.algorithms.shared.chunks import foreseen_chunks
+from unpooled.algorithms.shared.genotype_counts import CAPPED, carriers, counted
 from unpooled.algorithms.shared.groups import Group
 from unpooled.algorithms.shared.without_any import capped
 from unpooled.clump_option import is_clumped
 from unpooled.cohort import Cohort, blocks
 from unpooled.kernels import pairs as kernel
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Condition, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 MOST_TURNS = 100
@@ -32,16 +30,6 @@ _MOST_PAIRS = 2 * MOST_TURNS
 def groups_on(chromosome: str) -> tuple[Group, ...]:
     """The groups of founders that are counted on a class of chromosomes."""
     return tuple(questions.weights(chromosome))
-
-
-def on_class(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
-    """Whether chromosomes, by their codes, are all of one class."""
-    found = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
-    return found <= {chromosome}
-
-
-def is_rising(indices: np.ndarray) -> bool:
-    return bool((np.diff(indices.astype(np.int64)) > 0).all())
 
 
 @dataclass(frozen=True)
@@ -74,11 +62,6 @@ class CountAround(Question):
     chromosome: str
     """The class of chromosomes that the variants are on."""
 
-    def __post_init__(self) -> None:
-        groups.check(self.groups)
-        good = self.indices.dtype == np.uint32 and is_rising(self.indices) and 0 <= self.most <= MOST_PEOPLE
-        plausible.require(good, "genotypes around lead variants")
-
     @property
     def variants(self) -> int:
         return len(self.indices)
@@ -102,18 +85,6 @@ class CountAround(Question):
             for chunk in chunks
         ]
         return Foreseen(each, rounds=MOST_TURNS, exact=False, usual_rounds=1)
-
-    def agrees(self, plan: Plan) -> bool:
-        return is_clumped(plan) and set(self.groups) <= set(groups_on(self.chromosome))
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """All on chromosomes of that class: on X, Y and MT people count by sex."""
-        return super().fits_panel(chromosomes, plan) and on_class(
-            self.chromosome, chromosomes[self.indices], plan
-        )
-
-    def asking(self) -> Asking:
-        return Asking(items=self.indices.astype(np.int64), most=MOST_TURNS)
 
     def parts(self, cohort: Cohort) -> Iterator[CountAround]:
         for part in blocks(self.variants, len(cohort.samples)):
@@ -149,11 +120,6 @@ class SumWithLeads(SumPairs):
     heterozygous: np.ndarray
     """float64 (v,): share of heterozygous people, which stands for missing calls."""
 
-    def __post_init__(self) -> None:
-        good = plausible.copies(self.heterozygous, self.variants.shape) and (self.heterozygous <= 1).all()
-        plausible.require(bool(good), "pairs of variants")
-        super().__post_init__()
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         """Every variant beside as many leads as there can be; as a rule few are near one."""
@@ -168,31 +134,6 @@ class SumWithLeads(SumPairs):
         """About so many pairs: only the size is meant."""
         of_size = questions.of_size(pairs)
         return cls(**vars(of_size), heterozygous=np.zeros(len(of_size.variants)))
-
-    def agrees(self, plan: Plan) -> bool:
-        """Only pairs that can be within reach of one another."""
-        near = int(self.lag.max(initial=0)) <= MOST_AHEAD
-        return is_clumped(plan) and self.cohorts == plan.cohorts and near
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """Each pair on one chromosome, of that class."""
-        if not Question.fits_panel(self, chromosomes, plan):
-            return False
-        of_variant = chromosomes[self.variants]
-        first, second = self.places()
-        together = bool((of_variant[first] == of_variant[second]).all())
-        return together and on_class(self.chromosome, of_variant, plan)
-
-    def asking(self) -> Asking:
-        return Asking(items=self.variants.astype(np.int64), most=MOST_TURNS)
-
-    def follows(self) -> tuple[str, ...]:
-        return (CountFounders.name, CountAround.name)
-
-    def filled(self) -> Filled:
-        of_copies = super().filled()
-        of_copies.values[:, 2] = self.heterozygous
-        return of_copies
 
     def of_members(
         self,

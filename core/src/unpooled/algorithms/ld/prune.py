@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording, always
+from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
 from unpooled.algorithms.ld.options import INDEP_PAIRWISE, PRUNING
 from unpooled.algorithms.ld.pruning import candidates, count_founders, pruned
 from unpooled.algorithms.ld.questions import PRUNING_ASKS
@@ -52,7 +52,6 @@ PRUNE = Algorithm(
     traits=("quantitative",),
     asks=PRUNING_ASKS,
     procedure=prune_only,
-    is_followed=always,
     files={IN: _write, OUT: _write},
     usual_files=(IN, OUT),
     about_files={

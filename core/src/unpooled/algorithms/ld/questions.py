@@ -8,9 +8,9 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from unpooled.algorithms.ld.options import MOST_AHEAD, Windows, windows_of
-from unpooled.algorithms.shared import genotype_counts, groups, plausible
-from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, foreseen_chunks
+from unpooled.algorithms.ld.options import Windows, windows_of
+from unpooled.algorithms.shared import genotype_counts, groups
+from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import CAPPED, MOST_PEOPLE
 from unpooled.algorithms.shared.groups import FOUNDER, MEN, NONFOUNDER, NOT_MEN, Group
 from unpooled.algorithms.shared.standardise import fraction_bits
@@ -18,7 +18,7 @@ from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import AT_ONCE, Cohort
 from unpooled.kernels import pairs as kernel
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Condition, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 EVERY_FOUNDER: tuple[Group, ...] = ((FOUNDER, MEN), (FOUNDER, NOT_MEN))
@@ -27,8 +27,8 @@ PAIRS_AT_ONCE = 1 << 20
 """In one question: four megabytes of answers."""
 MOST_ROUNDS = 40
 """In which pairs of one variant are asked about."""
-MOST_QUESTIONS = 2 * MOST_ROUNDS + MOST_AHEAD**2 // PAIRS_AT_ONCE + 1
-"""That name one variant: in each round one in which it is the first of pairs, and one or more before that."""
+
+
 _USUALLY_AHEAD = 50
 """Variants behind another that it is compared with, of large windows of kilobases."""
 
@@ -146,7 +146,6 @@ class SumPairs(Question):
     )
     each: ClassVar[dict[str, str]] = {"pairs": "pair of variants"}
     ring_bits: ClassVar[int] = 32
-    fills_apart: ClassVar[str] = "ld"
     asked_if: ClassVar[Condition] = windows_of
 
     variants: np.ndarray
@@ -162,18 +161,6 @@ class SumPairs(Question):
     cohorts: int
     chromosome: str
     """The class of chromosomes that the variants are on."""
-
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and plausible.copies(self.mean, self.variants.shape)
-        good &= {self.variants.dtype, self.ahead.dtype, self.lag.dtype} == {np.dtype(np.uint32)}
-        good = good and self.ahead.shape == self.variants.shape == (len(self.variants),)
-        good = good and bool((np.diff(self.variants.astype(np.int64)) > 0).all())
-        good = good and self.lag.shape == (int(self.ahead.sum(dtype=np.int64)),) and self._has_seconds()
-        plausible.require(good, "pairs of variants")
-
-    def _has_seconds(self) -> bool:
-        _, second = self.places()
-        return bool((self.lag > 0).all() and (second < len(self.variants)).all())
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -204,30 +191,6 @@ class SumPairs(Question):
     @property
     def reach(self) -> int:
         return int(self.variants[-1]) + 1 if len(self.variants) else 0
-
-    def agrees(self, plan: Plan) -> bool:
-        """Only pairs that can share a window."""
-        if not windows_of(plan) or self.cohorts != plan.cohorts:
-            return False
-        return int(self.lag.max(initial=0)) <= Windows.read(windows_of(plan)).most_ahead
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """All on one chromosome of that class."""
-        if not super().fits_panel(chromosomes, plan):
-            return False
-        codes = np.unique(chromosomes[self.variants]).tolist()
-        return [chromosome_class(code, plan.autosomes) for code in codes] == [self.chromosome]
-
-    def asking(self) -> Asking:
-        return Asking(items=self.variants.astype(np.int64), most=MOST_QUESTIONS)
-
-    def follows(self) -> tuple[str, ...]:
-        return (CountFounders.name, CountGenotypes.name)
-
-    def filled(self) -> Filled:
-        values = np.zeros((len(self.variants), 3))
-        values[:, 1] = self.mean / 2
-        return Filled(self.variants.astype(np.int64), values)
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """Of each pair the places of both among the variants: int64 (pairs,)."""

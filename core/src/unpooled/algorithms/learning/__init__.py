@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from unpooled.algorithms.algorithm import AboutFile, Algorithm, Writer, always
+from unpooled.algorithms.algorithm import AboutFile, Algorithm, Writer
 from unpooled.algorithms.learning.card import write_card
 from unpooled.algorithms.learning.fit import fit
 from unpooled.algorithms.learning.fit_tables import MODEL
@@ -187,7 +187,6 @@ def _fit(
         prepared=examples_of,
         foresee=foresee,
         rules=rules,
-        is_followed=always,
         told_to_cohorts={
             **dict.fromkeys((CountPeople, CountValues, CountLevelsByFold, CountSides, FindNearlyAll), COUNTS),
             **dict.fromkeys((SiftByFold, *BY_FOLD, SiftScores), BITS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording, always
+from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
 from unpooled.algorithms.polygenic.counts import CountLeftOut, CountSides
 from unpooled.algorithms.polygenic.options import HELD_OUT, SHARES
 from unpooled.algorithms.polygenic.procedure import polygenic
@@ -60,7 +60,6 @@ POLYGENIC = Algorithm(
         SumScores,
     ),
     procedure=polygenic,
-    is_followed=always,
     files={SCORE_FILE: write_scoring_file, PERFORMANCE_FILE: write_performance, CARD_FILE: write_card},
     usual_files=(SCORE_FILE, PERFORMANCE_FILE, CARD_FILE),
     about_files={

@@ -13,16 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.regression.copies import CalledCopies, Copies, DosageCopies
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.asked import OfAsked
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk
-from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, called_words, fits, most_copies, sexes
+from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.coding import called_words, sexes
 from unpooled.algorithms.shared.standardise import column_names, fraction_bits
 from unpooled.cohort import Cohort, blocks
-from unpooled.genotype_model import MODELS, Terms, terms_of
+from unpooled.genotype_model import Terms, terms_of
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol.codec import CAME_LATER
-from unpooled.question import Asking, Filled, Sent
+from unpooled.question import Sent
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
 """What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
@@ -51,8 +50,6 @@ class AboutVariants(Bounded, OfAsked):
 
     most_rounds: ClassVar[int] = 1
     """How often it is asked about a variant."""
-    alleles: ClassVar[frozenset[int]] = frozenset({FIRST, SECOND})
-    """Which allele's copies may be counted."""
     each: ClassVar[dict[str, str]] = {
         "tied": "tie",
         "variants": "variant",
@@ -79,22 +76,6 @@ class AboutVariants(Bounded, OfAsked):
     """Covariates that they are multiplied with."""
     dosages: bool = field(default=False, kw_only=True, metadata=CAME_LATER)
     """Whether copies are as they are imputed, not as they are called."""
-
-    def __post_init__(self) -> None:
-        complete = {*self.alleles, FIRST + TIED}
-        known = {NOT_ASKED, *complete, *(flags + INCOMPLETE for flags in complete)}
-        good = (
-            self.is_flagged(known)
-            and self.chromosome in PLACES
-            and plausible.columns(self.centre, self.exponent)
-            and self.model in MODELS
-            and (self.chromosome == DIPLOID or not self.terms.is_autosomal)
-            and (self.terms.is_plain or not self.dosages)
-            and set(self.interacting) <= set(range(len(self.centre)))
-            and plausible.copies(self.fill, (0 if self.exact else self.lacking, self.fillings))
-            and plausible.pool(self.people, self.cohorts)
-        )
-        plausible.require(good, "variants")
 
     @property
     def lacking(self) -> int:
@@ -152,28 +133,6 @@ class AboutVariants(Bounded, OfAsked):
             "interacting": terms.interacting,
             "dosages": plan.dosages,
         }
-
-    def agrees(self, plan: Plan) -> bool:
-        """About the plan's columns, and values of single people only by its rule for missing calls."""
-        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
-        terms = terms_of(plan)
-        allowed &= (self.model, self.interacting) == (terms.model, terms.interacting)
-        allowed &= self.dosages == plan.dosages
-        return allowed and (len(self.centre), self.cohorts) == (len(column_names(plan)), plan.cohorts)
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        return super().fits_panel(chromosomes, plan) and fits(self.chromosome, chromosomes[self.items], plan)
-
-    def asking(self) -> Asking:
-        return Asking(self.chromosome, self.items, self.most_rounds)
-
-    def filled(self) -> Filled | None:
-        if self.exact:
-            return None
-        table = np.zeros((self.variants, 3))
-        table[:, 0] = self.asked[self.asked > 0] & (INCOMPLETE | SECOND)
-        table[self.flagged(INCOMPLETE), 1 : 1 + self.fillings] = self.fill / most_copies(self.chromosome)
-        return Filled(self.items, table)
 
     def parts(self, cohort: Cohort) -> Iterator[AboutVariants]:
         places, lacking = np.flatnonzero(self.asked), np.cumsum(self.flagged(INCOMPLETE))

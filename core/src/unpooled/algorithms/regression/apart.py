@@ -33,15 +33,13 @@ from unpooled.algorithms.regression.pool import (
     ordered,
 )
 from unpooled.algorithms.regression.symmetric import pairs, square
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.asked import flags
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, Y
 from unpooled.algorithms.shared.coding import (
     PLACES,
     X2_KNOWN,
     by_plink2,
     by_sex,
-    has_place,
     most_copies,
     on_x,
 )
@@ -57,6 +55,7 @@ from unpooled.algorithms.shared.standardise import (
 from unpooled.apart_option import is_apart
 from unpooled.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
 from unpooled.genotype_model import terms_of
+from unpooled.kernels.fixed_order import total
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
@@ -192,13 +191,13 @@ class FitApart(Fitting):
         about[:, 1:, 1:] = products[:, chosen][:, :, chosen]
         with_y = np.concatenate([with_g[:, -1:], products[:, chosen, -1]], axis=1)
         calls, exact = self.calls, self.plan.missing == EXACT
-        people = calls.called.sum(axis=1) if exact else np.full(len(gg), calls.people.sum())
+        people = total(calls.called if exact else np.tile(calls.people, (len(gg), 1)), 1)
         problem = Problem(
             about,
             with_y,
             products[:, -1, -1],
             np.zeros((len(gg), p)),
-            people.astype(np.float64),
+            people,
             max(self.block.cohorts_at(self.coding) - 1, 0),
             is_lost | (gg == 0) | (with_sex & (products[:, 0, 0] < _LEAST_OF_SEX)),
         )
@@ -257,11 +256,6 @@ class SumColumnsApart(Question):
     exponent: np.ndarray
     cohorts: int
 
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
-        known = set(self.places) <= set(_MEMBERS) and len(set(self.places)) == len(self.places)
-        plausible.require(good and known, "covariates and phenotype")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (asked := foreseen_chunks(plan, sizes)) is None:
@@ -304,17 +298,6 @@ class SumColumnsApart(Question):
     @property
     def bits(self) -> int:
         return fraction_bits(self.bound, self.cohorts)
-
-    def agrees(self, plan: Plan) -> bool:
-        """People of unknown sex are left out only by the rule that shows single people."""
-        allowed = is_apart(plan) and (plan.missing == EXACT or KNOWN not in self.places)
-        return allowed and (len(self.centre), self.cohorts) == (len(column_names(plan)), plan.cohorts)
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """Sex matters only where there are variants on X or Y."""
-        needed = {MEN: Y, KNOWN: X2_KNOWN}
-        asked = [needed[place] for place in self.places if place in needed] + [X] * self.with_sex
-        return all(has_place(place, chromosomes, plan) for place in asked)
 
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
@@ -365,7 +348,6 @@ class SumGenotypesApart(AboutVariants):
         ),
     )
     each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum", "pairs": "pair of columns"}
-    alleles: ClassVar[frozenset[int]] = frozenset({FIRST})
     asked_if: ClassVar[Condition] = is_apart
 
     @classmethod
@@ -378,9 +360,6 @@ class SumGenotypesApart(AboutVariants):
         if (chunks := foreseen_fits(plan, sizes)) is None:
             return None
         return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return is_apart(plan) and super().agrees(plan)
 
     @property
     def columns(self) -> int:
@@ -412,8 +391,8 @@ class SumGenotypesApart(AboutVariants):
             with_g[lacking] += np.einsum("msq,ms->mq", over, self.fill)
             squares[lacking] += np.einsum("ms,ms->m", over[:, :, q], self.fill**2)
 
-        total = np.append(z.sum(axis=0), ones.sum())
-        everyone = np.repeat(total[None], m, axis=0)
+        of_all = np.append(z.sum(axis=0), ones.sum())
+        everyone = np.repeat(of_all[None], m, axis=0)
         if self.exact:
             everyone[lacking] -= over.sum(axis=1)
         n = np.maximum(everyone[:, q], 1)
@@ -426,8 +405,8 @@ class SumGenotypesApart(AboutVariants):
         products, some = _products(z), everyone[lacking]
         i, j = pairs(q)
         called = products - copies.over_missing(lacking, z[:, i] * z[:, j])
-        change = about(products, total[:q], total[q]) - about(called, some[:, :q], some[:, q])
-        return {**found, "missing": change, "lost": ((some[:, q] == 0) & (total[q] > 0)).astype(np.int64)}
+        change = about(products, of_all[:q], of_all[q]) - about(called, some[:, :q], some[:, q])
+        return {**found, "missing": change, "lost": ((some[:, q] == 0) & (of_all[q] > 0)).astype(np.int64)}
 
 
 def columns_apart(samples: Samples, centre: np.ndarray, exponent: np.ndarray, with_sex: bool) -> np.ndarray:

@@ -160,10 +160,6 @@ class CountConditions(CountGenotypes):
         question = cls(0, 1, cls.foreseen_groups(DIPLOID, plan), 0)
         return Foreseen([question] * max(1, len(plan.condition)), exact=False)
 
-    def agrees(self, plan: Plan) -> bool:
-        asked = self.variants == 1 and self.chromosome == DIPLOID
-        return asked and bool(plan.condition) and super().agrees(plan)
-
     def local(self, cohort: Cohort) -> Arrays:
         packed = cohort.packed(slice(self.start, self.stop))
         counts = count_genotypes(packed.words, group_masks(members((COMPLETE,), cohort.samples)[None]))[:, 0]
@@ -183,6 +179,3 @@ class OrderConditions(genotype_counts.AlleleOrder):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls(np.arange(len(plan.condition)))], exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.count <= len(plan.condition)

@@ -22,7 +22,6 @@ from unpooled.algorithms.shared.dosage_table import DosageTable, counted
 from unpooled.algorithms.shared.frequencies import count_far
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.cohort import COPY, Cohort
-from unpooled.plan import Plan
 from unpooled.procedure import Asks, Study
 from unpooled.question import Arrays, Condition, Count
 
@@ -69,9 +68,6 @@ class CountDosages(CountGenotypes):
     @property
     def most_squares(self) -> int:
         return self.most * (2 * COPY) ** 2
-
-    def agrees(self, plan: Plan) -> bool:
-        return bool(plan.dosages) and super().agrees(plan)
 
     def local(self, cohort: Cohort) -> Arrays:
         found = counted(cohort, slice(self.start, self.stop), self.groups)

@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.regression.logistic_questions import Evaluate
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import Chunk
 from unpooled.algorithms.shared.coding import counts_as_plink2
 from unpooled.cohort import Cohort
 from unpooled.firth_option import NEVER, choice
 from unpooled.kernels.logistic import penalty
-from unpooled.kernels.newton import positive_definite
 from unpooled.plan import Plan
 from unpooled.question import Arrays, Condition, Real
 
@@ -32,9 +30,6 @@ class EvaluatePenalised(Evaluate):
     name: ClassVar[str] = "firth/evaluate"
     title: ClassVar[str] = "Penalised fit"
     asked_if: ClassVar[Condition] = lambda plan: choice(plan) != NEVER
-
-    def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and has_penalised_fit(plan, self.chromosome)
 
 
 _ROUNDING = 1e-6
@@ -74,19 +69,6 @@ class Penalty(EvaluatePenalised):
 
     inverse: np.ndarray
     """Upper triangles of the pool's inverse information at `beta`: float64 (m, triangle)."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        good = plausible.real(self.inverse, (self.variants, self.triangle)) and self._may_be_inverse()
-        plausible.require(good, "the penalty of models")
-
-    def _may_be_inverse(self) -> bool:
-        """Whether these can be inverses of sums of w x x' over the pool, in which no w is beyond 1/4."""
-        if not self.people:  # nothing but the shape is meant
-            return True
-        least = 4 / self.people * (1 - _ROUNDING)
-        fit = positive_definite(self.inverse, self.parameters) & (self.inverse[:, 0] >= least)
-        return bool(fit.all())
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:

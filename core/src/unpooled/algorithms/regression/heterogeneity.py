@@ -1,9 +1,10 @@
 """A meta-analysis of the cohorts' own estimates, of which none is known to anybody else.
 
-Each cohort fits its own data at home, as the study fits the pool, and adds what its estimate b and weight
-w = 1 / SE^2 contribute to the sums that fixed effect, Cochran's Q and DerSimonian and Laird's variance
-between cohorts follow from (`unpooled.kernels.meta_analysis`). Where that variance is above 0, a second
-question names it, and asks for the sums of the random effect.
+Each cohort fits its own data at home, as the study fits the pool, and says of which variants it has an
+estimate b. Where enough cohorts have one, each adds what its own and the weight w = 1 / SE^2 contribute to
+the sums that fixed effect, Cochran's Q and DerSimonian and Laird's variance between cohorts follow from
+(`unpooled.kernels.meta_analysis`). Where that variance is above 0, a last question names it, and asks for the
+sums of the random effect.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.regression.own_fit import Model, own_estimates
-from unpooled.algorithms.shared import chunks, plausible
+from unpooled.algorithms.shared import chunks
 from unpooled.algorithms.shared.asked import OfAsked, flags
 from unpooled.algorithms.shared.chunks import Chunk
-from unpooled.algorithms.shared.coding import PLACES, by_plink2, fits
+from unpooled.algorithms.shared.coding import by_plink2
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.cohort import Cohort
 from unpooled.columns import Turned
-from unpooled.heterogeneity_option import META, fewest_of_random, fewest_studies
-from unpooled.kernels.meta_analysis import fixed_effect, random_weight
+from unpooled.heterogeneity_option import FEWEST, META, fewest_of_random, fewest_studies
+from unpooled.kernels.meta_analysis import FixedEffect, fixed_effect, random_weight
 from unpooled.plan import EXACT, Plan
-from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Real, Sent
+from unpooled.procedure import Asks, Finish, Rows, Study, procedure
+from unpooled.question import Arrays, Condition, Count, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 TABLE = "meta-analysis"
@@ -52,23 +53,50 @@ def compare_cohorts(study: Study, chunk: Chunk, counted: Counted, exponent: int)
     plan, variants = study.plan, counted.variants
     if META not in plan.files or by_plink2(chunk.chromosome) or not len(variants):
         return
-    fields = _fields(plan, chunk, exponent)
-    sums = yield SumEstimates(**fields, asked=flags(chunk, variants))
-    names = ("studies", "weights", "effects", "squares", "weight_squares")
-    found = fixed_effect(*(sums[name] for name in names))
-    enough = found.studies >= fewest_studies(plan)
-    same = found.between == 0
-    effect, se = (np.where(same, values, np.nan) for values in (found.effect, found.se))
-    again = ~same & (found.studies >= fewest_of_random(plan))
+    asked = CountEstimates(**_fields(plan, chunk, exponent), asked=flags(chunk, variants))
+    studies = (yield asked)["studies"]
+    enough = studies >= fewest_studies(plan)
+    yield Rows.later(lambda: [_rows(exponent, variants[~enough], FixedEffect.none(studies[~enough]))])
+    if enough.any():
+        yield from _combine(study, chunk, exponent, variants[enough], studies[enough])
+
+
+def _combine(
+    study: Study, chunk: Chunk, exponent: int, variants: np.ndarray, studies: np.ndarray
+) -> Asks[None]:
+    """Combine the estimates of variants of which enough cohorts have one."""
+    sums = yield SumEstimates(**_fields(study.plan, chunk, exponent), asked=flags(chunk, variants))
+    found = fixed_effect(studies, **sums)
+    again = (found.between > 0) & (studies >= fewest_of_random(study.plan))
+    yield Rows.later(lambda: [_rows(exponent, variants[~again], found.some(~again))])
     if again.any():
-        sums = yield SumAgain(**fields, asked=flags(chunk, variants[again]), between=found.between[again])
-        effect[again] = sums["effects"] / sums["weights"]
-        se[again] = 1 / np.sqrt(sums["weights"])
+        yield Finish(weigh_again(study, chunk, exponent, variants[again], found.some(again)))
+
+
+@procedure("regression/weigh-again")
+def weigh_again(
+    study: Study, chunk: Chunk, exponent: int, variants: np.ndarray, found: FixedEffect
+) -> Asks[None]:
+    """Ask for the random effect on variants whose effect differs between cohorts, and report them."""
+    fields = _fields(study.plan, chunk, exponent)
+    sums = yield SumAgain(**fields, asked=flags(chunk, variants), between=found.between)
+    random = sums["effects"] / sums["weights"], 1 / np.sqrt(sums["weights"])
+    yield _rows(exponent, variants, found, random)
+
+
+def _rows(
+    exponent: int,
+    variants: np.ndarray,
+    found: FixedEffect,
+    random: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Rows:
+    """Rows of the table; the random effect is given, or the fixed one where effects are the same."""
+    same = found.between == 0
+    effect, se = random or (np.where(same, values, np.nan) for values in (found.effect, found.se))
     of_pool = {"fixed": found.effect, "fixed_se": found.se, "random": effect, "random_se": se}
     columns = {name: np.ldexp(values, exponent) for name, values in of_pool.items()}
     columns |= {"q_p": found.q_p, "i_squared": found.i_squared}
-    shown = {name: np.where(enough, values, np.nan) for name, values in columns.items()}
-    yield Rows(TABLE, {"variant": variants, "studies": found.studies, **shown})
+    return Rows(TABLE, {"variant": variants, "studies": found.studies, **columns})
 
 
 def with_meta(tables: Mapping[str, Arrays]) -> Arrays:
@@ -139,16 +167,6 @@ class OfEstimates(OfAsked):
     tolerance: float
     cohorts: int
 
-    def __post_init__(self) -> None:
-        good = (
-            self.is_flagged({0, 1})
-            and self.chromosome in PLACES
-            and not by_plink2(self.chromosome)
-            and plausible.exponents(np.array([self.exponent]), 1)
-            and plausible.pool(0, self.cohorts)
-        )
-        plausible.require(good, "cohorts' own estimates")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         found = chunks.foreseen_chunks(plan, sizes)
@@ -167,18 +185,6 @@ class OfEstimates(OfAsked):
     def score_bits(self) -> int:
         return fraction_bits(int(SCORE), self.cohorts)
 
-    def agrees(self, plan: Plan) -> bool:
-        """Only where the plan has the file, and fitted as the plan has it."""
-        chunk = Chunk(self.start, self.reach, self.chromosome)
-        fields = _fields(plan, chunk, self.exponent)
-        return META in plan.files and all(getattr(self, name) == value for name, value in fields.items())
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        return super().fits_panel(chromosomes, plan) and fits(self.chromosome, chromosomes[self.items], plan)
-
-    def asking(self) -> Asking:
-        return Asking(items=self.items)
-
     def estimates(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
         """This cohort's effects in units of 2^exponent, and their weights; 0 where it has no estimate."""
         model = Model(self.test, self.trait, self.exact, self.max_iterations, self.tolerance)
@@ -190,9 +196,31 @@ class OfEstimates(OfAsked):
         return np.where(has, effect, 0.0), np.where(has, 1 / np.where(has, se, 1) ** 2, 0.0)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountEstimates(OfEstimates):
+    """How many cohorts have an estimate of their own."""
+
+    name: ClassVar[str] = "regression/count-estimates"
+    title: ClassVar[str] = "Count the cohorts' own estimates"
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Count(
+            "studies",
+            ("variants",),
+            1,
+            "per variant: 1 if this cohort's data alone have an estimate b of its effect, else 0",
+            "how many cohorts have an estimate",
+        ),
+    )
+    ring_bits: ClassVar[int] = 64
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return {"studies": (self.estimates(cohort)[1] > 0).astype(np.int64)}
+
+
 _LEARNS = (
-    "what a meta-analysis of the cohorts says of the variant; where a single cohort has an estimate that "
-    "estimate, and where a single person of it has the allele that person's phenotype, without name"
+    "what a meta-analysis of the cohorts says of the variant; where the plan allows so few cohorts that one "
+    "can work out another's estimate, and a single person there has the allele, that person's phenotype, "
+    "without name"
 )
 
 
@@ -203,19 +231,13 @@ class SumEstimates(OfEstimates):
     name: ClassVar[str] = "regression/estimates"
     title: ClassVar[str] = "Compare the cohorts' own estimates"
     sends: ClassVar[tuple[Sent, ...]] = (
-        Count(
-            "studies",
-            ("variants",),
-            1,
-            "per variant: 1 if this cohort's data alone have an estimate b of its effect, else 0",
-            "how many cohorts have an estimate",
-        ),
         Real(
             "weights",
             ("variants",),
             WEIGHT,
             "weight_bits",
-            "per variant: w = 1/SE² of this cohort's own estimate; 0 without one, here and below",
+            f"per variant of which {FEWEST} cohorts have an estimate, or as few as the plan allows: "
+            "w = 1/SE² of this cohort's own; 0 without one, here and below",
             _LEARNS,
             of_one=True,
         ),
@@ -234,13 +256,7 @@ class SumEstimates(OfEstimates):
 
     def local(self, cohort: Cohort) -> Arrays:
         b, w = self.estimates(cohort)
-        return {
-            "studies": (w > 0).astype(np.int64),
-            "weights": w,
-            "effects": w * b,
-            "squares": w * b**2,
-            "weight_squares": w**2,
-        }
+        return {"weights": w, "effects": w * b, "squares": w * b**2, "weight_squares": w**2}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -271,11 +287,6 @@ class SumAgain(OfEstimates):
     between: np.ndarray
     """float64 (m,): the variance between cohorts, in units of 2^exponent squared."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        good = plausible.real(self.between, (self.variants,)) and bool((self.between >= 0).all())
-        plausible.require(good, "cohorts' own estimates")
-
     @classmethod
     def largest(cls, plan: Plan, chunk: Chunk) -> SumAgain:
         asked = np.ones(chunk.variants, np.uint8)
@@ -285,3 +296,7 @@ class SumAgain(OfEstimates):
         b, w = self.estimates(cohort)
         u = random_weight(w, self.between)
         return {"weights": u, "effects": u * b}
+
+
+ESTIMATES_ASKS = (CountEstimates, SumEstimates, SumAgain)
+"""What may be asked about the cohorts' own estimates, in this order."""

@@ -37,7 +37,7 @@ from unpooled.algorithms.regression.conditions import (
 )
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.dosages import CountDosages, count
-from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
+from unpooled.algorithms.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.algorithms.regression.least_squares import Block, Fit, places_of_sex
 from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
 from unpooled.algorithms.regression.own_columns import CodedCalls, OwnSums
@@ -57,7 +57,6 @@ from unpooled.algorithms.regression.pool import (
     report_ties,
 )
 from unpooled.algorithms.regression.symmetric import pairs
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
 from unpooled.algorithms.shared.coding import PLACES, by_sex, counted, on_x
@@ -203,10 +202,6 @@ class SumColumns(Question):
     phenotypes: int = came_later(1)
     """How many of the columns, the last, are phenotypes."""
 
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
-        plausible.require(good, "covariates and phenotype")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
@@ -243,10 +238,6 @@ class SumColumns(Question):
         z = standardised(cohort.samples, self.centre, self.exponent)
         i, j = pairs(self.columns, self.phenotypes)
         return {"sums": z.sum(axis=0), "products": np.einsum("ni,ni->i", z[:, i], z[:, j])}
-
-    def agrees(self, plan: Plan) -> bool:
-        allowed = not is_apart(plan) and self.phenotypes == len(plan.phenotype_names)
-        return allowed and (self.columns, self.cohorts) == (len(column_names(plan)), plan.cohorts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,12 +287,6 @@ class SumWithGenotypes(AboutVariants):
 
     phenotypes: int = came_later(1)
     """How many of the columns, the last, are phenotypes."""
-
-    def agrees(self, plan: Plan) -> bool:
-        """Copies of the first allele, unless A1 has to be known before anything is computed."""
-        allowed = not is_apart(plan) and (not self.terms.is_plain or not (self.asked & SECOND).any())
-        allowed &= self.phenotypes == len(plan.phenotype_names)
-        return allowed and super().agrees(plan)
 
     @property
     def bound(self) -> int:
@@ -409,8 +394,7 @@ LINEAR = Algorithm(
         CountGenotypes,
         CountFar,
         OrderBeforeFit,
-        SumEstimates,
-        SumAgain,
+        *ESTIMATES_ASKS,
         SumWithGenotypes,
         SumGenotypesApart,
         OrderAlleles,
@@ -438,9 +422,6 @@ LINEAR = Algorithm(
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
-    # Else sums of few people lead to questions: of genotypes with the phenotype where clumps are wanted, of
-    # the cohorts' own estimates, and with cohorts apart of men.
-    is_followed=_is_about_the_pool_alone,
     # Else something is of one phenotype: the cohorts' own estimates, leads, what cohorts apart send.
     shares=_is_about_the_pool_alone,
 )

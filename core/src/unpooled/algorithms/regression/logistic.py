@@ -47,7 +47,7 @@ from unpooled.algorithms.regression.floors import (
     find_few,
     find_few_carriers,
 )
-from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
+from unpooled.algorithms.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.algorithms.regression.logistic_questions import (
     Approach,
     Evaluate,
@@ -86,13 +86,13 @@ from unpooled.algorithms.shared.standardise import (
     Spread,
 )
 from unpooled.apart_option import not_apart
-from unpooled.clump_option import CLUMPED, CLUMPING
+from unpooled.clump_option import CLUMPING
 from unpooled.dosage_option import OF_DOSAGES
 from unpooled.firth_option import ALWAYS, FIRTH, choice
 from unpooled.formats import regression_report
 from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.genotype_model import terms_of
-from unpooled.heterogeneity_option import FEW_STUDIES, META
+from unpooled.heterogeneity_option import FEW_STUDIES
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
 from unpooled.plan import EXACT, Plan
@@ -459,10 +459,9 @@ LOGISTIC = Algorithm(
         CountDosages,
         CountGenotypes,
         CountFar,
-        SumEstimates,
-        SumAgain,
         CountCarriers,
         OrderBeforeFit,
+        *ESTIMATES_ASKS,
         Start,
         StartApart,
         Approach,
@@ -496,5 +495,4 @@ LOGISTIC = Algorithm(
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
-    is_followed=lambda plan: not {META, CLUMPED} & {*plan.files},
 )

@@ -14,9 +14,8 @@ from unpooled.algorithms.regression.copies import Copies
 from unpooled.algorithms.regression.people import LikelihoodBounded, People
 from unpooled.algorithms.regression.pool import TIES, Pool, everyone, foreseen_fits
 from unpooled.algorithms.regression.symmetric import pairs
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, Chunk, X, Y
-from unpooled.algorithms.shared.coding import MT2, PLACES, X2, X2_KNOWN, Y2, has_place, on_x, sexes
+from unpooled.algorithms.shared.coding import MT2, X2, X2_KNOWN, Y2, on_x, sexes
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL
 from unpooled.algorithms.shared.standardise import Columns
 from unpooled.cohort import Cohort
@@ -25,7 +24,7 @@ from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels.fixed_order import settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
-from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.sizes import Sizes
 
 _OF_MODEL, _OF_VARIANT = 30, 20
@@ -81,16 +80,6 @@ class FitCovariates(LikelihoodBounded, Question):
     evaluation: int
     """From 1: it is more where a trial was refused."""
 
-    def __post_init__(self) -> None:
-        good = (
-            self.chromosome in PLACES
-            and (on_x(self.chromosome) or not self.with_sex)
-            and plausible.pool(self.people, self.cohorts)
-            and plausible.columns(self.centre, self.exponent)
-            and plausible.real(self.beta, (1 + len(self.centre) + self.with_sex,))
-        )
-        plausible.require(good, "covariates")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         asked = foreseen_fits(plan, sizes)
@@ -133,13 +122,6 @@ class FitCovariates(LikelihoodBounded, Question):
         trial = settled(beta, self.grid)
         return replace(self, beta=trial, iteration=iteration, evaluation=self.evaluation + 1)
 
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """People are apart by sex only where there are variants on X or Y."""
-        return has_place(self.chromosome, chromosomes, plan)
-
-    def asking(self) -> Asking:
-        return Asking(self.chromosome, most=MOST_EVALUATIONS)
-
     @property
     def parameters(self) -> int:
         return len(self.beta)
@@ -157,12 +139,6 @@ class FitCovariates(LikelihoodBounded, Question):
             "gradient": np.einsum("n,ni->i", residual, x),  # as in People.null: not by BLAS
             "hessian": np.einsum("n,ni,ni->i", weight, x[:, i], x[:, j]),
         }
-
-    def agrees(self, plan: Plan) -> bool:
-        """Without people of unknown sex only by the rule that shows single people."""
-        allowed = plan.missing == EXACT or self.chromosome != X2_KNOWN
-        allowed &= 0 <= self.iteration <= plan.max_iterations and 1 <= self.evaluation <= MOST_EVALUATIONS
-        return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
 
 
 Asked = TypeVar("Asked", bound="OfModels")
@@ -192,11 +168,6 @@ class OfModels(LikelihoodBounded, AboutVariants):
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
         """The other fields of a question about a chunk."""
         raise NotImplementedError
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        by_sex = on_x(self.chromosome) or not self.with_sex
-        plausible.require(by_sex and plausible.real(self.beta, self.coefficients), "models")
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -290,9 +261,6 @@ class Start(OfModels):
         ),
     )
     asked_if: ClassVar[Condition] = lambda plan: terms_of(plan).is_plain
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.terms.is_plain and super().agrees(plan)
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
@@ -392,10 +360,6 @@ class Evaluate(OfModels):
     def coefficients(self) -> tuple[int, ...]:
         return self.variants, self.parameters
 
-    def agrees(self, plan: Plan) -> bool:
-        within = self.iteration <= plan.max_iterations and self.evaluation <= MOST_EVALUATIONS
-        return super().agrees(plan) and within and min(self.iteration, self.evaluation) >= 1
-
     def local(self, cohort: Cohort) -> Arrays:
         copies, lacking, design, fill = self.data_of(cohort)
         likelihood, gradient, hessian = evaluate(
@@ -430,9 +394,6 @@ class StartApart(Evaluate):
     name: ClassVar[str] = "logistic/start-apart"
     title: ClassVar[str] = "Start from a model without effects"
     asked_if: ClassVar[Condition] = lambda plan: not terms_of(plan).is_plain
-
-    def agrees(self, plan: Plan) -> bool:
-        return not self.terms.is_plain and super().agrees(plan)
 
     @property
     def turn(self) -> int:

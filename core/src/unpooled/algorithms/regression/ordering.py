@@ -10,12 +10,11 @@ import numpy as np
 from unpooled.algorithms.regression.floors import has_floors
 from unpooled.algorithms.regression.pool import foreseen_fits
 from unpooled.algorithms.shared.chunks import Chunk
-from unpooled.algorithms.shared.coding import PLACES, fits
 from unpooled.algorithms.shared.genotype_counts import AlleleOrder, Counted, most_say_first
 from unpooled.genotype_model import terms_of
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Study
-from unpooled.question import Asking, Condition, Foreseen
+from unpooled.question import Condition, Foreseen
 from unpooled.sizes import Sizes
 
 
@@ -38,16 +37,6 @@ class OrderBeforeFit(AlleleOrder):
             return None
         questions = (cls(np.arange(chunk.start, chunk.stop), chunk.chromosome) for chunk in chunks)
         return Foreseen(questions, exact=False)
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.chromosome in PLACES and super().agrees(plan)
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        inside = super().fits_panel(chromosomes, plan)
-        return inside and fits(self.chromosome, chromosomes[self.variants], plan)
-
-    def asking(self) -> Asking:
-        return Asking(self.chromosome, self.variants.astype(np.int64))
 
 
 def order_of(

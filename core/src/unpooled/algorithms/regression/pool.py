@@ -21,7 +21,6 @@ from unpooled.algorithms.shared.coding import (
     PLACES,
     X2_KNOWN,
     by_plink2,
-    fits,
     haploid,
     has_plink2,
     heterozygous_missing,
@@ -200,10 +199,6 @@ class Census(Question):
     def level_count(self) -> int:
         return sum(1 + len(columns) for columns in self.dummies)
 
-    def agrees(self, plan: Plan) -> bool:
-        """The groups are those of the plan's trait, and the server has to look at every level."""
-        return (self.trait, self.dummies) == (plan.trait, plan.dummies)
-
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
         sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
@@ -375,16 +370,6 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         return tuple(wanted_groups(chromosome, everyone(plan), plan))
-
-    def agrees(self, plan: Plan) -> bool:
-        """Unknown sex apart only by the rule that shows single people."""
-        allowed = self.chromosome in PLACES and (plan.missing == EXACT or self.chromosome != X2_KNOWN)
-        return allowed and bool(self.sends_under(plan)) and super().agrees(plan)
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        return self.reach <= len(chromosomes) and fits(
-            self.chromosome, chromosomes[self.start : self.stop], plan
-        )
 
 
 def count_genotypes(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from unpooled.algorithms.shared.chunks import Chunk
@@ -37,8 +35,3 @@ class OfAsked(Question):
     def items(self) -> np.ndarray:
         """The panel indices of what is asked about: int64 (m,)."""
         return np.asarray(self.start + np.flatnonzero(self.asked))
-
-    def is_flagged(self, known: Collection[int]) -> bool:
-        """Whether its variants have no flags but these, and `start` may be an index."""
-        good = self.asked.dtype == np.uint8 and self.asked.ndim == 1
-        return good and set(np.unique(self.asked).tolist()) <= set(known) and self.start >= 0

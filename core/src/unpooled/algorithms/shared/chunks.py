@@ -60,12 +60,6 @@ def foreseen_autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
     return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
 
 
-def are_autosomal(chromosomes: np.ndarray, plan: Plan) -> bool:
-    """Whether these chromosome codes are all of autosomes, as `DIPLOID` has them."""
-    classes = {chromosome_class(code, plan.autosomes) for code in np.unique(chromosomes).tolist()}
-    return classes <= {DIPLOID}
-
-
 def _chunks(codes: np.ndarray, plan: Plan) -> Iterator[Chunk]:
     edges = (np.flatnonzero(np.diff(codes)) + 1).tolist()
     runs = [

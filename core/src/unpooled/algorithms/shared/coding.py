@@ -66,13 +66,6 @@ def fits(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
     return places <= {PLACES[chromosome]} and allowed
 
 
-def has_place(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
-    """Whether a panel with these chromosome codes has variants that are counted so in a study."""
-    places = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
-    common = PLACES[chromosome] == DIPLOID  # with whose model MT is fitted, too
-    return (common or PLACES[chromosome] in places) and (has_plink2(plan) or not by_plink2(chromosome))
-
-
 def on_x(chromosome: str) -> bool:
     return PLACES[chromosome] == X
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.shared import dosage_table, genotype_counts, plausible
+from unpooled.algorithms.shared import dosage_table, genotype_counts
 from unpooled.algorithms.shared.asked import OfAsked, flags
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.algorithms.shared.dosage_table import DosageTable
@@ -24,7 +24,7 @@ from unpooled.cohort import COPY, Cohort, blocks
 from unpooled.frequency_option import FAR
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Finish, Rows, Study, procedure
-from unpooled.question import Arrays, Asking, Condition, Count, Foreseen
+from unpooled.question import Arrays, Condition, Count, Foreseen
 from unpooled.sizes import Sizes
 
 
@@ -89,17 +89,6 @@ class CountFar(OfAsked):
     dosages: bool
     """Whether copies are as they are imputed, not as they are called."""
 
-    def __post_init__(self) -> None:
-        shape = (self.variants,)
-        good = (
-            self.is_flagged({0, 1})
-            and plausible.real(self.frequency, shape)
-            and bool(((self.frequency >= 0) & (self.frequency <= 1)).all())
-            and plausible.real(self.alleles, shape)
-            and bool((self.alleles >= 0).all())
-        )
-        plausible.require(good, "allele frequencies")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         found = foreseen_autosomal(plan, sizes)
@@ -110,17 +99,6 @@ class CountFar(OfAsked):
         return Foreseen(
             (cls(start, one.astype(np.uint8), one, one, *who) for start, one in ones), exact=False
         )
-
-    def agrees(self, plan: Plan) -> bool:
-        return bool(plan.frequency_flags) and (self.who, self.dosages) == (_who(plan), plan.dosages)
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        codes = chromosomes[self.items] if super().fits_panel(chromosomes, plan) else np.zeros(1)
-        return bool(((codes >= 1) & (codes <= plan.autosomes)).all())
-
-    def asking(self) -> Asking:
-        """Once about each variant: with other frequencies the sums would tell how cohorts differ."""
-        return Asking(items=self.items)
 
     def local(self, cohort: Cohort) -> Arrays:
         far = 0

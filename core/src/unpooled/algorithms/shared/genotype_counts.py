@@ -9,17 +9,16 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.shared import groups as people
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, foreseen_chunks
 from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import Group
 from unpooled.algorithms.shared.without_any import capped, holds_without_any
 from unpooled.cohort import Cohort, blocks
-from unpooled.errors import ProtocolError
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Later, Study
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question
+from unpooled.question import Arrays, Count, Foreseen, Question
 from unpooled.sizes import Sizes
 
 FIRST_ALLELE_TELLS = "how many cohorts' files call which allele A1"
@@ -51,11 +50,6 @@ class CountGenotypes(Question):
     chromosome: str = DIPLOID
     """The class of chromosomes that the variants are on."""
 
-    def __post_init__(self) -> None:
-        people.check(self.groups)
-        if not 0 <= self.start <= self.stop or not 0 <= self.most <= MOST_PEOPLE:
-            raise ProtocolError("a question about variants has bounds that cannot be")
-
     @property
     def variants(self) -> int:
         return self.stop - self.start
@@ -83,19 +77,6 @@ class CountGenotypes(Question):
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         """The groups that are asked for if the pool has people in all of them."""
         raise NotImplementedError
-
-    def agrees(self, plan: Plan) -> bool:
-        """Only groups that the plan has on these chromosomes: others may set few people apart."""
-        return set(self.groups) <= set(self.foreseen_groups(self.chromosome, plan))
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        """On X, Y and MT people count by sex: elsewhere these would be other groups."""
-        codes = np.unique(chromosomes[self.start : self.stop]).tolist()
-        places = {chromosome_class(code, plan.autosomes) for code in codes}
-        return super().fits_panel(chromosomes, plan) and places <= {self.chromosome}
-
-    def asking(self) -> Asking:
-        return Asking(self.chromosome, np.arange(self.start, self.stop))
 
     def parts(self, cohort: Cohort) -> Iterator[CountGenotypes]:
         for part in blocks(self.variants, len(cohort.samples)):
@@ -194,9 +175,6 @@ class AlleleOrder(Question):
     @property
     def reach(self) -> int:
         return int(self.variants.max()) + 1 if len(self.variants) else 0
-
-    def asking(self) -> Asking:
-        return Asking(items=self.variants.astype(np.int64))
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"first": 1 - cohort.packed(self.variants).swapped.astype(np.int64)}

@@ -10,14 +10,6 @@ import numpy as np
 from unpooled.cohort import Cohort, blocks
 from unpooled.kernels import products as kernel
 from unpooled.kernels.scores import add_scores
-from unpooled.question import Filled
-
-
-def taken_for(variants: np.ndarray, mean: np.ndarray) -> Filled:
-    """A missing call is the mean: with another mean in another question sums would tell of who lacks it."""
-    values = np.zeros((len(variants), 3))
-    values[:, 1] = mean / 2
-    return Filled(variants, values)
 
 
 def times_genotypes(

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
-from unpooled.errors import ProtocolError, Refuse
+from unpooled.errors import Refuse
 
 Group: TypeAlias = tuple[str, ...]
 
@@ -64,13 +64,6 @@ FINEST: tuple[Group, ...] = tuple(
     for sex in (MEN, NOT_MEN)
 )
 """The groups that all others are unions of; together they are everyone."""
-
-
-def check(groups: tuple[Group, ...]) -> None:
-    """ProtocolError unless these are different groups made of known words."""
-    known = all(set(group) <= set(_MEMBERS) and len(set(group)) == len(group) for group in groups)
-    if not known or len(set(groups)) != len(groups):
-        raise ProtocolError("a question names groups of people that there are not")
 
 
 def refuse_one_class(cases: int, controls: int) -> None:

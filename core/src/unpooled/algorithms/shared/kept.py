@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from unpooled.algorithms.shared import plausible
-from unpooled.algorithms.shared.chunks import are_autosomal, foreseen_autosomal
-from unpooled.algorithms.shared.genotype_products import scores_of, taken_for
+from unpooled.algorithms.shared.chunks import foreseen_autosomal
+from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.cohort import Cohort
 from unpooled.plan import Plan
-from unpooled.question import Filled, Question
+from unpooled.question import Question
 from unpooled.sizes import Sizes
 
 
@@ -33,18 +32,6 @@ class OfKept(Question):
     @property
     def variants(self) -> int:
         return int(np.count_nonzero(self.kept))
-
-    def is_plausible(self, weights: np.ndarray) -> bool:
-        """Whether there are as many means as variants, and as many columns of `weights`."""
-        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1 and weights.ndim == 2
-        good = good and plausible.copies(self.mean, (self.variants,))
-        return good and plausible.real(weights, (len(weights), self.variants))
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        return self.reach <= len(chromosomes) and are_autosomal(chromosomes[: self.reach][self.kept], plan)
-
-    def filled(self) -> Filled:
-        return taken_for(self.items, self.mean)
 
     def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
         """Of weights (s, kept): float64 (n, s)."""

@@ -18,7 +18,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.groups import complete
 from unpooled.apart_option import is_apart
 from unpooled.cohort import Cohort, Samples
@@ -27,7 +26,7 @@ from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan, component_titles
 from unpooled.procedure import Asks, Study
 from unpooled.protocol.codec import came_later
-from unpooled.question import Arrays, Asking, Condition, Count, Foreseen, Question, Real
+from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 THRESHOLDS = 32
@@ -284,11 +283,6 @@ class OfColumns:
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
         return column_names(plan)
 
-    def agrees(self, plan: Plan) -> bool:
-        """About the plan's covariates, and its phenotype if that is a number."""
-        asked = self.columns, self.phenotype, self.cohorts, self.apart
-        return asked == (len(column_names(plan)), is_number(plan), plan.cohorts, is_apart(plan))
-
     def values(self, cohort: Cohort) -> np.ndarray:
         """Of everyone with complete data: float64 (people, columns)."""
         found = real_columns(cohort.samples, self.phenotype)[complete(cohort.samples)]
@@ -332,22 +326,10 @@ class Magnitude(OfColumns, Question):
     cohorts: int
     apart: bool = came_later(False)
 
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and self.distance in (COARSE, _WIDE)
-        plausible.require(good and plausible.exponents(self.highest, self.columns), "magnitudes")
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
         return Foreseen([cls(0, columns, False, first_exponents(columns), COARSE, plan.cohorts)], rounds=2)
-
-    def agrees(self, plan: Plan) -> bool:
-        """The first question is about all of float64, and the second about a part of that."""
-        first = bool(np.all(self.highest == _LARGEST))
-        return super().agrees(plan) and (self.distance != COARSE or first)
-
-    def asking(self) -> Asking:
-        return Asking(str(self.distance))
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"within": within_powers(self.values(cohort), exponents(self.highest, self.distance))}
@@ -389,10 +371,6 @@ class Mean(OfColumns, Question):
     magnitude: np.ndarray
     cohorts: int
     apart: bool = came_later(False)
-
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts)
-        plausible.require(good and plausible.exponents(self.magnitude, self.columns), "means")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -440,10 +418,6 @@ class Spread(OfColumns, Question):
     magnitude: np.ndarray
     cohorts: int
     apart: bool = came_later(False)
-
-    def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and self.columns == len(self.centre)
-        plausible.require(good and plausible.columns(self.centre, self.magnitude), "deviations")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

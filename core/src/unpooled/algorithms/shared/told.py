@@ -9,5 +9,6 @@ from __future__ import annotations
 COUNTS = "counts, by which floors are decided"
 BITS = "bits are told, and nobody reads the sums"
 RESULTS = "what is told is in the results"
+AS_ASKED = "as the plan asks for: these sums tell single people's values, to the server as well"
 VALUES = "of at least two other cohorts, with ten values or more each"
 FLOORS = "without any one cohort as many people are left as floors ask for, in each fold"

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from unpooled import shared_options as options
-from unpooled.algorithms.algorithm import Algorithm, Writer, always, opens_bits
+from unpooled.algorithms.algorithm import Algorithm, Writer
+from unpooled.algorithms.shared.told import AS_ASKED, COUNTS, RESULTS, VALUES
 from unpooled.algorithms.shared.told import BITS as ONLY_BITS
-from unpooled.algorithms.shared.told import COUNTS, RESULTS, VALUES
 from unpooled.algorithms.tables.census import CountValues, count_values
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, measure
 from unpooled.algorithms.tables.order import (
@@ -60,7 +60,7 @@ Found = Callable[[Arrays], Mapping[str, np.ndarray]]
 
 SEEN_ONLY = "the server learns nothing else of the column"
 ALSO_CLOSE = (
-    "the server sees other single values that lie close to these, and a coarse histogram of the column"
+    "server and cohorts see other single values that lie close to these, and a coarse histogram of the column"
 )
 
 MOST_AT_ONCE = 250_000
@@ -230,8 +230,7 @@ def _of_elements(kind: type[Narrow], by_bits: type[Narrow], tells: str) -> dict[
     """What methods that find elements have in common."""
     return {
         "options": (options.OPENS,),
-        "is_followed": opens_bits,
-        "told_to_cohorts": {CountValues: COUNTS, by_bits: RESULTS},
+        "told_to_cohorts": {CountValues: COUNTS, by_bits: RESULTS, kind: AS_ASKED},
         "tells": f"{tells}; {ALSO_CLOSE}",
         "tells_by_bits": f"{tells}; {SEEN_ONLY}",
         "rules": lambda plan: _too_many(kind, plan, "schema"),
@@ -272,7 +271,6 @@ NORMALIZATIONS = (
         "their standard deviation.",
         z_score,
         *(FindMagnitude, Average, MeasureSpread),
-        is_followed=always,
         told_to_cohorts={CountValues: COUNTS, FindMagnitude: VALUES, Average: VALUES},
         templates=(
             Template(
@@ -311,17 +309,17 @@ NORMALIZATIONS = (
         *(FindRangeByBits, FindDirection, SearchBySigns, MeasureUnderway),
         rules=_needs_modular_masks,
         options=(options.OPENS,),
-        is_followed=opens_bits,
         told_to_cohorts={
             CountValues: COUNTS,
             **dict.fromkeys((FindRangeByBits, FindDirection, SearchBySigns), ONLY_BITS),
             MeasureUnderway: RESULTS,
+            **dict.fromkeys((AverageLogarithms, FindRange, Search), AS_ASKED),
         },
-        tells_by_bits="the server sees how far the smallest and the largest value of each column lie from 0, "
-        "or from the middle between them, to 12 bits",
-        tells="the server sees how far the smallest and the largest value of each column lie from its "
-        "centre, to 12 bits, and sums in which few of such values may outweigh all others: it may know them "
-        "exactly",
+        tells_by_bits="server and cohorts see how far the smallest and the largest value of each column lie "
+        "from 0, or from the middle between them, to 12 bits",
+        tells="server and cohorts see how far the smallest and the largest value of each column lie from its "
+        "centre, to 12 bits, and sums in which few of such values may outweigh all others: they may know "
+        "them exactly",
     ),
     _method(
         QUANTILES,

@@ -61,9 +61,6 @@ class CountValues(Question):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls(len(plan.features))])
 
-    def agrees(self, plan: Plan) -> bool:
-        return self.features == len(plan.features)
-
     def local(self, table: Table) -> Arrays:
         values = np.sum(~np.isnan(table_values(table, self.features)), axis=0)
         return {"values": values, "enough": (values >= FEWEST_VALUES).astype(np.int64)}

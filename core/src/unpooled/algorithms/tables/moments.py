@@ -20,7 +20,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.standardise import (
     COARSE,
     FINE,
@@ -37,7 +36,7 @@ from unpooled.cohort import Table
 from unpooled.kernels.columns import exact_moments, moments, within_powers
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Finish, Rows, Study, procedure
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
+from unpooled.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 _REST_BITS = 52
@@ -164,15 +163,6 @@ class OfFeatures(Question):
         """The columns that it is about, float64 (n, features); NaN is missing."""
         return table_values(table, self.features)
 
-    def __post_init__(self) -> None:
-        good = self.values.dtype == np.int64 and self.values.ndim == 1 and self.values.size > 0
-        good = good and plausible.pool(int(self.values.min()), self.cohorts)
-        plausible.require(good and plausible.pool(self.most, self.cohorts) and self._plausible(), "features")
-
-    def _plausible(self) -> bool:
-        """Whether the other fields are of a question that can be."""
-        raise NotImplementedError
-
     @property
     def features(self) -> int:
         return len(self.values)
@@ -188,9 +178,6 @@ class OfFeatures(Question):
 
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
         return self.titles_under(plan)
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.features == len(self.titles_under(plan)) and self.cohorts == plan.cohorts
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,17 +203,6 @@ class FindMagnitude(OfFeatures):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         highest = first_exponents(len(cls.titles_under(plan)))
         return Foreseen([cls(*cls.foreseen_fields(plan), highest, COARSE)], rounds=2)
-
-    def agrees(self, plan: Plan) -> bool:
-        """The first question is about all of float64, and the second about a part of that."""
-        first = np.array_equal(self.highest, first_exponents(self.features))
-        return super().agrees(plan) and (self.distance != COARSE or first)
-
-    def asking(self) -> Asking:
-        return Asking(str(self.distance))
-
-    def _plausible(self) -> bool:
-        return self.distance in (COARSE, FINE) and plausible.exponents(self.highest, self.features)
 
     def local(self, table: Table) -> Arrays:
         values = self.values_of(table)
@@ -257,9 +233,6 @@ class Average(OfFeatures):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         values, cohorts = cls.foreseen_fields(plan)
         return Foreseen([cls(values, cohorts, np.zeros_like(values))])
-
-    def _plausible(self) -> bool:
-        return plausible.exponents(self.magnitude, self.features)
 
     def local(self, table: Table) -> Arrays:
         values = self.values_of(table)
@@ -315,9 +288,6 @@ class MeasureSpread(OfFeatures):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         values, cohorts = cls.foreseen_fields(plan)
         return Foreseen([cls(values, cohorts, np.zeros(len(values)), np.zeros_like(values))])
-
-    def _plausible(self) -> bool:
-        return len(self.centre) == self.features and plausible.columns(self.centre, self.magnitude)
 
     @property
     def least(self) -> float:

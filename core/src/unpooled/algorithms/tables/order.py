@@ -17,13 +17,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.tables.census import count_values
 from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values
 from unpooled.cohort import Table
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Each, Go, Rows, Study, procedure
-from unpooled.question import UNREAD, Arrays, Asking, Bits, Count, Foreseen, Question
+from unpooled.question import UNREAD, Arrays, Bits, Count, Foreseen, Question
 from unpooled.shared_options import BITS
 from unpooled.sizes import Sizes
 
@@ -102,12 +101,6 @@ class Narrow(Question):
     shift: int
     """Number of bits below the byte that is asked for."""
 
-    def __post_init__(self) -> None:
-        good = self.prefix.ndim == 2 and self.prefix.size > 0 and self.prefix.dtype == np.uint64
-        good = good and self.shift in range(0, 64, 8) and self.most >= 1 and plausible.pool(self.most, 1)
-        good = good and not np.any(self.prefix & np.uint64((256 << self.shift) - 1))
-        plausible.require(good, "order statistics")
-
     @classmethod
     def first_about(cls, n: np.ndarray, wanted: np.ndarray) -> Self:
         """The first question about the `wanted` elements of features of `n` values."""
@@ -134,16 +127,6 @@ class Narrow(Question):
     def elements(self) -> int:
         return int(self.prefix.shape[1])
 
-    def agrees(self, plan: Plan) -> bool:
-        """About no more elements than the method needs, and none to more digits.
-
-        Each question is looked at alone; whether two may be of one study tells `goes_on_from`.
-        """
-        most = self.asked_under(plan)
-        return (
-            self.features == len(plan.features) and self.elements <= most and self.shift >= self.lowest_shift
-        )
-
     @classmethod
     def asked_under(cls, plan: Plan) -> int:
         """How many elements of a feature a study may ask for."""
@@ -159,15 +142,6 @@ class Narrow(Question):
         nothing = np.zeros(len(plan.features), np.int64)
         first = cls.first_about(nothing, np.zeros((len(nothing), cls.asked_under(plan)), np.int64))
         return Foreseen([first], rounds=(TOP_BYTE - cls.lowest_shift) // 8 + 1, exact=False)
-
-    def asking(self) -> Asking:
-        return Asking(str(self.shift))
-
-    def goes_on_from(self, earlier: Narrow) -> bool:
-        """Whether both can ask for bytes of the same elements: what is known in both is the same."""
-        known = np.uint64(max(self.shift, earlier.shift))
-        own, others = (asked.prefix >> known >> np.uint64(8) for asked in (self, earlier))
-        return np.array_equal(own, others)
 
     def local(self, table: Table) -> Arrays:
         own = self.sorted_keys(table)
@@ -210,12 +184,6 @@ class NarrowByBits(Narrow):
     wanted: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int64))
     """int64 (features, elements): the k of each wanted element, from 1; 0 where there is none."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        good = self.wanted.dtype == np.int64 and self.wanted.shape == self.prefix.shape
-        good = good and bool(np.all((self.wanted >= 0) & (self.wanted <= self.most)))
-        plausible.require(good, "order statistics")
-
     @classmethod
     def first_fields(cls, n: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
         return {**super().first_fields(n, wanted), "wanted": wanted}
@@ -225,10 +193,6 @@ class NarrowByBits(Narrow):
 
     def byte(self, sums: Arrays, wanted: np.ndarray) -> np.ndarray:
         return np.asarray(np.count_nonzero(~sums["enough"], axis=2))
-
-    def goes_on_from(self, earlier: Narrow) -> bool:
-        same = isinstance(earlier, NarrowByBits) and np.array_equal(self.wanted, earlier.wanted)
-        return same and super().goes_on_from(earlier)
 
 
 def between(quantiles: Sequence[float], n: np.ndarray) -> np.ndarray:

@@ -12,12 +12,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.tables import order
 from unpooled.algorithms.tables.search import sorted_offsets
 from unpooled.cohort import Table
 from unpooled.plan import Plan
-from unpooled.question import UNREAD, Asking, Bits, Count, Foreseen
+from unpooled.question import UNREAD, Bits, Count, Foreseen
 from unpooled.sizes import Sizes
 
 
@@ -51,10 +50,6 @@ class FindRange(order.Narrow):
     centre: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """float64 (features,)"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        plausible.require(plausible.real(self.centre, (self.features,)), "ranges")
-
     @classmethod
     def about(cls, n: np.ndarray, centre: np.ndarray) -> Self:
         """The first question about features of `n` values."""
@@ -72,19 +67,11 @@ class FindRange(order.Narrow):
         first = cls.about(nothing.astype(np.int64), nothing)
         return Foreseen([first], cls.searches * rounds, is_certain, usual_rounds=rounds)
 
-    def asking(self) -> Asking:
-        return replace(super().asking(), most=self.searches)
-
     def range_of(self, found: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Between which offsets all lie, from the bytes that were found: float64 (features,) each."""
         unknown = np.array([0, (1 << self.lowest_shift) - 1], np.uint64)  # below the last byte
         lowest, highest = np.where(ends(n) > 0, order.values_of(found | unknown), 0.0).T
         return lowest, highest
-
-    def goes_on_from(self, earlier: order.Narrow) -> bool:
-        if isinstance(earlier, FindRange) and not np.array_equal(self.centre, earlier.centre):
-            return self.searches > 1
-        return super().goes_on_from(earlier)
 
     def sorted_keys(self, table: Table) -> Iterator[np.ndarray]:
         return map(order.keys, sorted_offsets(table, self.features, range(self.features), self.centre))

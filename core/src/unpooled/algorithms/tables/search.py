@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled import yeo_johnson as transform
-from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values, titles_of
@@ -23,7 +22,7 @@ from unpooled.errors import Refuse, listed
 from unpooled.kernels.bends import bend_sums
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Finish, Go, Rows, Study, procedure
-from unpooled.question import Arrays, Asking, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Foreseen, Question, Real, Sent
 from unpooled.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
 from unpooled.shared_options import BITS
 from unpooled.sizes import Sizes
@@ -223,21 +222,6 @@ class OfBends(Question):
     size: np.ndarray
     """int64 (asked, lambdas): no transformed value is larger than 2 to this power."""
 
-    def __post_init__(self) -> None:
-        good = self.asked.dtype == np.int64 and self.asked.ndim == 1 and 0 < len(self.asked) <= self.features
-        good = (
-            good
-            and self.asked[0] >= 0
-            and self.asked[-1] < self.features
-            and bool(np.all(np.diff(self.asked) > 0))
-        )
-        good = (
-            good and plausible.pool(self.most, self.cohorts) and plausible.real(self.centre, self.asked.shape)
-        )
-        good = good and self.powers.ndim == 2 and plausible.real(self.powers, (len(self.asked), self.lambdas))
-        good = good and self.size.shape == self.powers.shape
-        plausible.require(good and plausible.exponents(self.size.ravel(), self.size.size), "transforms")
-
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         return cls.sends if (plan.opens == BITS) == cls.by_bits else ()
@@ -265,18 +249,12 @@ class OfBends(Question):
     def count(self) -> int:
         return len(self.asked)
 
-    def asking(self) -> Asking:
-        return Asking(items=self.asked, most=self.most_rounds)
-
     @property
     def bits(self) -> int:
         return fraction_bits(self.most, self.cohorts)
 
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
         return tuple(plan.features[k].title for k in self.asked)
-
-    def agrees(self, plan: Plan) -> bool:
-        return self.features == len(plan.features) and self.cohorts == plan.cohorts
 
     def offsets(self, table: Table) -> Iterator[np.ndarray]:
         return sorted_offsets(table, self.features, self.asked.tolist(), self.centre)
@@ -346,10 +324,6 @@ class Search(OfBends):
 
     width: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     """int64 (asked,): no phi(x) - phi(centre) is larger than 2 to this power."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        plausible.require(plausible.exponents(self.width, len(self.asked)), "transforms")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

@@ -15,6 +15,7 @@ import numpy as np
 
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.told import AS_ASKED, COUNTS, VALUES
 from unpooled.algorithms.tables import order
 from unpooled.algorithms.tables.census import CountValues, refuse_rare_features
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, measure
@@ -101,6 +102,12 @@ SUMMARY = Algorithm(
     traits=(NONE,),
     asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
     procedure=summary,
+    told_to_cohorts={
+        CountRows: COUNTS,
+        FindMagnitude: VALUES,
+        Average: VALUES,
+        FindQuantiles: AS_ASKED,
+    },
     files={
         "summary": lambda out, panel, columns, plan: table_summary.write_table(
             out, plan.features, columns, QUANTILES

@@ -77,9 +77,6 @@ class AverageLogarithms(OfFeatures):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         return Foreseen([cls(*cls.foreseen_fields(plan))], exact=plan.opens != BITS)
 
-    def _plausible(self) -> bool:
-        return True
-
     @property
     def largest(self) -> float:
         return LARGEST_LOGARITHM * self.most

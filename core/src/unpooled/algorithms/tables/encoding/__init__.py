@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from unpooled.algorithms.algorithm import AboutFile, Algorithm, always
+from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.algorithms.shared.told import BITS, COUNTS, RESULTS, VALUES
 from unpooled.algorithms.tables.encoding.dictionary import SiftCodes, SpellWords
 from unpooled.algorithms.tables.encoding.options import OPTIONS
@@ -90,7 +90,6 @@ ENCODE = Algorithm(
     reads_words=lambda column: column.is_category,
     prepared=lambda table, plan: replace(table, coded=categories_of(table.words, table.values, plan)),
     rules=_rules,
-    is_followed=always,
     told_to_cohorts={
         CountRows: COUNTS,
         SpellWords: RESULTS,
