@@ -3,10 +3,10 @@
          cohort                                                     server
     question.local(cohort) -> arrays   ── masked, added, unmasked ──▶   sums, to the procedure that asked
 
-A question is a frozen dataclass, and its fields are exactly what cohorts receive. `sends` declares every
-array that leaves a cohort. From it follow the upload's exact length, the proof that no sum can overflow, the
-screen on which a person consents, and the table in the documentation. What asks, and goes on from the sums,
-is in `unpooled.procedure`.
+A question is a frozen dataclass; server and cohorts find it each by themselves, and its digest is in every
+mask. `sends` declares every array that leaves a cohort. From it follow the upload's exact length, the proof
+that no sum can overflow, the screen on which a person consents, and the table in the documentation. What
+asks, and goes on from the sums, is in `unpooled.procedure`.
 """
 
 from __future__ import annotations
@@ -351,11 +351,9 @@ def _encode(question: Question, array: Sent, values: np.ndarray, scheme: Scheme)
 def _may_be_sent(question: Question, array: Sent, values: np.ndarray, scheme: Scheme, cohorts: int) -> bool:
     """Whether a cohort's numbers may go into the sum. NaN may not, and no count below 0.
 
-    A bound that the question names is the server's to choose: a cohort that stopped at it would tell,
-    question by question, how large its numbers are. There only what the ring holds counts. Of real numbers
-    the server also chooses the bits after the point, hence what the ring holds: so a question can still find
-    out whether a cohort stops. Without the stop an honest study would end with wrong numbers, and no one
-    would know.
+    A bound that the question names follows from sums: a cohort that stopped at it would tell, question by
+    question, how large its numbers are. There only what the ring holds counts. Without that stop a study
+    would end with wrong numbers, and no one would know.
     """
     if not values.size or isinstance(array, Residue):
         return True

@@ -11,6 +11,7 @@ NEAR = "within the bars"
 DEPENDENT = "columns that depend on one another"
 UNDECIDED = "nearly separated"
 LIMIT = "the plan's limit of iterations"
+FEW = "few carriers"
 TOLERANCE = "the plan's tolerance"
 LEFT_OUT = "plink2 leaves lines out"
 ON_X = "plink2 has X for a model"
@@ -36,6 +37,7 @@ RULES = {
     DEPENDENT: "there is no unique estimate, and ours is NA; PLINK may print what rounding leaves. "
     "plink2 leaves out a covariate that is the same for everybody with a call.",
     UNDECIDED: "ours is NA; cases and controls overlap by no more than the linear program's rounding.",
+    FEW: "ours is NA by the rule `mean`; without one of the cohorts few people may have an allele.",
     LIMIT: "ours is NA; the plan allows fewer iterations than the variant needs.",
     TOLERANCE: "the likelihood of ours is as near to its maximum as the plan's tolerance says.",
     LEFT_OUT: "none about constant covariates, nor where covariates separate; ours are NA then, or right.",

@@ -136,6 +136,9 @@ class Comparison:
         elif different:
             self._disagree(f"another {different[0]}", self.judge.name(ours), texts)
             return
+        if self.codes[self.judge.name(ours)] == codes.FEW:
+            self.outcome.rules[known.FEW] += self._is_of_few(self.judge.name(ours), texts)
+            return
         if self.glm and ours.get("FIRTH?") != theirs.get("FIRTH?"):
             self._another_fit(ours, theirs, texts)
         elif is_number(ours) and is_number(theirs):
@@ -209,6 +212,8 @@ class Comparison:
             rows = self.judge.rows(ours)
             due = rows.is_dependent or (rows.is_inflated is not False if self._is_ours(name) else not theirs)
             return due or self._disagree("NA though PLINK has a number", name, texts)
+        if self.codes[name] == codes.FEW:
+            return self._is_of_few(name, texts)
         if not self.judge.is_estimable(ours):
             return True
         if self.judge.truth.is_told_by_calls(name, ours["A1"]):
@@ -216,6 +221,12 @@ class Comparison:
         refused = self.codes[name] not in (codes.SEPARATED, codes.UNFINISHED) and not theirs
         return (
             refused or self._is_limited(name) or self._disagree("NA though there is an estimate", name, texts)
+        )
+
+    def _is_of_few(self, name: str, texts: Texts) -> bool:
+        """Whether few people have an allele, perhaps without one cohort; else it is a disagreement."""
+        return self.judge.truth.may_be_of_few(name) or self._disagree(
+            "NA though many are carriers", name, texts
         )
 
     def _is_limited(self, name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled.genotype_model import MODELS
+from unpooled.genotype_model import ADDITIVE, MODELS
 
 from ...oracles.regression import Rows
 from .files import columns
@@ -74,6 +74,23 @@ class Truth:
         known = (calls >= 0) & ~(men & (calls == 1))
         both = (self.complete & men, self.complete & ~men)
         return bool(on_x) and any(group.any() and not (group & known).any() for group in both)
+
+    def may_be_of_few(self, name: str) -> bool:
+        """Whether so few people have an allele, or a genotype where it is more than copies, that ten may not
+        be left without one of the cohorts: so few of all, or nearly all in one cohort. On X and Y also of one
+        sex, so that there nearly every variant may."""
+        study, place = self.study, self.place[name]
+        if not self.by_mean or study.variants.chromosome[place] > study.autosomes:
+            return self.by_mean
+        copies = [
+            study.variants.copies[place][self.complete & (study.people.cohort == k)]
+            for k in range(study.cohorts)
+        ]
+        kinds = (
+            ([0], [1], [2]) if study.model != ADDITIVE or study.plan.get("interaction") else ([0, 1], [1, 2])
+        )
+        counts = np.array([[np.isin(own, kind).sum() for own in copies] for kind in kinds])
+        return bool((np.minimum(counts, 10).sum(axis=1) < 20).any())
 
     def is_with_some(self, name: str) -> bool:
         """Whether a variant is on X and has some of all products: PLINK numbers them in another way there."""

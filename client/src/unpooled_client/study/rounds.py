@@ -132,7 +132,7 @@ class Answerer:
     def enter(self, message: messages.Question, question: Question, panel: bytes) -> None:
         """Write the question into the book, before anything of the answer leaves.
 
-        The same again changes nothing. Distrust where no honest study asks it beside what was answered.
+        The same again changes nothing. Distrust where the book says that it must not be answered.
         """
         scheme = self.terms.plan.scheme(question.ring_bits)
         asked = self._named(message, question, panel)
@@ -142,11 +142,11 @@ class Answerer:
     def share(
         self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes = b""
     ) -> Share:
-        """This cohort's masked answer to the question that was decoded from a message.
+        """This cohort's masked answer to the question of a message.
 
         `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
-        Raises BoundError for numbers that cannot be summed safely, and Distrust where no honest study asks
-        this beside what was answered before.
+        Raises BoundError for numbers that cannot be summed safely, and Distrust as
+        `enter` does.
         """
         started = time.perf_counter()
         scheme = self.terms.plan.scheme(question.ring_bits)

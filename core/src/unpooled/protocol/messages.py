@@ -119,14 +119,15 @@ def signed_points(purpose: Purpose, column: int, points: bytes) -> bytes:
 class Question:
     """One round as a cohort receives it: its number, the server's random bytes, and what is asked.
 
-    Where cohorts follow the study, that is only named: each finds the question at this place by itself.
+    That is only named: each cohort finds the question at this place by itself. Sent are the questions about a
+    coordinator's list, before the study.
     """
 
     name: ClassVar[str] = "unpooled/question"
 
     round: int
     salt: bytes
-    question: bytes  # its encoding; empty where cohorts follow the study
+    question: bytes  # its encoding; empty where it is named
     place: str = ""  # the label of a `driver.Place`
     digest: bytes = b""  # SHA-256 of the encoding
 

@@ -32,8 +32,6 @@ class EvaluatePenalised(Evaluate):
     asked_if: ClassVar[Condition] = lambda plan: choice(plan) != NEVER
 
 
-_ROUNDING = 1e-6
-
 _PENALTY_TELLS = (
     "how much weight the people with unusual genotype and covariates have in each variant's model; for a "
     "variant that only one person carries, that person's covariates, without name or cohort"

@@ -38,7 +38,7 @@ def with_copies(cohort: Cohort, panel: Panel, plan: Plan) -> Samples:
     """The people of a cohort with further covariates: copies of each variant that the plan conditions on.
 
     A missing call is a missing covariate: that person is in no regression, but, as in PLINK, is a case or a
-    control still. So is a variant that is not in the panel: no honest server asks anything then.
+    control still. So is a variant that is not in the panel: then nothing is asked.
     """
     samples = cohort.samples
     if not plan.condition:
