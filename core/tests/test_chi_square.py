@@ -16,7 +16,6 @@ from unpooled.algorithms.chi_square import CHI_SQUARE, AlleleOrder, Census, Coun
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
 from unpooled.algorithms.shared.groups import FINEST, members
 from unpooled.cohort import ArrayCohort, Samples
-from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays, Question
@@ -114,25 +113,6 @@ def test_cohorts_receive_what_they_answer_by_and_nothing_else() -> None:
     seen = questions.decode(questions.encode(order), CHI_SQUARE.asks)
     assert isinstance(seen, AlleleOrder) and seen.variants.tolist() == [3, 5]
     assert {field.name for field in fields(seen)} == {"variants"}
-
-
-@pytest.mark.parametrize(
-    ("start", "stop", "groups", "most"),
-    [
-        (5, 4, (("case",),), 1),
-        (-1, 4, (("case",),), 1),
-        (0, 4, (("case",),), -1),
-        (0, 4, (("case",),), 1 << 62),
-        (0, 4, (("sample 7",),), 1),
-        (0, 4, (("case", "case"),), 1),
-        (0, 4, (("case",), ("case",)), 1),
-    ],
-)
-def test_questions_that_cannot_be(
-    start: int, stop: int, groups: tuple[tuple[str, ...], ...], most: int
-) -> None:
-    with pytest.raises(ProtocolError):
-        CountGenotypes(start, stop, groups, most)
 
 
 def test_only_ties_are_asked_about() -> None:

@@ -135,7 +135,7 @@ def test_the_book_has_the_question_and_the_dealing_before_it_leaves(answerer: An
     message = asked(4)
     dealing = dealt(answerer, message)
     assert dealing is not None
-    found = Book(answerer.book.path, answerer.seed, lambda kind: None, (COMPARED,))
+    found = Book(answerer.book.path, answerer.seed, lambda kind: None)
     assert set(found.rounds) == {4}
     assert found.dealt[4].circuit == "at-least"
     assert dealing.data not in answerer.book.path.read_bytes()
