@@ -20,16 +20,15 @@ from hypothesis import strategies as st
 from normalizing import NOBODY, column, evenly, fit, loaded, plan_of, written
 from sklearn import datasets
 
-from unpooled import question as questions
 from unpooled import run
 from unpooled.algorithms import METHODS, check, questions_of
 from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
-from unpooled.algorithms.tables.order import TOP_BYTE, Narrow, NarrowByBits, keys, values_of
+from unpooled.algorithms.tables.order import NarrowByBits, keys, values_of
 from unpooled.algorithms.tables.ranges import FindRangeByBits
 from unpooled.algorithms.tables.signs import SIGNS, FindDirection, MeasureUnderway, Outwards, SearchBySigns
 from unpooled.algorithms.tables.summary import QUANTILES, wanted
 from unpooled.cohort import ArrayTable
-from unpooled.errors import BoundError, CodecError, DataProblem, Refuse
+from unpooled.errors import BoundError, DataProblem, Refuse
 from unpooled.facts import plan_facts
 from unpooled.leaving import BY_NOBODY, DEALING, EVERYONE_BY_SUM, what_leaves
 from unpooled.parties import what_parties_get
@@ -146,17 +145,6 @@ def test_a_schema_is_read_from_csv() -> None:
         with pytest.raises(DataProblem) as caught:
             read_schema(bad, "schema.csv")
         assert caught.value.line == line and caught.value.remedy
-
-
-def test_questions_of_another_form_are_no_questions() -> None:
-    good = {"most": 9, "prefix": np.zeros((1, 1), np.uint64), "shift": TOP_BYTE}
-    assert questions.decode(questions.encode(Narrow(**good)), (Narrow,))  # type: ignore[arg-type]
-    for field, value in (("shift", 4), ("prefix", np.zeros(3, np.uint64)), ("prefix", np.zeros((1, 1)))):
-        made = object.__new__(Narrow)
-        for name, content in {**good, field: value}.items():
-            object.__setattr__(made, name, content)
-        with pytest.raises(CodecError):
-            questions.decode(questions.encode(made), (Narrow,))
 
 
 def test_what_a_feature_has_too_few_values_for_is_null() -> None:

@@ -13,6 +13,7 @@ from books import SIZES, asked
 from client_scripted import FINGERPRINT, Scripted
 from test_book import PANEL, terms_of
 
+from unpooled import question as questions
 from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.questions import KeepScores, Multiply
 from unpooled.cohort import ArrayCohort, Samples
@@ -83,8 +84,13 @@ def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path
     alignments: Any = SimpleNamespace(cohort_for=lambda question: (cohort, PANEL), agreed_panel=lambda: None)
     work = Work(Session(folder, saved, scripted.api(), 1), terms, alignments, options)
 
-    with pytest.raises(Distrust, match="before it has counted"):
-        work._answer(asked(replace(honest, weights=2 * weights)))
+    kinds = [KeepScores]
+    work.answerer = replace(
+        work.answerer, follow=lambda message: questions.decode(message.question, kinds), witness=bytes(32)
+    )
+    work.answerer.enter(asked(honest, place="0"), honest, PANEL)
+    with pytest.raises(Distrust, match="more than was released"):
+        work._answer(asked(replace(honest, weights=2 * weights), place="0"))
     assert work.deriving.found is None
     found = derived_in(folder, seed)
     assert found is not None and (found == honest.derives(cohort)).all()
