@@ -106,7 +106,8 @@ def clumps(study: Study, pool: Tables, report: Path, out: Path) -> Reports:
     """PLINK 1.9's clumps of the variants that a report is about."""
     words: list[object] = ["plink1.9", "--bfile", pool.bfile, *_general(study), *_chosen(study)]
     for name in ("clump_p1", "clump_p2", "clump_r2", "clump_kb"):
-        words += [f"--{name.replace('_', '-')}", study.plan[name]]
+        if name in study.plan:  # a smaller case may have PLINK's own
+            words += [f"--{name.replace('_', '-')}", study.plan[name]]
     return _reports([*words, "--clump", report], out, ("clumped",))
 
 
