@@ -34,7 +34,7 @@ _OF_PYTHON = {name for kind in (dict, list, set, str) for name in dir(kind)} - {
 
 _REGRESSIONS = "unpooled.algorithms.regression."
 _PRINTED = {"joint_test", "normal_neg_log10_p", "t_neg_log10_p"}
-"""What their rows have beside estimates: leads follow from P by `printed_tail`."""
+"""Functions whose numbers stand in rows only: leads follow from P by `printed_tail`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ class Attack:
     stubs: dict[str, Function]
     """What a client lacks that answers it."""
     lacks: dict[str, Function] = field(default_factory=dict)
-    """What a client may lack that refuses it."""
+    """The checks that a client may lack and still refuse it."""
     code: str = "question"
     """What the server is told."""
 

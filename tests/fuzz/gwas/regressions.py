@@ -224,7 +224,7 @@ class Comparison:
         )
 
     def _is_of_few(self, name: str, texts: Texts) -> bool:
-        """Whether few people have an allele, perhaps without one cohort; else it is a disagreement."""
+        """Tell whether few people have an allele, perhaps without one cohort; else it is a disagreement."""
         return self.judge.truth.may_be_of_few(name) or self._disagree(
             "NA though many are carriers", name, texts
         )

@@ -76,9 +76,11 @@ class Truth:
         return bool(on_x) and any(group.any() and not (group & known).any() for group in both)
 
     def may_be_of_few(self, name: str) -> bool:
-        """Whether so few people have an allele, or a genotype where it is more than copies, that ten may not
-        be left without one of the cohorts: so few of all, or nearly all in one cohort. On X and Y also of one
-        sex, so that there nearly every variant may."""
+        """Tell whether so few people have an allele that ten may not be left without one of the cohorts.
+
+        Where a genotype is more than copies, so few may have a genotype. On X and Y few of one sex suffice:
+        there every variant may.
+        """
         study, place = self.study, self.place[name]
         if not self.by_mean or study.variants.chromosome[place] > study.autosomes:
             return self.by_mean

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FixedEffect:
-    """Of m effects, float64 (m,); NaN where no study has an estimate, or nothing is known of any."""
+    """Holds m effects, float64 (m,) each; NaN where no study has an estimate or nothing is known of one."""
 
     name: ClassVar[str] = "meta-analysis"
 
@@ -33,7 +33,7 @@ class FixedEffect:
 
     @classmethod
     def none(cls, studies: NDArray[np.int64]) -> FixedEffect:
-        """Of effects of which nothing is known but how many studies have an estimate."""
+        """Make effects of which nothing is known but how many studies have an estimate."""
         nothing = np.full(len(studies), np.nan)
         return cls(studies, nothing, nothing, nothing, np.zeros(len(studies)))
 

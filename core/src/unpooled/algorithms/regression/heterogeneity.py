@@ -198,7 +198,7 @@ class OfEstimates(OfAsked):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountEstimates(OfEstimates):
-    """How many cohorts have an estimate of their own."""
+    """Counts the cohorts that have an estimate of their own."""
 
     name: ClassVar[str] = "regression/count-estimates"
     title: ClassVar[str] = "Count the cohorts' own estimates"
@@ -299,4 +299,4 @@ class SumAgain(OfEstimates):
 
 
 ESTIMATES_ASKS = (CountEstimates, SumEstimates, SumAgain)
-"""What may be asked about the cohorts' own estimates, in this order."""
+"""The kinds of questions about the cohorts' own estimates, in the order in which they are asked."""
