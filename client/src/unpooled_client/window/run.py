@@ -72,7 +72,7 @@ class RunPage(Page):
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setTabChangesFocus(True)
         self.body.addWidget(self.wishes)
-        self.body.addWidget(self._steps)
+        self.body.addWidget(self._steps, 2)
         self.body.addWidget(self.traffic)
         self.body.addWidget(self.note)
         self.body.addWidget(self.log, 1)
@@ -201,10 +201,11 @@ class RunPage(Page):
         self._bars[bar.step].put(bar)
 
     def _add_bar(self, bar: _StepBar) -> None:
-        """A few stand below one another; of more, as many as leave room for the log."""
+        """A few stand below one another; of more, as many as leave room for the card and the log."""
         self._steps.add(bar)
         self._steps.show()
-        self._steps.setFixedHeight(min(self._steps.inside.sizeHint().height(), 6 * look().pixels("7")))
+        # A limit, not a fixed height: a page that needs more than the window has would make the window grow.
+        self._steps.setMaximumHeight(min(self._steps.inside.sizeHint().height(), 6 * look().pixels("7")))
         QTimer.singleShot(0, self, lambda: self._steps.ensureWidgetVisible(bar))
 
     def _show_log(self, lines: list[str], *, visible: bool) -> None:
