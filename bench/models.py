@@ -27,7 +27,7 @@ from unpooled.algorithms.learning.options import LOGISTIC_PENALTIES
 from unpooled.algorithms.learning.questions import SumProducts
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.question import words
 from unpooled.run import run
 from unpooled.schema import Column
@@ -81,7 +81,7 @@ def plan_of(method: str, columns: int, cohorts: int) -> Plan:
     classes: dict[str, Any] = {"type": "category", "levels": ("0", "1")} if method in OF_CLASSES else {}
     schema = (*(Column(f"x{k}") for k in range(columns)), Column("y", role="outcome", **classes))
     said: dict[str, Any] = {**usual(method), "test": method, "cohorts": cohorts, "schema": schema}
-    return Plan(**{**said, "compensator_key": bytes(32), "files": tuple(said["files"])})
+    return Plan(**{**said, "compensator_key": NO_KEY, "files": tuple(said["files"])})
 
 
 def show_bytes(method: str, plan: Plan) -> None:

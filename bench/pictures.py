@@ -101,14 +101,14 @@ def study_of(variants: int) -> Any:
     """A linear study that is done, and its result columns on disk."""
     from django.core.management import call_command
 
-    from unpooled.plan import Plan
+    from unpooled.plan import NO_KEY, Plan
     from unpooled_server import store
     from unpooled_server.models import Study
     from unpooled_webapp import accounts
 
     call_command("migrate", verbosity=0)
     owner = accounts.create("bench", PASSWORD, accounts.ADMINISTRATOR)
-    plan = Plan(test="linear", phenotype="trait", trait="quantitative", cohorts=3, compensator_key=bytes(32),
+    plan = Plan(test="linear", phenotype="trait", trait="quantitative", cohorts=3, compensator_key=NO_KEY,
                 files=("assoc",))  # fmt: skip
     study = Study.objects.create(
         owner=owner,

@@ -39,7 +39,7 @@ from unpooled.algorithms.tables.encoding.reading import categories_of
 from unpooled.cohort import ArrayTable
 from unpooled.encodings import ONE_HOT
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.scaler import Z_SCORE
 from unpooled.schema import CATEGORY, Column
@@ -189,7 +189,7 @@ def _search(parts: Sequence[Rows], spelled: str) -> Plan:
     ]
     given = {**usual(ENCODE.name), "people": PEOPLE, "holders": HOLDERS, "spelled": spelled}
     given |= {"files": tuple(given["files"]), "schema": tuple(columns)}
-    return Plan(ENCODE.name, cohorts=len(parts), compensator_key=bytes(32), **given)
+    return Plan(ENCODE.name, cohorts=len(parts), compensator_key=NO_KEY, **given)
 
 
 def _table(part: Rows, plan: Plan) -> ArrayTable:

@@ -34,7 +34,7 @@ from unpooled.algorithms.learning.stored import refitted
 from unpooled.cohort import ArrayTable
 from unpooled.model import Model
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.schema import Column
 from unpooled.words import Words
@@ -118,7 +118,7 @@ def study(x: np.ndarray, y: np.ndarray, cohort: np.ndarray, *files: str) -> tupl
     outcome = Column("y", "category", levels=names, role="outcome")
     schema = (*(Column(f"x{k}") for k in range(x.shape[1])), outcome)
     plan = Plan(**{
-        **usual("fedheonn"), "test": "fedheonn", "cohorts": cohorts, "compensator_key": bytes(32),
+        **usual("fedheonn"), "test": "fedheonn", "cohorts": cohorts, "compensator_key": NO_KEY,
         "schema": schema, "files": files, "penalties": (PENALTY,), "validation_folds": FOLDS,
     })  # fmt: skip
     method, words = check(plan), [names[k] for k in y]

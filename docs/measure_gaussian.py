@@ -18,7 +18,7 @@ import numpy as np
 
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.masking import Gaussian
 from unpooled.run import run
 from unpooled.statistics import allelic_chi_square
@@ -199,7 +199,7 @@ def main() -> None:
     size = Size(people=120, variants=200) if given.small else Size()
     panel, cohorts = study(size)
     plan = Plan(
-        test="chi-square", phenotype="simulated", cohorts=COHORTS, compensator_key=bytes(32), files=("assoc",)
+        test="chi-square", phenotype="simulated", cohorts=COHORTS, compensator_key=NO_KEY, files=("assoc",)
     )
     exact = run(plan, panel, cohorts)["variants"]["chi_square"]
     losses = [

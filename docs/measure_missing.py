@@ -17,7 +17,7 @@ import numpy as np
 
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
-from unpooled.plan import EXACT, MEAN, Covariate, Plan
+from unpooled.plan import EXACT, MEAN, NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 WRITES = (measuring.Table("missing", apart=0.1),)
@@ -66,7 +66,7 @@ def results(test: str, rule: str, panel: Panel, cohorts: list[ArrayCohort]) -> A
         trait="quantitative" if test == "linear" else "case/control",
         phenotype="simulated",
         cohorts=COHORTS,
-        compensator_key=bytes(32),
+        compensator_key=NO_KEY,
         files=("assoc",),
         covariates=tuple(Covariate(f"C{k + 1}") for k in range(COVARIATES)),
         missing=rule,

@@ -30,7 +30,7 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, 
 from unpooled.algorithms import check
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.scaler import MIN_MAX, ROBUST, YEO_JOHNSON, Z_SCORE, Scaler
 from unpooled.schema import Column
@@ -169,7 +169,7 @@ def together(method: str, parts: Sequence[np.ndarray]) -> Scaler:
     plan = Plan(
         test=method,
         cohorts=len(parts),
-        compensator_key=bytes(32),
+        compensator_key=NO_KEY,
         schema=tuple(Column(str(k)) for k in range(parts[0].shape[1])),
         phenotype="",
         trait="none",

@@ -36,7 +36,15 @@ from unpooled.errors import UnpooledError
 from unpooled.file_names import stem_of
 from unpooled.formats import ssf
 from unpooled.panel import Panel
-from unpooled.plan import DENSITY_FILE, ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
+from unpooled.plan import (
+    DENSITY_FILE,
+    ENCODING_FILE,
+    LOADINGS_FILE,
+    NO_KEY,
+    PARAMETERS_FILE,
+    SCORE_FILE,
+    Plan,
+)
 from unpooled.run import present, reports, run
 from unpooled.scaler import Scaler
 from unpooled.shared_options import FILE_STEM
@@ -52,7 +60,6 @@ from unpooled_webapp.rehearsal import Rehearsal, RehearsalError, Settings
 from unpooled_webapp.rehearsal.federation import REMEDY, name_data_files, place_of
 from unpooled_webapp.rehearsal.screen import Screen
 
-NO_KEY = bytes(32)
 NOBODY = Panel.of([])
 Tables = dict[str, dict[str, np.ndarray]]
 

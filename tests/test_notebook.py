@@ -18,7 +18,7 @@ import xarray
 
 from unpooled.agreement import reconcile
 from unpooled.notebook import Cohort
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
@@ -92,7 +92,7 @@ def test_the_tables_are_those_of_the_files(made: Path, array: Array) -> None:
         theirs[name] = data
     panel = reconcile({name: each.panel for name, each in mine.items()}).panel
     assert panel.digest == reconcile({name: each.panel for name, each in theirs.items()}).panel.digest
-    plan = Plan("chi-square", "phenotype", len(NAMES), bytes(32), allow_no_sex=True)
+    plan = Plan("chi-square", "phenotype", len(NAMES), NO_KEY, allow_no_sex=True)
     ours = run(plan, panel, [each.align(panel) for each in mine.values()])
     wanted = run(plan, panel, [each.align(panel) for each in theirs.values()])
     assert ours.keys() == wanted.keys() and len(ours["variants"]["variant"]) > 300

@@ -10,7 +10,7 @@ import pytest
 from unpooled.algorithms.shared.conditions import with_copies
 from unpooled.algorithms.shared.groups import complete, phenotype
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled_client.data.completeness import kept_by_mind, missing_calls
 from unpooled_client.data.options import Covariate
 from unpooled_client.data.report import Code
@@ -301,13 +301,13 @@ def test_missing_calls_are_counted_per_person(files: Any) -> None:
 def test_a_cohort_that_mind_leaves_too_small_declines(files: Any) -> None:
     files.write(bim=BIM)
     data = files.open(min_samples=50)
-    plan = Plan("chi-square", "asthma", 3, bytes(32), mind=0.2)
+    plan = Plan("chi-square", "asthma", 3, NO_KEY, mind=0.2)
     with pytest.raises(DataRefused):
         Alignments(data, plan)._without_incomplete(data.align(data.panel), data.panel)
 
 
 THREE = "1 rs1 0 100 A G\n1 rs2 0 200 T C\n2 rs3 0 50 A C\n"
-PLAN = Plan("logistic", "asthma", 3, bytes(32), condition=("rs2", "rs1"))
+PLAN = Plan("logistic", "asthma", 3, NO_KEY, condition=("rs2", "rs1"))
 
 
 def test_copies_are_plinks(files: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled_client.state.events import (
     Accepted,
     Agreed,
@@ -142,7 +142,7 @@ def test_the_last_pass_over_the_variants_is_known(test: str, trait: str, title: 
         phenotype="asthma",
         trait=trait,
         cohorts=3,
-        compensator_key=bytes(32),
+        compensator_key=NO_KEY,
         files=("assoc",),
         covariates=() if test == "chi-square" else (Covariate("age"),),
     )

@@ -15,7 +15,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 from tests.plinks import plink, rows
 from unpooled.agreement import reconcile
 from unpooled.algorithms import algorithm
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.compare.estimates import Contrast
@@ -33,7 +33,7 @@ CASE_CONTROL = Plan(
     test="chi-square",
     phenotype="ill",
     cohorts=3,
-    compensator_key=bytes(32),
+    compensator_key=NO_KEY,
     min_samples=20,
     files=("assoc", "frq"),
     missing="exact",

@@ -16,14 +16,14 @@ from unpooled.agreement import reconcile
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.shared.frequencies import scores
 from unpooled.frequency_option import FAR
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.compare.frequencies import SHOWN, beside_dosages, beside_the_pool
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 
-PLAN = Plan(test="chi-square", phenotype="ill", cohorts=3, compensator_key=bytes(32), min_samples=20)
+PLAN = Plan(test="chi-square", phenotype="ill", cohorts=3, compensator_key=NO_KEY, min_samples=20)
 FLIPPED = 40
 
 

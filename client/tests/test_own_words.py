@@ -14,7 +14,7 @@ from unpooled.algorithms import algorithm, check, usual
 from unpooled.algorithms.result_files import report_name
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
-from unpooled.plan import ENCODING_FILE, Plan
+from unpooled.plan import ENCODING_FILE, NO_KEY, Plan
 from unpooled.schema import Column
 from unpooled.words import MISSING, REST, Words
 from unpooled_client.compare.tables import compare_tables
@@ -35,7 +35,7 @@ def test_shares_are_of_the_words_that_the_pool_has(
     named: dict[str, Any] = {**usual("encode"), "missing_words": missing}
     named["files"] = tuple(named["files"])
     schema = (Column("drug", "category", "", "one-hot", **column),)
-    plan = Plan("encode", cohorts=3, compensator_key=bytes(32), schema=schema, **named)
+    plan = Plan("encode", cohorts=3, compensator_key=NO_KEY, schema=schema, **named)
     method = check(plan)
     tables = [
         method.prepared(ArrayTable(np.zeros((len(words), 0)), {"drug": Words.of(words)}), plan)

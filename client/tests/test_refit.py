@@ -20,7 +20,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.errors import DataProblem
 from unpooled.model import Model
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.schema import Column
 from unpooled_client.commands.refit import refit as command
@@ -33,7 +33,7 @@ COLUMNS = {"age": {"unit": "years"}, "glucose": {"unit": "mmol/L"}, "risk": {"ro
 def study(folder: Path, name: str, seed: int, columns: dict[str, Any] = COLUMNS, **more: Any) -> Path:
     """The manifest of a study of four cohorts, with its other files beside it; its rows in `name.npy`."""
     schema = tuple(Column(title, **given) for title, given in columns.items())
-    named: dict[str, Any] = {"cohorts": COHORTS, "compensator_key": bytes(32), **usual("ridge")}
+    named: dict[str, Any] = {"cohorts": COHORTS, "compensator_key": NO_KEY, **usual("ridge")}
     plan = Plan("ridge", **named | {"files": ("model", "sums"), "penalties": (0.1,)} | more, schema=schema)
     values = np.random.default_rng(seed).normal(5, 2, (COHORTS, ROWS, 3))
     values[..., 2] += values[..., 0]

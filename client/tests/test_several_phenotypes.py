@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.report import Code, Report, Severity
 from unpooled_client.study.told import what_is_told
@@ -23,7 +23,7 @@ def plan_of(test: str = "linear", names: tuple[str, ...] = NAMES, **more: Any) -
         test,
         names[0],
         3,
-        bytes(32),
+        NO_KEY,
         trait=trait,
         phenotypes=names[1:],
         min_samples=20,

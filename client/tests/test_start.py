@@ -20,8 +20,8 @@ import unpooled_client.study.engine
 from unpooled.algorithms import check, questions_of, usual
 from unpooled.facts import plan_facts
 from unpooled.leaving import what_leaves
-from unpooled.plan import Plan
-plan = Plan(test={name!r}, phenotype="asthma", cohorts=3, compensator_key=bytes(32), **usual({name!r}))
+from unpooled.plan import NO_KEY, Plan
+plan = Plan(test={name!r}, phenotype="asthma", cohorts=3, compensator_key=NO_KEY, **usual({name!r}))
 check(plan), questions_of(plan), plan_facts(plan), what_leaves(plan, {{}})
 """
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
 from unpooled_client.data.tables import csv_table, csv_write
@@ -23,9 +23,7 @@ FEATURES = [{"name": "age", "unit": "", "n": 9, "mean": 0.1, "deviation": 3.0},
             {"name": "bmi", "unit": "", "n": 9, "mean": -7.0, "deviation": 3.0}]  # fmt: skip
 SCALER = Scaler({"format": "unpooled/normalization", "version": 1, "method": "z-score", "features": FEATURES})
 SCHEMA = (Column("age"), Column("note", "text"), Column("bmi"), Column("site", "text"))
-PLAN = Plan(
-    "z-score", "", 3, bytes(32), trait="none", panel_mode="none", files=("parameters",), schema=SCHEMA
-)
+PLAN = Plan("z-score", "", 3, NO_KEY, trait="none", panel_mode="none", files=("parameters",), schema=SCHEMA)
 
 
 def z(age: float, bmi: float) -> tuple[str, str]:
@@ -122,7 +120,7 @@ def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
 
 
 def test_a_table_of_numbers_only(tmp_path: Path) -> None:
-    plan = Plan("z-score", "", 3, bytes(32), trait="none", panel_mode="none", files=("parameters",),
+    plan = Plan("z-score", "", 3, NO_KEY, trait="none", panel_mode="none", files=("parameters",),
                 schema=(Column("age"), Column("bmi")))  # fmt: skip
     (path := tmp_path / "x.txt").write_text("bmi,age\n5.5,61")
     assert write_beside(path, plan, SCALER) == tmp_path / "x.z-score.txt"

@@ -12,7 +12,7 @@ import pytest
 
 from unpooled.algorithms import usual
 from unpooled.cohort import ArrayTable
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.schema import Column
@@ -162,7 +162,7 @@ def rows_of(
     file.write_text("\n".join(["age,smokes,mrn", *lines]) + "\n")
     words = Words(np.array([k % 2 for k in rows]), ("no", "yes"))
     table = ArrayTable(np.array([[20.0 + k % 50 + older] for k in rows]), {"smokes": words})
-    plan = Plan("z-score", cohorts=3, compensator_key=bytes(32), schema=schema, **usual("z-score"))
+    plan = Plan("z-score", cohorts=3, compensator_key=NO_KEY, schema=schema, **usual("z-score"))
     invitation = Invitation("https://studies.example.org", study, "t" * 43, " ".join(["ab12"] * 8))
     agreement = Agreement(study, plan, Roster(()), False)
     saved = replace(Saved.new(invitation), cohort="Graz", agreement=agreement)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.encoder import Encoder
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.problems import Problem
 from unpooled.schema import Column
 from unpooled_client.data.report import Code, Report, Severity
@@ -104,9 +104,7 @@ def test_what_looks_wrong(
 
 
 def test_the_server_is_told_of_a_column_without_any_listed_value(tmp_path: Path) -> None:
-    plan = Plan(
-        "encode", "", 3, bytes(32), trait="none", panel_mode="none", files=("encoding",), schema=SCHEMA
-    )
+    plan = Plan("encode", "", 3, NO_KEY, trait="none", panel_mode="none", files=("encoding",), schema=SCHEMA)
     report = checked(written(tmp_path, ["Never", "FORMER"]))
     assert what_is_told(report, plan) == (Problem.LEVEL, "smoking")
 

@@ -13,7 +13,7 @@ import numpy as np
 from tests.plinks import needed, plink, plink2, write_bed
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
-from unpooled.plan import FILES, Covariate, Plan
+from unpooled.plan import FILES, NO_KEY, Covariate, Plan
 from unpooled.run import reports, run
 
 MOUSE = Path("/usr/share/doc/gemma/example")
@@ -79,7 +79,7 @@ class Pool:
     def plan(self, cohorts: int = 3, **options: Any) -> Plan:
         covariates = tuple(map(Covariate, self.covariates))
         chosen = {"covariates": covariates, "autosomes": self.autosomes, **self.usual, **options}
-        return Plan(self.test, "trait", cohorts, bytes(32), **chosen)
+        return Plan(self.test, "trait", cohorts, NO_KEY, **chosen)
 
     def study(
         self, shares: Sequence[float] = (1, 2, 4), seed: int = 0, **options: Any

@@ -13,7 +13,7 @@ from unpooled.algorithms import check
 from unpooled.algorithms.polygenic.people import groups, key_of
 from unpooled.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
 from unpooled.panel import Panel, canonical_order
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 Tables = dict[str, dict[str, np.ndarray]]
@@ -130,7 +130,7 @@ def pooled(
         "polygenic",
         "height",
         cohorts,
-        bytes(32),
+        NO_KEY,
         files=("score", "card"),
         covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
         **more,
@@ -147,9 +147,7 @@ def mice(phenotype: int) -> Pooled:
     first = np.array([a1 < a2 for *_, a1, a2 in found.variants])
     copies = np.where(first[:, None] | (found.copies < 0), found.copies, 2 - found.copies).astype(np.int8)
     y, n = found.samples.phenotype, len(found.samples)
-    plan = Plan(
-        "polygenic", "y", 3, bytes(32), trait="quantitative", autosomes=19, files=("score",), maf=0.01
-    )
+    plan = Plan("polygenic", "y", 3, NO_KEY, trait="quantitative", autosomes=19, files=("score",), maf=0.01)
     everyone = np.ones(n, bool)
     samples = Samples(y, np.ones(n, np.uint8), everyone, everyone, np.zeros((n, 0)))
     panel, of_cohort = Panel.of(found.variants), np.random.default_rng(5).integers(0, 3, n)

@@ -17,7 +17,7 @@ from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_clas
 from unpooled.algorithms.shared.groups import FINEST, members
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.question import Arrays, Question
 from unpooled.run import run
 
@@ -25,7 +25,7 @@ CHROMOSOMES = (0, 1, 22, 23, 24, 25, 26)
 
 
 def make_plan(cohorts: int = 3, **options: object) -> Plan:
-    return Plan("chi-square", "status", cohorts, bytes(32), **options)  # type: ignore[arg-type]
+    return Plan("chi-square", "status", cohorts, NO_KEY, **options)  # type: ignore[arg-type]
 
 
 def make_panel(each: int = 6) -> Panel:

@@ -16,7 +16,7 @@ from unpooled.algorithms.shared.frequencies import CountFar, scores
 from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, ArrayCohort, Samples
 from unpooled.frequency_option import FAR
 from unpooled.panel import Panel
-from unpooled.plan import Plan, PlanError
+from unpooled.plan import NO_KEY, Plan, PlanError
 
 PEOPLE, VARIANTS, OFF = 150, 700, 240
 CHROMOSOMES = (1, 2, 23, 25, 26)  # XY and MT are no autosomes, nor is X
@@ -28,7 +28,7 @@ def plan_of(test: str, **changes: Any) -> Plan:
             "test": test,
             "phenotype": "y",
             "cohorts": 3,
-            "compensator_key": bytes(32),
+            "compensator_key": NO_KEY,
             "trait": ALGORITHMS[test].traits[0],
             "files": ("glm",) if changes.get("dosages") else ("assoc",),
             "frequency_flags": True,

@@ -20,7 +20,7 @@ from unpooled.algorithms.presence import Presence
 from unpooled.driver import Running
 from unpooled.errors import CodecError, DataProblem, UnpooledError
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol import codec
 from unpooled.protocol.invitation import PREFIX, Invitation, InvitationError
 from unpooled.protocol.sealing import fingerprint
@@ -58,7 +58,7 @@ def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
     return bytes(made)
 
 
-KEY = bytes(range(32))
+KEY = NO_KEY[1:] + b"1"
 PLANS = [
     Plan.from_json(fields | {"compensator_key": KEY.hex(), "cohorts": 3})
     for fields in (

@@ -21,7 +21,7 @@ from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
 from unpooled.pictures import linkage
 from unpooled.pictures.associations import Associations
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -80,7 +80,7 @@ def test_a_region_is_coloured_by_its_strongest_lead() -> None:
         "position": np.arange(4),
         "neg_log10_p": np.array([6.0, 1.0, 9.0, 2.0]),
     }
-    plan = Plan(test="chi-square", phenotype="y", cohorts=3, compensator_key=bytes(32))
+    plan = Plan(test="chi-square", phenotype="y", cohorts=3, compensator_key=NO_KEY)
     found = {
         "variant": np.array([10, 10, 12, 12, 12], np.uint32),
         "other": np.array([10, 11, 12, 11, 99], np.uint32),
@@ -107,7 +107,7 @@ PEOPLE, COHORTS = 120, 3
 def plan_of(test: str, **changes: Any) -> Plan:
     limits = {"prune": {"indep_pairwise": "6 1 0.2"}, "linear": {"clump_p1": 0.05, "clump_kb": 250.0}}
     files = {"prune": ("prune.in", "prune.out"), "linear": ("assoc.linear", "clumped")}
-    given = {"phenotype": "y", "cohorts": COHORTS, "compensator_key": bytes(32)}
+    given = {"phenotype": "y", "cohorts": COHORTS, "compensator_key": NO_KEY}
     return with_chunks(Plan(test, **given | usual(test) | limits[test] | {"files": files[test]} | changes))
 
 

@@ -19,14 +19,14 @@ from unpooled.errors import Refuse
 from unpooled.genotype_model import terms_of
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
-from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Covariate, Plan
+from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 COVARIATES = (Covariate("C1"), Covariate("C2"))
 
 
 def plan_of(**options: Any) -> Plan:
-    return Plan("logistic", "trait", 3, bytes(32), covariates=COVARIATES, min_samples=1, **options)
+    return Plan("logistic", "trait", 3, NO_KEY, covariates=COVARIATES, min_samples=1, **options)
 
 
 def study(seed: int, **options: Any) -> tuple[Panel, Sequence[ArrayCohort]]:

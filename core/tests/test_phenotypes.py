@@ -37,7 +37,7 @@ from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import Refuse
 from unpooled.genotype_model import ADDITIVE, terms_of
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan, PlanError
+from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.protocol import codec
 from unpooled.question import Arrays
 from unpooled.run import run, run_alone
@@ -273,7 +273,7 @@ def plan_of(trait: str, count: int, **more: Any) -> Plan:
         "linear" if trait == "quantitative" else "logistic",
         "p0",
         3,
-        bytes(32),
+        NO_KEY,
         trait=trait,
         phenotypes=tuple(f"p{k}" for k in range(1, count)),
         covariates=(Covariate("age"),),
@@ -389,7 +389,7 @@ def drawn(random: np.random.Generator) -> tuple[Plan, list[ArrayCohort]]:
         "linear",
         "p0",
         3,
-        bytes(32),
+        NO_KEY,
         trait="quantitative",
         phenotypes=tuple(f"p{k}" for k in range(1, phenotypes)),
         require_pheno=True,

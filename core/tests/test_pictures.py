@@ -24,10 +24,10 @@ from unpooled.pictures import quantiles as qq
 from unpooled.pictures.associations import Associations, p_text
 from unpooled.pictures.genes import Genes
 from unpooled.pictures.people_svg import people_over_density
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 
-PLAN = Plan("linear", "trait", 3, bytes(32), trait="quantitative")
+PLAN = Plan("linear", "trait", 3, NO_KEY, trait="quantitative")
 
 
 def made(size: int, seed: int = 0, **columns: np.ndarray) -> Associations:

@@ -21,11 +21,14 @@ from unpooled.facts import NOT_SAID, Change, changes, plan_facts
 from unpooled.file_names import is_stem, stem_of
 from unpooled.glm_columns import USUAL, chosen
 from unpooled.options import Number, Switch, Whole, called
-from unpooled.plan import Covariate, Plan, PlanError
+from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.protocol import codec
 from unpooled.schema import Column
 
-SOUND: dict[str, Any] = {"test": "logistic", "phenotype": "y", "cohorts": 3, "compensator_key": bytes(32)}
+SOUND: dict[str, Any] = {"test": "logistic", "phenotype": "y", "cohorts": 3, "compensator_key": NO_KEY}
+KEY_OF_OLD = {"compensator_key": bytes(32)}
+OLD: dict[str, Any] = SOUND | KEY_OF_OLD
+"""As until version 5, when the compensator's key was one of X25519 alone."""
 CHI_SQUARE = SOUND | {"test": "chi-square"}
 
 
@@ -76,7 +79,7 @@ def test_a_plan_that_cannot_be_names_its_field(field: dict[str, Any]) -> None:
 )
 def test_what_a_field_takes_is_said_in_words(field: str, value: object, said: str) -> None:
     with pytest.raises(PlanError) as caught:
-        Plan.from_json({**CHI_SQUARE, "compensator_key": "00" * 32, field: value})
+        Plan.from_json({**CHI_SQUARE, "compensator_key": NO_KEY.hex(), field: value})
     assert caught.value.problems == {field: said}
 
 
@@ -95,9 +98,7 @@ def test_chromosomes_are_named_as_for_plink() -> None:
 
 def test_conditions_are_columns_before_covariates() -> None:
     diet = Covariate("diet", ("chow", "fat", "sugar"))
-    plan = Plan(
-        "linear", "weight", 3, bytes(32), trait="quantitative", condition=("rs1",), covariates=(diet,)
-    )
+    plan = Plan("linear", "weight", 3, NO_KEY, trait="quantitative", condition=("rs1",), covariates=(diet,))
     assert plan.covariate_columns == ("rs1", "diet=fat", "diet=sugar")
     assert plan.dummies == ((1, 2),)
     assert (plan.field_of("rs1"), plan.field_of("diet")) == ("condition", "covariates")
@@ -114,7 +115,7 @@ def test_conditions_are_columns_before_covariates() -> None:
 )
 def test_conditions_that_cannot_be(condition: tuple[str, ...], said: str) -> None:
     with pytest.raises(PlanError) as caught:
-        Plan("linear", "weight", 3, bytes(32), condition=condition, covariates=(Covariate("age"),))
+        Plan("linear", "weight", 3, NO_KEY, condition=condition, covariates=(Covariate("age"),))
     assert said in caught.value.problems["condition"]
 
 
@@ -133,20 +134,20 @@ def test_a_plan_of_version_1_opens_and_has_the_hash_that_it_had(stored: dict[str
 
 
 def test_a_plan_of_version_2_encodes_the_options_of_its_test_by_name() -> None:
-    plan = Plan(**SOUND, version=2, maf=0.01)
+    plan = Plan(**OLD, version=2, maf=0.01)
     names = [name for name, _ in plan.record_fields()]
     own = {option.name for option in ALGORITHMS["logistic"].options if not option.came_later}
     assert set(names) == {field.name for field in dataclasses.fields(Plan)} - {"options"} | own
     assert codec.decode(codec.encode(plan), (Plan, Covariate)) == plan
     assert plan.hash() != dataclasses.replace(plan, tolerance=1e-4).hash() != Plan(**SOUND, maf=0.01).hash()
-    assert Plan(**SOUND, version=2, maf=0.01, geno=1).hash() == plan.hash()
+    assert Plan(**OLD, version=2, maf=0.01, geno=1).hash() == plan.hash()
     with pytest.raises(UnpooledError, match="everything"):
         dataclasses.replace(plan, test="everything").hash()
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_bytes_that_no_plan_is_encoded_as_are_none(version: int) -> None:
-    whole = codec.encode(Plan(**SOUND, version=version))
+    whole = codec.encode(Plan(**OLD, version=version))
     for found, put in (
         (b"tolerance", b"tolerants"),
         (b"tolerance", b"elements "),
@@ -227,13 +228,13 @@ def test_columns_are_added_and_left_out_as_by_plink2() -> None:
 @pytest.mark.parametrize("wrong", [("beta", "se", "ci"), ("se", "test"), ("p_value", "test")])
 def test_columns_that_cannot_be_are_no_plan(wrong: tuple[str, ...]) -> None:
     with pytest.raises(PlanError) as caught:
-        Plan("linear", "trait", 3, bytes(32), trait="quantitative", glm_cols=wrong)
+        Plan("linear", "trait", 3, NO_KEY, trait="quantitative", glm_cols=wrong)
     assert set(caught.value.problems) == {"glm_cols"}
 
 
-PLAN = Plan("linear", "BMI", 3, bytes(32), trait="quantitative", files=("assoc",))
+PLAN = Plan("linear", "BMI", 3, NO_KEY, trait="quantitative", files=("assoc",))
 TABLE = Plan(
-    "z-score", "", 3, bytes(32), trait="none", panel_mode="none", files=("parameters",),
+    "z-score", "", 3, NO_KEY, trait="none", panel_mode="none", files=("parameters",),
     schema=(Column("age"), Column("weight", unit="kg")),
 )  # fmt: skip
 
@@ -310,7 +311,7 @@ def plan_with_every_file(test: str, phenotype: str, **more: Any) -> Plan:
 def test_a_plan_without_a_file_name_has_the_names_and_the_hash_of_before_there_were_any() -> None:
     """The hash is the one that the release before has; another would end running studies."""
     files = tuple(file for file in ALGORITHMS["chi-square"].files if file != CLUMPED)
-    plan = replace(plan_with_every_file("chi-square", "asthma", files=list(files)), version=2)
+    plan = replace(plan_with_every_file("chi-square", "asthma", files=list(files)), **KEY_OF_OLD, version=2)
     assert {"study.assoc", "study.variants.tsv", "study.methods.txt", "manifest.json"} < set(
         result_files(plan)
     )

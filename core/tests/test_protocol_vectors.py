@@ -141,7 +141,7 @@ def test_boxes() -> None:
         assert compensator.public == purpose.compensator_key
         sealing.verify_box(box, purpose, signer.public)
         assert sealing.open_box(box, purpose, signer.public, compensator).hex() == case["seed"]
-        assert signer.sign(codec.encode((b"unpooled/box/5", purpose, box.sealed))) == box.signature
+        assert signer.sign(codec.encode((sealing._INFO, purpose, box.sealed))) == box.signature
 
 
 def test_witnesses() -> None:

@@ -18,7 +18,7 @@ from unpooled.cohort import ArrayCohort, Samples
 from unpooled.driver import Place
 from unpooled.errors import Refuse
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.question import Arrays, Question
 from unpooled.run import run
 
@@ -30,7 +30,7 @@ TESTS = pytest.mark.parametrize("test", ["linear", "logistic"])
 
 def plan_of(test: str, cohorts: int, **more: Any) -> Plan:
     trait = "quantitative" if test == "linear" else "case/control"
-    return Plan(test, "y", cohorts, bytes(32), trait=trait, **{"covariates": COVARIATES} | more)
+    return Plan(test, "y", cohorts, NO_KEY, trait=trait, **{"covariates": COVARIATES} | more)
 
 
 def cohort_of(random: np.random.Generator, columns: Sequence[np.ndarray], missing: int = 0) -> ArrayCohort:

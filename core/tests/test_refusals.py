@@ -28,7 +28,7 @@ from unpooled.cohort import ArrayCohort, ArrayTable, Samples
 from unpooled.driver import Running
 from unpooled.errors import BoundError, Refuse
 from unpooled.panel import Panel
-from unpooled.plan import NONE, Covariate, Plan
+from unpooled.plan import NO_KEY, NONE, Covariate, Plan
 from unpooled.protocol.masking import scheme
 from unpooled.protocol.problems import Problem
 from unpooled.run import run, run_alone
@@ -46,7 +46,7 @@ def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = 
     named = tuple(Covariate(f"C{k + 1}") for k in range(len(columns)))
     plan = {"covariates": named} if named else {}
     trait = "quantitative" if test in ("linear", "polygenic") else "case/control"
-    agreed = Plan(test, "y", COHORTS, bytes(32), trait=trait, **(plan | more))
+    agreed = Plan(test, "y", COHORTS, NO_KEY, trait=trait, **(plan | more))
     covariates = np.column_stack(columns) if columns else np.zeros((len(phenotype), 0))
     cohorts = [cohort_of(k, phenotype[k::COHORTS], covariates[k::COHORTS]) for k in range(COHORTS)]
     if alone:
@@ -56,7 +56,7 @@ def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = 
 
 
 def few_nonfounders() -> None:
-    plan = Plan("prune", "y", COHORTS, bytes(32), indep_pairwise="5 1 0.5", nonfounders=True)
+    plan = Plan("prune", "y", COHORTS, NO_KEY, indep_pairwise="5 1 0.5", nonfounders=True)
     cohorts = [cohort_of(k, A[k::COHORTS], np.zeros((len(A[k::COHORTS]), 0))) for k in range(COHORTS)]
     for cohort in cohorts:
         cohort.samples.founder[0] = False
@@ -76,7 +76,7 @@ def cohort_of(number: int, phenotype: np.ndarray, covariates: np.ndarray) -> Arr
 
 def tables(method: str, *parts: np.ndarray, **more: Any) -> None:
     schema = (Column("weight", "number", ""),)
-    plan = Plan(method, "", COHORTS, bytes(32), trait=NONE, panel_mode=NONE, schema=schema, **more)
+    plan = Plan(method, "", COHORTS, NO_KEY, trait=NONE, panel_mode=NONE, schema=schema, **more)
     run(plan, Panel.of([]), [ArrayTable(part[:, None]) for part in parts])
 
 
@@ -117,7 +117,7 @@ def wide_window() -> None:
     panel = Panel.of([(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(many)])
     copies = np.random.default_rng(1).integers(0, 3, (many, 60)).astype(np.int8)
     samples = Samples(A[:60], np.ones(60, np.uint8), everyone, everyone, np.zeros((60, 0)))
-    plan = Plan("prune", "y", COHORTS, bytes(32), indep_pairwise="5kb 0.5")
+    plan = Plan("prune", "y", COHORTS, NO_KEY, indep_pairwise="5kb 0.5")
     run(plan, panel, [ArrayCohort(samples, copies, np.zeros(many, bool))] * COHORTS)
 
 
@@ -372,9 +372,9 @@ def test_a_problem_of_a_cohort_has_message_and_remedy(problem: Problem) -> None:
 
 
 def test_a_plan_knows_which_field_names_a_column() -> None:
-    plan = Plan("logistic", "asthma", 3, bytes(32), covariates=(Covariate("age"), *SITE))
+    plan = Plan("logistic", "asthma", 3, NO_KEY, covariates=(Covariate("age"), *SITE))
     fields = [plan.field_of(name) for name in ("asthma", "age", "site", "site=b", "a", "")]
     assert fields == ["phenotype", "covariates", "covariates", "covariates", "", ""]
     schema = (Column("weight", "number", ""),)
-    of_table = Plan("z-score", "", 3, bytes(32), trait=NONE, panel_mode=NONE, schema=schema)
+    of_table = Plan("z-score", "", 3, NO_KEY, trait=NONE, panel_mode=NONE, schema=schema)
     assert of_table.field_of("weight") == "schema" and of_table.field_of("") == ""

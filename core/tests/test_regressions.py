@@ -26,13 +26,13 @@ from unpooled.formats.regression_report import file_name
 from unpooled.formats.ssf import metadata, renamed
 from unpooled.formats.titles import Title
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan, PlanError
+from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import run
 
 
 def plan_with(**options: object) -> Plan:
     chosen = {"trait": "quantitative", "files": ("assoc",), "covariates": (Covariate("age"),), **options}
-    return Plan("linear", "trait", 3, bytes(32), **chosen)  # type: ignore[arg-type]
+    return Plan("linear", "trait", 3, NO_KEY, **chosen)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_too_few_people_for_the_columns_are_refused() -> None:
 def test_a_cohort_multiplies_with_sex_on_x_alone() -> None:
     pooled = statuses(1, n=200, each=3, covariates=1)
     plan = Plan(
-        "logistic", "trait", 3, bytes(32), covariates=(Covariate("C1"),), interaction=("C1",), min_samples=1,
+        "logistic", "trait", 3, NO_KEY, covariates=(Covariate("C1"),), interaction=("C1",), min_samples=1,
         missing="exact",
     )  # fmt: skip
     cohorts = pooled.cohorts((1, 1, 1), cases_only=False)
@@ -120,7 +120,7 @@ def test_plink2s_report_counts_them_by_the_rule_exact_only(test: str, missing: s
 def test_both_questions_about_a_variant_have_the_same_sums() -> None:
     pooled = GENERATED["linear"](6, n=300, each=12)
     plan = Plan(
-        "linear", "trait", 3, bytes(32), trait="quantitative", missing="mean", files=("glm",),
+        "linear", "trait", 3, NO_KEY, trait="quantitative", missing="mean", files=("glm",),
         covariates=tuple(map(Covariate, pooled.covariates)),
     )  # fmt: skip
     cohorts = pooled.cohorts((1, 2, 4), 0)
@@ -164,7 +164,7 @@ def test_ssf_has_ids_in_its_own_signs() -> None:
         "a1_freq": np.full(count, 0.25),
         **{name: np.full((count, 1), 0.5) for name in ("beta", "se", "neg_log10_p")},
     }
-    plan = Plan("linear", "y", 3, bytes(32), trait="quantitative")
+    plan = Plan("linear", "y", 3, NO_KEY, trait="quantitative")
     ALGORITHMS["linear"].files["ssf"](file := io.BytesIO(), panel, rows, plan)
     lines = [line.split("\t") for line in gzip.decompress(file.getvalue()).decode().splitlines()[1:]]
     assert [line[8] for line in lines] == ["rs7", "rs7b", "1_200_A_T", "__", "_"]
@@ -172,7 +172,7 @@ def test_ssf_has_ids_in_its_own_signs() -> None:
 
 
 def test_metadata_is_yaml() -> None:
-    plan = Plan("linear", 'height "cm"', 3, bytes(32), trait="quantitative", covariates=(Covariate("age"),))
+    plan = Plan("linear", 'height "cm"', 3, NO_KEY, trait="quantitative", covariates=(Covariate("age"),))
     people = {"people": 5343, "cases": None, "controls": None}
     text = metadata(plan, data_file="a.tsv.gz", md5="0" * 32, people=people, date="2024-12-31")
     found = yaml.safe_load(text)
@@ -183,7 +183,7 @@ def test_metadata_is_yaml() -> None:
 
 
 def test_names_of_files() -> None:
-    plan = Plan("logistic", "asthma", 3, bytes(32), files=("assoc", "glm"))
+    plan = Plan("logistic", "asthma", 3, NO_KEY, files=("assoc", "glm"))
     names = {file: file_name(file, plan) for file in ALGORITHMS["logistic"].files}
     assert names["assoc"] == "assoc.logistic" and names["adjusted"] == "assoc.logistic.adjusted"
     assert names["glm"] == "asthma.glm.logistic.hybrid" and names["frq"] == "frq"
@@ -203,7 +203,7 @@ def test_no_rows() -> None:
         "a1_freq": np.zeros(0),
         **{name: np.zeros((0, 1)) for name in ("beta", "se", "neg_log10_p")},
     }
-    plan = Plan("linear", "y", 3, bytes(32), trait="quantitative")
+    plan = Plan("linear", "y", 3, NO_KEY, trait="quantitative")
     for file in ("assoc", "glm", "ssf", "adjusted"):
         ALGORITHMS["linear"].files[file](found := io.BytesIO(), panel, rows, plan)
         assert found.getvalue()

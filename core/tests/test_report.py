@@ -21,10 +21,10 @@ from unpooled.panel import Panel
 from unpooled.pictures import drawing, loci, manhattan, manhattan_svg, quantiles_svg
 from unpooled.pictures.associations import Associations
 from unpooled.pictures.quantiles import quantiles
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.report import MOST_LOCI, About, File, Member, Pictures, report
 
-PLAN = Plan("linear", "height", 3, bytes(32), trait="quantitative", file_stem="height", maf=0.01)
+PLAN = Plan("linear", "height", 3, NO_KEY, trait="quantitative", file_stem="height", maf=0.01)
 EVIL = '<script>alert("x")</script><img src=x onerror=y>&\'"'
 MOST_BYTES = 2_000_000
 
@@ -221,7 +221,7 @@ def test_a_study_without_any_p_is_drawn_empty() -> None:
 @pytest.mark.parametrize("method", ["summary", "z-score", "min-max", "robust", "quantiles"])
 def test_of_tables_it_has_the_numbers_of_each_column(method: str) -> None:
     schema = [{"name": "id", "type": "text"}, {"name": "<b>weight</b>", "unit": "kg"}, {"name": "empty"}]
-    given = {"test": method, "cohorts": 3, "compensator_key": "00" * 32, "schema": schema}
+    given = {"test": method, "cohorts": 3, "compensator_key": NO_KEY.hex(), "schema": schema}
     asked = {"quantiles": [0.5], "elements": [2]} if method == "quantiles" else {}
     plan = Plan.from_json(given | usual(method) | asked)
     check(plan)

@@ -22,7 +22,7 @@ from unpooled.cohort import ArrayCohort, Samples
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 
 SAMPLES, VARIANTS = 777, 24
 AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+popcnt,+lzcnt,+f16c"}
@@ -83,7 +83,7 @@ def of_studies(shift: int) -> Iterator[str]:
     covariates = tuple(Covariate(f"c{k}") for k in range(5))
     for test, trait in (("linear", "quantitative"), ("logistic", "case/control")):
         plan = Plan(
-            test, "trait", 3, bytes(32), trait=trait, covariates=covariates, missing="exact", min_per_class=0
+            test, "trait", 3, NO_KEY, trait=trait, covariates=covariates, missing="exact", min_per_class=0
         )
         panel = Panel.of((1 + k % 2 * 22, k, b"rs%d" % k, b"A", b"C") for k in range(VARIANTS))
         random = np.random.default_rng(7)
@@ -105,7 +105,7 @@ def of_many_people(shift: int) -> Iterator[str]:
     )
     large = ArrayCohort(samples, random.binomial(2, 0.3, (1, people)).astype(np.int8), np.zeros(1, bool))
     covariates = tuple(Covariate(f"c{k}") for k in range(count))
-    plan = Plan("logistic", "trait", 3, bytes(32), covariates=covariates, missing="exact", min_per_class=0)
+    plan = Plan("logistic", "trait", 3, NO_KEY, covariates=covariates, missing="exact", min_per_class=0)
     columns = run.run(plan, Panel.of([(1, 1, b"rs1", b"A", b"C")]), [large] * 3)["variants"]
     yield digest("many people", (columns[name] for name in sorted(columns)))
 

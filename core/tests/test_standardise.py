@@ -18,14 +18,14 @@ from unpooled.algorithms.shared.groups import complete
 from unpooled.algorithms.shared.standardise import Columns, Magnitude, Mean, Spread, first_exponents
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import BoundError, ProtocolError, Refuse
-from unpooled.plan import Covariate, OwnPlan, Plan
+from unpooled.plan import NO_KEY, Covariate, OwnPlan, Plan
 from unpooled.procedure import Procedure
 from unpooled.protocol.masking import scheme
 from unpooled.question import Arrays, Question
 
 KINDS = (Magnitude, Mean, Spread)
 STANDARDISE = Procedure("test/standardise", standardise.standardise)
-PLAN = Plan("linear", "y", 3, bytes(32), trait="quantitative", covariates=(Covariate("age"),))
+PLAN = Plan("linear", "y", 3, NO_KEY, trait="quantitative", covariates=(Covariate("age"),))
 
 
 def cohort(phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
@@ -132,7 +132,7 @@ def test_a_small_spread_about_a_large_mean_is_kept() -> None:
 @pytest.mark.parametrize("masking", ["modular", "gaussian"])
 def test_gaussian_masks_refuse_the_columns_that_they_hide(mean: float, masking: str) -> None:
     plan = Plan(
-        test="linear", phenotype="BMI", cohorts=3, compensator_key=bytes(32), trait="quantitative",
+        test="linear", phenotype="BMI", cohorts=3, compensator_key=NO_KEY, trait="quantitative",
         covariates=(Covariate("age"), Covariate("visit")), masking=masking,
     )  # fmt: skip
     values = np.random.default_rng(2).normal(size=(300, 3)) * 10 + [0, 0, mean]
@@ -171,7 +171,7 @@ def test_each_column_of_a_question_has_its_name(quantitative: bool) -> None:
     """So that a person hears which of them no sum can hold."""
     covariates = (Covariate("age"), Covariate("site", ("Graz", "Munich")))
     trait = {"test": "linear", "trait": "quantitative"} if quantitative else {"test": "logistic"}
-    plan = Plan(phenotype="BMI", cohorts=3, compensator_key=bytes(32), covariates=covariates, **trait)  # type: ignore[arg-type]
+    plan = Plan(phenotype="BMI", cohorts=3, compensator_key=NO_KEY, covariates=covariates, **trait)  # type: ignore[arg-type]
     names = ("age", "site=Munich", "BMI")[: 2 + quantitative]
     question = Mean(9, len(names), quantitative, np.zeros(len(names), np.int64), 3)
     values = np.ones((9, 3))

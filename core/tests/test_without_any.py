@@ -14,9 +14,9 @@ from unpooled.algorithms.shared.without_any import (
     holds_without_any,
     leaves_few,
 )
-from unpooled.plan import OwnPlan, Plan
+from unpooled.plan import NO_KEY, OwnPlan, Plan
 
-PLAN = Plan("linear", "y", 3, bytes(32), trait="quantitative")
+PLAN = Plan("linear", "y", 3, NO_KEY, trait="quantitative")
 
 
 def test_pools_that_hold_have_enough_people_without_any_one_cohort() -> None:

@@ -29,7 +29,7 @@ from unpooled.algorithms.components.questions import KeepScores
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.presence import Presence
 from unpooled.parties import what_parties_get
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.question import Question, Real, Residue, Sent
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -117,7 +117,7 @@ class WhatPartiesGet(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         lines = ["| Party | Gets | Can read | Never gets |", "| --- | --- | --- | --- |"]
-        plan = Plan("chi-square", "phenotype", 3, compensator_key=bytes(32))
+        plan = Plan("chi-square", "phenotype", 3, compensator_key=NO_KEY)
         for party in what_parties_get(plan):
             cells = (party.name.capitalize(), party.gets, party.reads, party.never)
             lines.append(f"| {' | '.join(cells)} |")

@@ -7,7 +7,7 @@ from pandas_plink import read_plink1_bin
 
 from unpooled.agreement import reconcile
 from unpooled.notebook import Cohort
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.run import run
 
 cohorts = {}
@@ -18,7 +18,7 @@ for prefix in sys.argv[1:]:
     cohorts[prefix] = Cohort.from_xarray(genotypes, phenotype)
 
 panel = reconcile({name: cohort.panel for name, cohort in cohorts.items()}).panel
-plan = Plan("chi-square", "phenotype", len(cohorts), bytes(32))
+plan = Plan("chi-square", "phenotype", len(cohorts), NO_KEY)
 pooled = run(plan, panel, [cohort.align(panel) for cohort in cohorts.values()])["variants"]
 
 for k in np.argsort(-pooled["neg_log10_p"])[:5]:

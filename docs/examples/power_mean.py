@@ -14,7 +14,7 @@ from unpooled.cohort import ArrayTable, Table
 from unpooled.method_modules import TABLES
 from unpooled.options import Whole
 from unpooled.panel import Panel
-from unpooled.plan import NONE, Plan
+from unpooled.plan import NO_KEY, NONE, Plan
 from unpooled.procedure import Asks, Rows, Study, procedure
 from unpooled.question import Arrays, Foreseen, Question, Real
 from unpooled.run import run
@@ -112,7 +112,7 @@ asked: dict[str, Any] = {"test": "power-mean", "trait": NONE, "phenotype": "", "
 plan = Plan(
     **asked,
     cohorts=3,
-    compensator_key=bytes(32),
+    compensator_key=NO_KEY,
     files=("means",),
     schema=(Column("dose"), Column("weight")),
 )

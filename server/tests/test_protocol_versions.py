@@ -19,6 +19,7 @@ MIGRATIONS = {
     2: "0014_protocol_version_3",
     3: "0016_protocol_version_4",
     4: "0017_protocol_version_5",
+    5: "0019_protocol_version_6",
 }
 each_version = pytest.mark.parametrize("version", MIGRATIONS)
 
@@ -34,11 +35,17 @@ def upgraded(trial: Federation, state: str, version: int = 2) -> Study:
     return trial.study
 
 
-@each_version
+@pytest.mark.parametrize("version", [2, 3, 4])
 @pytest.mark.parametrize("state", ["draft", "open"])
 def test_a_plan_that_nobody_has_joined_is_raised(federation: Make, state: str, version: int) -> None:
     study = upgraded(federation(), state, version)
     assert (study.state, study.plan_json["version"]) == (state, version + 1)
+
+
+def test_a_draft_that_names_a_key_of_the_old_kind_fails(federation: Make) -> None:
+    study = upgraded(federation(), "draft", 5)
+    assert (study.state, study.plan_json["version"]) == ("failed", 5)
+    assert "duplicate the study" in study.reason
 
 
 @each_version

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from federation_fixtures import Federation, silent_for, work
 
+from unpooled.protocol import SEALING_KEY_BYTES
 from unpooled_server import compensator_client, doorbell, selectors, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Asked, Cohort, LogEntry, Round, Study
@@ -172,9 +173,9 @@ def test_a_plan_that_cannot_be_is_refused_with_the_field(federation: Make, plan:
 
 def test_nobody_can_choose_the_compensators_key(federation: Make) -> None:
     key = compensator_client.compensator().identity().key
-    trial = federation(compensator_key="11" * 32)
+    trial = federation(compensator_key="11" * SEALING_KEY_BYTES)
     assert trial.study.plan.compensator_key == key
-    changing.change(trial.study, "me", plan={"compensator_key": "11" * 32})
+    changing.change(trial.study, "me", plan={"compensator_key": "11" * SEALING_KEY_BYTES})
     assert trial.study.plan.compensator_key == key
 
 
@@ -350,7 +351,7 @@ def test_a_study_whose_compensator_is_away_waits_before_its_start(federation: Ma
 
 def test_a_compensator_with_another_key_stops_the_start(federation: Make) -> None:
     trial = federation()
-    plan = {**trial.study.plan_json, "compensator_key": "11" * 32}
+    plan = {**trial.study.plan_json, "compensator_key": "11" * SEALING_KEY_BYTES}
     Study.objects.filter(pk=trial.study_id).update(plan_json=plan)
     trial.join()
     Cohort.objects.update(box_signature=b"x", list_digest="00" * 32)

@@ -19,7 +19,7 @@ from unpooled.algorithms.tables.encoding.coding import coded
 from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, UNKNOWN_SEX, ArrayCohort, ArrayTable, Samples
 from unpooled.dosage_option import FILES
 from unpooled.panel import Panel
-from unpooled.plan import SUMS_FILE, Covariate, Plan
+from unpooled.plan import NO_KEY, SUMS_FILE, Covariate, Plan
 from unpooled.schema import CATEGORY, OUTCOME, Column
 from unpooled.shared_options import BITS, OPENS, SUMS
 from unpooled.words import Words
@@ -59,7 +59,7 @@ def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
             "test": test,
             "phenotype": "y",
             "cohorts": COHORTS,
-            "compensator_key": bytes(32),
+            "compensator_key": NO_KEY,
             "trait": ALGORITHMS[test].traits[0],
             **({} if test in ("chi-square", "prune", "pca") else {"covariates": COVARIATES}),
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
@@ -132,7 +132,7 @@ def _another(phenotype: np.ndarray, number: int) -> np.ndarray:
 def plan_of(test: str, schema: Sequence[Column], cohorts: int, **changes: Any) -> Plan:
     """A plan of tables in which whatever is not said is as usual."""
     named: dict[str, Any] = {
-        "test": test, "cohorts": cohorts, "compensator_key": bytes(32), "schema": tuple(schema), **usual(test)
+        "test": test, "cohorts": cohorts, "compensator_key": NO_KEY, "schema": tuple(schema), **usual(test)
     }  # fmt: skip
     plan = Plan(**{**named, "files": tuple(named["files"]), **changes})
     check(plan)
@@ -147,7 +147,7 @@ def nothing_said(test: str, **said: Any) -> Plan:
     outcome = [{"name": "died", "role": OUTCOME, **classes}] if test in FITS else []
     schema = [ward if method.column_type == CATEGORY else "glucose", *outcome]
     about: dict[str, Any] = {"schema": schema} if test in METHODS else {"phenotype": "asthma"}
-    named = {"test": test, "cohorts": COHORTS, "compensator_key": bytes(32).hex()}
+    named = {"test": test, "cohorts": COHORTS, "compensator_key": NO_KEY.hex()}
     return Plan.from_json({"phenotype": "", **usual(test), **named, **about, **said})
 
 

@@ -17,7 +17,7 @@ from unpooled.algorithms import check
 from unpooled.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
 from unpooled.errors import Refuse
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan, PlanError
+from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import run
 
 from .reports import same
@@ -184,7 +184,7 @@ def test_a_covariate_that_the_cohort_decides_is_refused() -> None:
 def test_plans_that_cannot_keep_cohorts_apart(changes: dict[str, Any], says: str) -> None:
     fields = {"test": "linear", "phenotype": "y", "cohorts": 5, "trait": "quantitative", **changes}
     with pytest.raises(PlanError) as refused:
-        check(Plan(compensator_key=bytes(32), cohorts_apart=True, **fields))
+        check(Plan(compensator_key=NO_KEY, cohorts_apart=True, **fields))
     assert says in refused.value.problems["cohorts_apart"]
 
 
@@ -235,7 +235,7 @@ def test_random_federations_with_dosages_are_least_squares_with_indicators(seed:
     rule = ("exact", "mean")[seed % 2]
     fields = {"trait": "quantitative", "missing": rule, "files": ("glm",), "dosages": True, "min_samples": 1}
     names = tuple(Covariate(f"C{k}") for k in range(covariates.shape[1]))
-    plan = Plan("linear", "y", len(sizes), bytes(32), covariates=names, cohorts_apart=True, **fields)  # type: ignore[arg-type]
+    plan = Plan("linear", "y", len(sizes), NO_KEY, covariates=names, cohorts_apart=True, **fields)  # type: ignore[arg-type]
     panel = Panel.of([(1, 1 + k, b"rs%d" % k, b"A", b"C") for k in range(m)])
     rows = run(plan, panel, cohorts)["variants"]
     fitted = 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled_client.compare.frequencies import beside_dosages
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
@@ -139,7 +139,7 @@ def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path:
     that a few differ."""
     rehearse("--test", "linear", "--dosages", *pfiles(mice.parts), *mice.chr_set, *FLOORS, "--files", "ssf",
              "--out", tmp_path / "ours")  # fmt: skip
-    plan = Plan("linear", "phenotype", 3, bytes(32), trait="quantitative", dosages=True, files=("ssf",),
+    plan = Plan("linear", "phenotype", 3, NO_KEY, trait="quantitative", dosages=True, files=("ssf",),
                 autosomes=19, allow_no_sex=True)  # fmt: skip
     for part in mice.parts:
         data, report = open_cohort(DataOptions(pfile=part).under(plan))

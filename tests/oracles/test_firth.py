@@ -16,7 +16,7 @@ from unpooled.cohort import Samples
 from unpooled.genotype_model import Terms
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 from ..conftest import Rehearse
@@ -98,7 +98,7 @@ LOGISTF = {
 def rows_of(pooled: Statuses, **options: Any) -> dict[str, np.ndarray]:
     """What a study finds by Firth's fit."""
     chosen = {"missing": "exact", "files": ("glm",), "covariates": tuple(map(Covariate, pooled.covariates))}
-    plan = Plan("logistic", "status", 3, bytes(32), **chosen | options)  # type: ignore[arg-type]
+    plan = Plan("logistic", "status", 3, NO_KEY, **chosen | options)  # type: ignore[arg-type]
     tables = run(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4), cases_only=False))
     return tables.get(TABLE_BY_FIRTH, {"variant": np.zeros(0, int)})
 

@@ -30,7 +30,7 @@ from unpooled.kernels.meta_analysis import fixed_effect, random_weight
 from unpooled.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
-from unpooled.plan import EXACT, Covariate, Plan, PlanError
+from unpooled.plan import EXACT, NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import reports, run
 
 from ..plinks import plink
@@ -80,7 +80,7 @@ class Study:
             "test": self.test,
             "phenotype": "y",
             "cohorts": int(self.of.max()) + 1,
-            "compensator_key": bytes(32),
+            "compensator_key": NO_KEY,
             "trait": algorithm(self.test).traits[0],
             "missing": EXACT,
             "files": ("assoc", "meta"),

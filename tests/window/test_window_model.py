@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.messages import Roster
 from unpooled_client.state.events import (
     Agreed,
@@ -37,9 +37,7 @@ from unpooled_client.window.form import (
 from unpooled_client.window.model import Card, Progress, Tone, stage_lines
 from unpooled_client.window.where import where
 
-PLAN = Plan(
-    "linear", "bmi", 3, bytes(32), trait="quantitative", covariates=(Covariate("age"), Covariate("sex"))
-)
+PLAN = Plan("linear", "bmi", 3, NO_KEY, trait="quantitative", covariates=(Covariate("age"), Covariate("sex")))
 WAITING = Waiting("the sums of the other cohorts' answers", ("Munich",), 0.0)
 LOST = Unreachable("https://studies.example.org", "no route", 0.0)
 PAUSED = Paused("lunch")

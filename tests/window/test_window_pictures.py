@@ -11,13 +11,13 @@ from PySide6.QtCore import Qt
 from window_desk import Desk
 
 from unpooled.algorithms.result_files import report_name
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled_client.compare.pictures import pictures
 from unpooled_client.compare.pool import NothingToCompare
 from unpooled_client.window.pictures import Pictures
 from unpooled_client.window.plots.scale import Heights, ticks
 
-PLAN = Plan("linear", "bmi", 3, bytes(32), trait="quantitative", files=("glm",))
+PLAN = Plan("linear", "bmi", 3, NO_KEY, trait="quantitative", files=("glm",))
 LEADS = {"1:5000000": 12.0, "7:300000": 5.5, "X:90000000": 45.0}
 HEAD = "#CHROM\tPOS\tID\tREF\tALT\tA1\tTEST\tOBS_CT\tA1_FREQ\tBETA\tSE\tT_STAT\tP\n"
 

@@ -9,7 +9,7 @@ from signing_in import Person
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms import usual as say_nothing
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled_webapp import accounts
 
 
@@ -35,7 +35,7 @@ def test_the_usual_plan_is_the_plan_of_who_says_nothing(
 ) -> None:
     of_tables = methods[name]["of_tables"]
     question = {"schema": ["glucose"]} if of_tables else {"phenotype": "asthma"}
-    said = {"test": name, "cohorts": 3, "compensator_key": bytes(32).hex(), **question}
+    said = {"test": name, "cohorts": 3, "compensator_key": NO_KEY.hex(), **question}
     usual = methods[name]["usual"]
     nothing_said = {**say_nothing(name), **said}
     assert Plan.from_json({**usual, **said}) == Plan.from_json(nothing_said)

@@ -18,7 +18,7 @@ from signing_in import Http, Person
 from whole_studies import PLAN, created, finished
 
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled_server import annotation
 from unpooled_webapp import accounts
 from unpooled_webapp.cli import main
@@ -53,7 +53,7 @@ def no_files_of_the_operator() -> Iterator[None]:
 
 
 def plan_on(build: str, **more: Any) -> Plan:
-    return Plan("chi-square", phenotype="trait", cohorts=3, compensator_key=bytes(32), build=build, **more)
+    return Plan("chi-square", phenotype="trait", cohorts=3, compensator_key=NO_KEY, build=build, **more)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from typing import Any
 
 from client_scripted import Scripted
 
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey, fingerprint
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
 
-KEY = bytes(range(32))
+KEY = NO_KEY[1:] + b"1"
 PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=KEY)
 NAME = "Asthma"
 

@@ -15,7 +15,7 @@ from unpooled.algorithms.ld.lead_questions import CountFounders
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.leaving import most_bytes_of
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster
 from unpooled.question import Question
 from unpooled_client.study.book import Book, BookLost, knows_of_a_release
@@ -28,7 +28,7 @@ GROUPS = (("case", "founder"), ("control", "founder"))
 
 def terms_of(**changes: Any) -> Terms:
     given = {"test": "chi-square", "files": ("assoc", "clumped")} | changes
-    plan = Plan(phenotype="asthma", cohorts=3, compensator_key=bytes(32), **given)  # type: ignore[arg-type]
+    plan = Plan(phenotype="asthma", cohorts=3, compensator_key=NO_KEY, **given)  # type: ignore[arg-type]
     roster = Roster(tuple((name, bytes(31) + name.encode()) for name in "GOT"))
     return Terms("s", "T", plan, plan.hash(), roster, roster.hash(), False)
 

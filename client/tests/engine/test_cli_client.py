@@ -68,13 +68,13 @@ def test_a_wrong_command_ends_with_2_and_one_message(home: str, arguments: list[
 
 
 def test_several_studies_are_listed_with_names_and_states(tmp_path: Path) -> None:
-    from unpooled.plan import Plan
+    from unpooled.plan import NO_KEY, Plan
     from unpooled.protocol.invitation import Invitation
     from unpooled.protocol.messages import Roster
     from unpooled_client.state.folder import Agreement, Saved, StateFolder
 
     agreed = Agreement(
-        "Asthma", Plan("chi-square", "asthma", 3, bytes(32)), Roster((("Graz", bytes(32)),)), False
+        "Asthma", Plan("chi-square", "asthma", 3, NO_KEY), Roster((("Graz", bytes(32)),)), False
     )
     folders = []
     for study, saved in (("s1", {"agreement": agreed, "cohort": "Graz"}), ("s2", {})):

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from unpooled.leaving import what_leaves
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster
 from unpooled_client.commands import screen
 from unpooled_client.state.events import (
@@ -36,7 +36,7 @@ from unpooled_client.state.events import (
 )
 from unpooled_client.words import sentences
 
-PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=bytes(32))
+PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=NO_KEY)
 FINGERPRINT = " ".join(["ab12"] * 8)
 ROSTER = Roster((("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", bytes(31) + b"2")))
 LEAVES = what_leaves(PLAN)

@@ -14,7 +14,7 @@ from unpooled import question as questions
 from unpooled.algorithms import algorithm, usual
 from unpooled.algorithms.tables.order import Narrow
 from unpooled.cohort import ArrayTable
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol import comparing, masking, messages
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
@@ -36,7 +36,7 @@ OSLO = 1
 
 def terms_of(**changes: object) -> Terms:
     columns = tuple(Column(f"feature {k}") for k in range(FEATURES))
-    fields = {"test": "min-max", "cohorts": len(NAMES), "compensator_key": bytes(32), "schema": columns}
+    fields = {"test": "min-max", "cohorts": len(NAMES), "compensator_key": NO_KEY, "schema": columns}
     named = {**fields, **usual("min-max"), "opens": "bits", **changes}
     plan = Plan(**{**named, "files": tuple(named["files"])})  # type: ignore[arg-type, dict-item]
     roster = Roster(tuple((name, name.encode().ljust(32)) for name in NAMES))

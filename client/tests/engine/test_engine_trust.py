@@ -19,7 +19,7 @@ from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import BoundError
 from unpooled.leaving import Leaving, what_leaves
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol import masking, witness
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
@@ -30,7 +30,7 @@ from unpooled_client.state.folder import Saved
 from unpooled_client.study.reading import Alignments
 from unpooled_client.study.trust import Distrust, Terms, check_compensator, check_identity, terms
 
-KEY = bytes(range(32))
+KEY = NO_KEY[1:] + b"1"
 LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative"}
 
 
@@ -88,12 +88,12 @@ def other_plan(answer: Study) -> Study:
 
 
 def other_compensator(answer: Study) -> Study:
-    return replace(answer, compensator_key=bytes(32))
+    return replace(answer, compensator_key=NO_KEY)
 
 
 def other_compensator_in_plan(answer: Study) -> Study:
     assert answer.plan is not None
-    plan = replace(answer.plan, compensator_key=bytes(32))
+    plan = replace(answer.plan, compensator_key=NO_KEY)
     return replace(answer, plan=plan, plan_hash=plan.hash().hex())
 
 

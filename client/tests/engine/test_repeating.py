@@ -15,6 +15,7 @@ from client_scripted import Scripted
 from client_trials import Member, Trial, ended
 
 from tests.patience import PATIENCE, until
+from unpooled.plan import NO_KEY
 from unpooled_client.state.events import Exit, Failed, Finished, ReleaseNeeded, Repeated, ReviewNeeded
 from unpooled_client.state.folder import StateFolder, current_folders, known_folders
 from unpooled_client.study.engine import Engine, Until
@@ -198,7 +199,7 @@ def test_an_honest_repetition_is_asked_about(cohort: Cohort) -> None:
 def other_compensator(cohort: Cohort) -> dict[str, Any]:
     agreement = cohort.saved.agreement or cohort.agreed().saved.agreement
     assert agreement is not None
-    plan = replace(agreement.plan, compensator_key=bytes(32))
+    plan = replace(agreement.plan, compensator_key=NO_KEY)
     key = {"key": plan.compensator_key.hex(), "one_operator": False}
     return {"compensator": key, "plan": plan.to_json(), "plan_hash": plan.hash().hex()}
 

@@ -18,7 +18,7 @@ from unpooled.algorithms.shared.summary import Summary
 from unpooled.facts import plan_facts
 from unpooled.leaving import COHORT_SUMS, SERVER, Form, what_leaves
 from unpooled.parties import what_parties_get
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled_client.commands.review import review as command
@@ -31,7 +31,7 @@ from unpooled_client.words import sentences
 from unpooled_client.words.review import review_page
 
 PLAN = Plan(
-    test="logistic", phenotype="asthma", cohorts=3, compensator_key=bytes(32), files=("assoc",),
+    test="logistic", phenotype="asthma", cohorts=3, compensator_key=NO_KEY, files=("assoc",),
     covariates=(Covariate("age"), Covariate("site", ("<a>", "b"))),
 )  # fmt: skip
 ROSTER = Roster((("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", bytes(31) + b"2")))

@@ -304,13 +304,13 @@ code {{ font-size: 1.1em; overflow-wrap: anywhere }}</style>
 <p>This service adds masks that it cannot interpret. It sees no data, and it hands out sums only.</p>
 <p>Fingerprint of its key. Compare it, by telephone, with the one that your client shows:</p>
 <p><code>{fingerprint}</code></p>
-<p>Key: <code>{key}</code><br>Protocol version: {version}</p>
+<p>Protocol version: {version}</p>
 </main>
 """
 
 
 def _page(key: bytes) -> Response:
-    page = _PAGE.format(fingerprint=html.escape(fingerprint(key)), key=key.hex(), version=VERSION)
+    page = _PAGE.format(fingerprint=html.escape(fingerprint(key)), version=VERSION)
     policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
     return HTMLResponse(page, headers={**_NO_STORE, "content-security-policy": policy})
 

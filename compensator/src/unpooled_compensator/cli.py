@@ -106,7 +106,6 @@ def _problems_for_people() -> Iterator[None]:
 
 
 def _show_key(key: SealingKey) -> None:
-    click.echo(f"Key:         {key.public.hex()}")
     click.echo(f"Fingerprint: {fingerprint_of(key.public)}")
 
 

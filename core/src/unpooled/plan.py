@@ -20,7 +20,7 @@ from unpooled.errors import CodecError, UnpooledError
 from unpooled.floors import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, TRAITS
 from unpooled.options import Covariate as Covariate
 from unpooled.options import as_typed, is_name, refused
-from unpooled.protocol import VERSION, codec
+from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec
 from unpooled.protocol.masking import MAX_VARIANCE, Gaussian, Modular, Scheme
 from unpooled.protocol.messages import MIN_COHORTS, digest
 from unpooled.protocol.ring import Ring
@@ -56,7 +56,10 @@ MOST_COHORTS = 1000
 MOST_PEOPLE = 1_000_000_000
 """The most that a plan can demand of a cohort: more than a study could ever have."""
 
-VERSIONS = (1, 2, 3, 4, 5)
+NO_KEY = bytes(SEALING_KEY_BYTES)
+"""Stands for the compensator's key in a plan by which nothing is sent."""
+
+VERSIONS = (1, 2, 3, 4, 5, 6)
 """Protocol versions that a plan can have; the first has a canonical encoding of its own."""
 
 _FIRST_LAYOUT = (
@@ -161,7 +164,11 @@ class Plan:
                 fewest <= self.cohorts <= MOST_COHORTS,
                 f"{fewest} to {MOST_COHORTS:,} cohorts, not {self.cohorts:,}",
             ),
-            ("compensator_key", len(self.compensator_key) == 32, "the compensator's public key has 32 bytes"),
+            (
+                "compensator_key",
+                len(self.compensator_key) == (key_bytes := SEALING_KEY_BYTES if self.version > 5 else 32),
+                f"the compensator's public key has {key_bytes:,} bytes",
+            ),
             ("build", is_name(self.build, 40), "name the genome build, such as GRCh38"),
             (
                 "autosomes",

@@ -2,8 +2,8 @@
 
 A second implementation of the protocol's bytes, straight from its description and slow, that shares no code
 with the library: Python's integers for the rings, HKDF from HMAC, counter mode from single AES blocks, HPKE
-from RFC 9180. If the library and these files differ, one of them is wrong. A change on purpose is a new
-protocol version.
+from RFC 9180, ML-KEM in Python. If the library and these files differ, one of them is wrong. A change on
+purpose is a new protocol version.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from kyber_py.ml_kem import ML_KEM_768
 from two_parties import session
 
 FOLDER = Path(__file__).parent
-VERSION = 5
+VERSION = 6
 
 
 def main() -> None:
@@ -63,7 +64,7 @@ SHUFFLE = octets("shuffle", 32)
 COHORTS = ("Graz", "Munich", "Tartu \u00e4\u6771")
 SIGNERS = {name: Ed25519PrivateKey.from_private_bytes(octets(f"signer {name}", 32)) for name in COHORTS}
 SEEDS = {name: octets(f"seed {name}", 32) for name in COHORTS}
-COMPENSATOR = X25519PrivateKey.from_private_bytes(octets("compensator", 32))
+COMPENSATOR = octets("compensator", 32)
 
 
 # The codec.
@@ -175,7 +176,7 @@ def purpose(cohort: str) -> Record:
             "plan_hash": PLAN_HASH,
             "roster_hash": digest(roster()),
             "cohort": cohort,
-            "compensator_key": COMPENSATOR.public_key().public_bytes_raw(),
+            "compensator_key": hybrid_key(COMPENSATOR),
             "version": VERSION,
         },
     )
@@ -475,7 +476,7 @@ def plan() -> Record:
             "test": "chi-square",
             "phenotype": "asthma",
             "cohorts": 3,
-            "compensator_key": COMPENSATOR.public_key().public_bytes_raw(),
+            "compensator_key": hybrid_key(COMPENSATOR),
             "trait": "case/control",
             "build": "GRCh38",
             "autosomes": 22,
@@ -521,11 +522,29 @@ def digests() -> Any:
     }
 
 
-# Boxes: HPKE, RFC 9180, base mode: X25519, HKDF-SHA256, AES-256-GCM; then an Ed25519 signature.
+# Boxes: HPKE, RFC 9180, base mode: X-Wing, HKDF-SHA256, AES-256-GCM; then an Ed25519 signature.
 
-KEM_SUITE = b"KEM" + (0x20).to_bytes(2, "big")
-SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
-INFO = b"unpooled/box/5"
+SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x647A, 0x01, 0x02))
+INFO = b"unpooled/box/6"
+XWING = b"\\.//^\\"
+
+
+def hybrid_key(private: bytes) -> bytes:
+    """X-Wing's public key, draft-connolly-cfrg-xwing-kem: of ML-KEM-768, then of X25519."""
+    expanded = hashlib.shake_256(private).digest(96)
+    lattice, _ = ML_KEM_768.key_derive(expanded[:64])
+    curve = X25519PrivateKey.from_private_bytes(expanded[64:])
+    return lattice + curve.public_key().public_bytes_raw()
+
+
+def encapsulated(public: bytes, randomness: bytes) -> tuple[bytes, bytes]:
+    """X-Wing's shared secret and the bytes from which the holder of the private key finds it."""
+    lattice, curve = public[:-32], public[-32:]
+    ephemeral = X25519PrivateKey.from_private_bytes(randomness[32:])
+    of_lattice, ciphertext = ML_KEM_768._encaps_internal(lattice, randomness[:32])
+    of_curve = ephemeral.exchange(X25519PublicKey.from_public_bytes(curve))
+    sent = ephemeral.public_key().public_bytes_raw()
+    return hashlib.sha3_256(of_lattice + of_curve + sent + curve + XWING).digest(), ciphertext + sent
 
 
 def extract(suite: bytes, salt: bytes, label: bytes, key: bytes) -> bytes:
@@ -537,21 +556,18 @@ def expand(suite: bytes, key: bytes, label: bytes, info: bytes, length: int) -> 
     return hmac.digest(key, head + b"\1", "sha256")[:length]  # at most one block is needed
 
 
-def hpke_seal(ephemeral: X25519PrivateKey, recipient: X25519PublicKey, info: bytes, plain: bytes) -> bytes:
-    encapsulated = ephemeral.public_key().public_bytes_raw()
-    shared = extract(KEM_SUITE, b"", b"eae_prk", ephemeral.exchange(recipient))
-    shared = expand(KEM_SUITE, shared, b"shared_secret", encapsulated + recipient.public_bytes_raw(), 32)
+def hpke_seal(randomness: bytes, recipient: bytes, info: bytes, plain: bytes) -> bytes:
+    shared, sent = encapsulated(recipient, randomness)
     schedule = b"\0" + extract(SUITE, b"", b"psk_id_hash", b"") + extract(SUITE, b"", b"info_hash", info)
     secret = extract(SUITE, shared, b"secret", b"")
     key = expand(SUITE, secret, b"key", schedule, 32)
     nonce = expand(SUITE, secret, b"base_nonce", schedule, 12)
-    return encapsulated + AESGCM(key).encrypt(nonce, plain, b"")
+    return sent + AESGCM(key).encrypt(nonce, plain, b"")
 
 
 def box(cohort: str) -> Record:
-    ephemeral = X25519PrivateKey.from_private_bytes(octets(f"ephemeral {cohort}", 32))
     content = Record("unpooled/seed", {"purpose": purpose(cohort), "seed": SEEDS[cohort]})
-    sealed = hpke_seal(ephemeral, COMPENSATOR.public_key(), INFO, encode(content))
+    sealed = hpke_seal(octets(f"ephemeral {cohort}", 64), hybrid_key(COMPENSATOR), INFO, encode(content))
     signature = SIGNERS[cohort].sign(encode((INFO, purpose(cohort), sealed)))
     return Record("unpooled/box", {"cohort": cohort, "sealed": sealed, "signature": signature})
 
@@ -559,7 +575,7 @@ def box(cohort: str) -> Record:
 def boxes() -> Any:
     return [
         {
-            "compensator_private": COMPENSATOR.private_bytes_raw().hex(),
+            "compensator_private": COMPENSATOR.hex(),
             "signer_private": SIGNERS[name].private_bytes_raw().hex(),
             "signer_public": SIGNERS[name].public_key().public_bytes_raw().hex(),
             "purpose": typed(purpose(name)),

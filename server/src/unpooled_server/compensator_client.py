@@ -17,7 +17,7 @@ import httpx
 from django.conf import settings
 
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import VERSION, codec, masking, messages, sealing
+from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, masking, messages, sealing
 from unpooled.protocol.codes import TAG_BYTES
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest, Witnesses
 
@@ -69,7 +69,7 @@ class Compensator:
             key, version = bytes.fromhex(values["key"]), values["protocol"]
         except (ValueError, KeyError, TypeError) as error:
             raise CompensatorAway("what answers at the compensator's address is not a compensator") from error
-        if version != VERSION or len(key) != 32:
+        if version != VERSION or len(key) != SEALING_KEY_BYTES:
             raise CompensatorRefused(_other_version(version))
         return Identity(key)
 

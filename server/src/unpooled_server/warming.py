@@ -19,7 +19,7 @@ from unpooled.algorithms import TESTS, usual
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def _run(test: Algorithm) -> None:
     listed = Panel.of([*autosomal, (23, 1, b"rs0", b"C", b"T")])
     panel = reconcile({name: Panel.from_canonical(listed.canonical) for name in "ab"}).panel
     named: dict[str, Any] = {**usual(test.name), "files": tuple(test.files)}
-    plan = Plan(test=test.name, phenotype="none", cohorts=_COHORTS, compensator_key=bytes(32), **named)
+    plan = Plan(test=test.name, phenotype="none", cohorts=_COHORTS, compensator_key=NO_KEY, **named)
     tables = run.run(plan, panel, [_cohort(len(panel)) for _ in range(_COHORTS)])
     for file, write in test.files.items():
         write(io.BytesIO(), panel, test.columns_for(file, tables), plan)

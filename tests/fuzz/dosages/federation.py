@@ -11,7 +11,7 @@ import numpy as np
 from unpooled.algorithms import check
 from unpooled.cohort import COPY
 from unpooled.glm_columns import chosen
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 
 from ...oracles.dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
 
@@ -141,7 +141,7 @@ def _plan(random: np.random.Generator, test: str, cohorts: int, covariates: int)
         test,
         PHENOTYPE,
         cohorts,
-        bytes(32),
+        NO_KEY,
         trait="quantitative" if test == "linear" else "case/control",
         dosages=True,
         files=("glm",),

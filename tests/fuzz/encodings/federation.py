@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.algorithms import usual
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.schema import Column
 
 from ..tables import columns as numbers
@@ -136,7 +136,7 @@ def _plan(cohorts: int, schema: tuple[Column, ...], options: dict[str, Any]) -> 
     return Plan(
         test="encode",
         cohorts=cohorts,
-        compensator_key=bytes(32),
+        compensator_key=NO_KEY,
         min_samples=1,
         schema=schema,
         **{**made, "files": tuple(made["files"]), **options},

@@ -15,7 +15,7 @@ from unpooled.algorithms.components.pca import VALUES
 from unpooled.algorithms.polygenic.result import PATH
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan, component_titles
+from unpooled.plan import NO_KEY, Covariate, Plan, component_titles
 from unpooled.run import reports
 from unpooled_webapp.rehearsal import RehearsalError
 
@@ -51,7 +51,7 @@ def look_at_others(study: Study, cohorts: Sequence[Tables], folder: Path, outcom
 
 def _run(study: Study, cohorts: Sequence[Tables], test: str, **more: object) -> in_process.Results:
     chosen = {"trait": "quantitative", "autosomes": study.autosomes, "min_samples": 1, **study.plan, **more}
-    plan = Plan(test, PHENOTYPE, study.cohorts, bytes(32), files=tuple(usual(test)["files"]), **chosen)
+    plan = Plan(test, PHENOTYPE, study.cohorts, NO_KEY, files=tuple(usual(test)["files"]), **chosen)
     check(plan)
     words = [[word for word in each if word != "--1"] for each in words_of(study, cohorts)]
     return in_process.run_study(plan, words)

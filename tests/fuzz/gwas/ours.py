@@ -14,7 +14,7 @@ from unpooled.errors import UnpooledError
 from unpooled.genotype_model import ADDITIVE
 from unpooled.heterogeneity_option import META
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import NO_KEY, Covariate, Plan
 from unpooled.question import Arrays
 from unpooled.run import reports
 from unpooled_webapp.rehearsal import RehearsalError
@@ -73,7 +73,7 @@ def plan_of(study: Study) -> Plan:
     is_per_copy = study.model == ADDITIVE and not study.plan.get("interaction")
     if study.test != "chi-square" and "files" in chosen and is_per_copy and not together:
         chosen |= {"files": (*chosen["files"], META), "few_studies": True}  # type: ignore[misc]
-    return Plan(study.test, PHENOTYPE, study.cohorts, bytes(32), **chosen)  # type: ignore[arg-type]
+    return Plan(study.test, PHENOTYPE, study.cohorts, NO_KEY, **chosen)  # type: ignore[arg-type]
 
 
 def run_study(study: Study, cohorts: Sequence[Tables]) -> list[Results]:

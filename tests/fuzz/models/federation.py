@@ -18,7 +18,7 @@ from unpooled.algorithms.learning.names import (
     OF_CLASSES,
     RIDGE,
 )
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.schema import Column
 
 from ..tables import columns as numbers
@@ -236,4 +236,4 @@ def _plan(random: Random, method: str, cohorts: int, schema: list[Column]) -> Pl
 def plan_of(method: str, schema: Sequence[Column], cohorts: int, **options: Any) -> Plan:
     """A plan that asks for a model and its coefficients; but for these options the usual one."""
     named: dict[str, Any] = usual(method) | {"files": ("model", "coefficients"), "min_samples": 1} | options
-    return Plan(test=method, cohorts=cohorts, compensator_key=bytes(32), schema=tuple(schema), **named)
+    return Plan(test=method, cohorts=cohorts, compensator_key=NO_KEY, schema=tuple(schema), **named)

@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.algorithms import ALGORITHMS, usual
 from unpooled.algorithms.tables.census import FEWEST_COHORTS, FEWEST_VALUES
-from unpooled.plan import QUANTILES_FILE, Plan
+from unpooled.plan import NO_KEY, QUANTILES_FILE, Plan
 from unpooled.scaler import MIN_MAX, QUANTILES, ROBUST, YEO_JOHNSON, Z_SCORE
 from unpooled.schema import Column
 from unpooled.shared_options import BITS, OPENS
@@ -133,7 +133,7 @@ def plan_of(method: str, schema: Sequence[Column], cohorts: int, **options: Any)
     made |= {**(ASKED if QUANTILES_FILE in made["files"] else {}), **options}
     files = tuple(made.pop("files"))
     return Plan(
-        test=method, cohorts=cohorts, compensator_key=bytes(32), schema=tuple(schema), files=files, **made
+        test=method, cohorts=cohorts, compensator_key=NO_KEY, schema=tuple(schema), files=files, **made
     )
 
 

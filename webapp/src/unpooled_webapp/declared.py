@@ -32,7 +32,7 @@ from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.leaving import Form, what_leaves
 from unpooled.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.parties import what_parties_get
-from unpooled.plan import Plan
+from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
@@ -121,7 +121,7 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
         columns = _columns_of(method, covariates)
         yield Plan.from_json(
             {"phenotype": "" if of_tables else _EXAMPLE, "trait": "none", **usual(method.name)}
-            | {"test": method.name, "cohorts": MIN_COHORTS, "compensator_key": "00" * 32}
+            | {"test": method.name, "cohorts": MIN_COHORTS, "compensator_key": NO_KEY.hex()}
             | {"panel_mode": mode, "panel_digest": _DIGEST[mode], "masking": masking}
             | {"nonfounders": more, "allow_no_sex": more}
             | ({MISSING.name: EXACT} if more and MISSING in method.options else {})

@@ -154,7 +154,7 @@ def _of_a_model(schema: Sequence[Column], options: DataOptions) -> Plan | None:
     from unpooled.algorithms import completed
     from unpooled.algorithms.learning.names import LOGISTIC_MODEL, RIDGE
     from unpooled.floors import MIN_SAMPLES
-    from unpooled.plan import PlanError
+    from unpooled.plan import NO_KEY, PlanError
     from unpooled.protocol.messages import MIN_COHORTS
 
     try:
@@ -164,7 +164,7 @@ def _of_a_model(schema: Sequence[Column], options: DataOptions) -> Plan | None:
                 "schema": [column.to_json() for column in schema],
                 "cohorts": MIN_COHORTS,
                 "min_samples": MIN_SAMPLES if options.min_samples is None else options.min_samples,
-                "compensator_key": bytes(32).hex(),
+                "compensator_key": NO_KEY.hex(),
             }
         )
     except PlanError:

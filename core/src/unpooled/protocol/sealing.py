@@ -1,6 +1,7 @@
 """Keys, fingerprints, and seeds sealed to the compensator.
 
-A cohort signs with Ed25519 and seals its seed with HPKE (RFC 9180: X25519, HKDF-SHA256, AES-256-GCM).
+A cohort signs with Ed25519 and seals its seed with HPKE (RFC 9180) by ML-KEM-768 and X25519 together, known
+as X-Wing, with HKDF-SHA256 and AES-256-GCM: whoever keeps a box has to break both to open it one day.
 The server passes the box on unread; what the seed is for is inside the seal and under the signature.
 """
 
@@ -13,15 +14,27 @@ from typing import ClassVar
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+from cryptography.hazmat.primitives.hpke import (
+    AEAD,
+    KDF,
+    KEM,
+    MLKEM768X25519PrivateKey,
+    MLKEM768X25519PublicKey,
+    Suite,
+)
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol import VERSION, codec
+from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec
 from unpooled.protocol.masking import SEED_BYTES
 
-_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+_SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 _INFO = b"unpooled/box/%d" % VERSION
+_CURVE_BYTES, _SEED_BYTES = 32, 64
+"""Lengths of an X25519 key and of the seed of an ML-KEM key."""
+_ENCAPSULATED = 1088 + _CURVE_BYTES
+"""Length of what begins a sealed text: a ciphertext of ML-KEM-768, and a key of X25519."""
 
 
 def fingerprint(public_key: bytes) -> str:
@@ -57,22 +70,19 @@ class SigningKey:
 
 
 class SealingKey:
-    """The compensator's X25519 key. Never printed."""
+    """The compensator's key pair, made from 32 bytes as X-Wing does. Never printed."""
 
     def __init__(self, private: bytes) -> None:
-        self._key = X25519PrivateKey.from_private_bytes(private)
+        self.private = private
+        expanded = hashlib.shake_256(private).digest(_SEED_BYTES + _CURVE_BYTES)
+        lattice = MLKEM768PrivateKey.from_seed_bytes(expanded[:_SEED_BYTES])
+        curve = X25519PrivateKey.from_private_bytes(expanded[_SEED_BYTES:])
+        self.public = lattice.public_key().public_bytes_raw() + curve.public_key().public_bytes_raw()
+        self._key = MLKEM768X25519PrivateKey(lattice, curve)
 
     @staticmethod
     def generate() -> SealingKey:
         return SealingKey(os.urandom(32))
-
-    @property
-    def private(self) -> bytes:
-        return self._key.private_bytes_raw()
-
-    @property
-    def public(self) -> bytes:
-        return self._key.public_key().public_bytes_raw()
 
     def open(self, sealed: bytes) -> bytes:
         try:
@@ -121,15 +131,21 @@ SIGNATURE_BYTES = 64
 
 def most_sealed_bytes() -> int:
     """The length of a sealed seed at most: it grows with the names of study and cohort."""
-    longest = Purpose("s" * 64, bytes(32), bytes(32), "c" * 4 * 80, bytes(32))
-    overhead = 32 + 16  # of HPKE: an encapsulated key, and the tag
-    return overhead + len(codec.encode(_Content(longest, bytes(SEED_BYTES))))
+    longest = Purpose("s" * 64, bytes(32), bytes(32), "c" * 4 * 80, bytes(SEALING_KEY_BYTES))
+    tag = 16
+    return _ENCAPSULATED + len(codec.encode(_Content(longest, bytes(SEED_BYTES)))) + tag
 
 
 def seal_seed(seed: bytes, purpose: Purpose, signer: SigningKey) -> Box:
-    """A box that only the compensator of `purpose` can open."""
-    recipient = X25519PublicKey.from_public_bytes(purpose.compensator_key)
-    sealed = _SUITE.encrypt(codec.encode(_Content(purpose, seed)), recipient, _INFO)
+    """Make a box that only the compensator of `purpose` can open. ProtocolError if its key is none."""
+    lattice, curve = purpose.compensator_key[:-_CURVE_BYTES], purpose.compensator_key[-_CURVE_BYTES:]
+    try:
+        recipient = MLKEM768X25519PublicKey(
+            MLKEM768PublicKey.from_public_bytes(lattice), X25519PublicKey.from_public_bytes(curve)
+        )
+        sealed = _SUITE.encrypt(codec.encode(_Content(purpose, seed)), recipient, _INFO)
+    except ValueError as error:
+        raise ProtocolError("the compensator's key is not a key of ML-KEM-768 and X25519") from error
     return Box(purpose.cohort, sealed, signer.sign(_signed(purpose, sealed)))
 
 

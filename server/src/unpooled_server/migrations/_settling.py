@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -31,13 +32,13 @@ def raise_plan(study: Any, **changes: Any) -> None:
     _change(study, **changes)
 
 
-def settle_others(apps: Any, version: int) -> None:
+def settle_others(apps: Any, version: int, not_started: Sequence[str] = ("open", "ready")) -> None:
     """Say of studies that are still of this version, and have not ended, what can be done.
 
     Those that have started are held, not ended: an end has the compensator delete their seeds, and nobody
     could go back to the release before.
     """
-    for study in of_version(apps, version).filter(state__in=["open", "ready"]):
+    for study in of_version(apps, version).filter(state__in=not_started):
         reason = NOT_STARTED.format(version, version + 1)
         _say(apps, study, "failed", reason, ended_at=timezone.now())
     for study in of_version(apps, version).filter(state__in=["running", "paused"]):

@@ -15,7 +15,7 @@ from unpooled.cohort import Cohort, Dosages, Packed, Samples
 from unpooled.kernels.least_squares import REFUSED
 from unpooled.options import Covariate
 from unpooled.panel import Panel
-from unpooled.plan import EXACT, MEAN, OwnPlan
+from unpooled.plan import EXACT, MEAN, NO_KEY, OwnPlan
 from unpooled.procedure import PROCEDURES, Study
 
 _AUTOSOMES = 22
@@ -38,7 +38,7 @@ class Model:
             test=self.test,
             phenotype="own",
             cohorts=1,
-            compensator_key=bytes(32),
+            compensator_key=NO_KEY,
             trait=self.trait,
             autosomes=_AUTOSOMES,
             files=("assoc",),
