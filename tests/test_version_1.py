@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import tarfile
@@ -22,6 +23,8 @@ from unpooled.plan import Plan
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.state.folder import StateFolder
+from unpooled_server.names import PauseKind, StudyState
+from unpooled_webapp.commands.up import FAIL_RUNNING
 
 from .federation import PASSWORD, Federation, Trial
 from .services import Stores
@@ -37,6 +40,8 @@ class Upgraded:
     federation: Federation
     folder: Path
     studies: dict[str, Trial]
+    refused: str
+    """What was said before anything was changed."""
 
     def get(self, name: str, path: str = "") -> Any:
         return self.studies[name].call("GET", path)
@@ -63,16 +68,28 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgraded]:
     for part in ("home", "compensator"):
         shutil.move(folder / part, federation.folder / part)
     ids = json.loads((folder / "studies.json").read_text())
-    federation.manage("migrate", "--no-input")
+    before = federation.dump()
+    refused = refusal(federation)
+    assert federation.dump() == before
+    federation.manage("migrate", "--no-input", FAIL_RUNNING)
     try:
         for party in (federation.compensator, federation.web, federation.worker):
             party.start()
         federation.coordinator.sign_in("admin", PASSWORD)
         for name in ("done", "running"):
             move_to(StateFolder(folder / name / "state"), federation.address, folder / "data")
-        yield Upgraded(federation, folder, {name: Trial(federation, number) for name, number in ids.items()})
+        studies = {name: Trial(federation, number) for name, number in ids.items()}
+        yield Upgraded(federation, folder, studies, refused)
     finally:
         federation.stop()
+
+
+def refusal(federation: Federation) -> str:
+    """What is said where nobody says what is to become of studies under way."""
+    migrate = Program("unpooled_webapp", ["manage", "migrate", "--no-input"])
+    said = run(migrate, environment={**os.environ, **federation.environment})
+    assert said.returncode == 1
+    return said.stderr
 
 
 def move_to(state: StateFolder, address: str, data: Path) -> None:
@@ -133,20 +150,46 @@ def test_a_study_that_was_joined_and_not_begun_fails_and_says_what_to_do(upgrade
     assert "version 1" in study["reason"] and "duplicate the study" in study["reason"]
 
 
-def test_a_running_study_is_held_for_the_release_that_began_it(upgraded: Upgraded) -> None:
-    """Nothing of it is deleted here, and the compensator keeps its seeds: who goes back can finish it."""
-    study, shares = upgraded.get("running"), upgraded.federation.home / "studies"
-    assert (study["state"], study["pause_kind"], study["plan"]["version"]) == ("paused", "release", 1)
-    assert "only that can finish it" in study["reason"]
-    assert len(list((shares / upgraded.studies["running"].id / "shares").iterdir())) == 3
-    address = f"{upgraded.federation.address}/api/v1/studies/{upgraded.studies['running'].id}/resume"
+def test_a_running_study_stops_the_upgrade_before_it_changes_anything(upgraded: Upgraded) -> None:
+    assert upgraded.studies["running"].id in upgraded.refused and FAIL_RUNNING in upgraded.refused
+    assert "begun by a release of protocol version 1" in upgraded.refused
+    others = [study.id for name, study in upgraded.studies.items() if name != "running"]
+    assert not [study for study in others if study in upgraded.refused]
+
+
+def test_then_it_is_ended_if_that_is_wanted(upgraded: Upgraded) -> None:
+    study = upgraded.get("running")
+    assert (study["state"], study["plan"]["version"]) == ("failed", 1)
+    assert "protocol version 1" in study["reason"]
+
+
+def test_its_cohorts_are_told(upgraded: Upgraded) -> None:
+    said = upgraded.client("running", "run", "--yes")
+    assert said.returncode != 0
+    assert upgraded.get("running")["reason"] in said.stderr
+
+
+@pytest.fixture
+def held(upgraded: Upgraded) -> Iterator[Trial]:
+    """The running study as an upgrade to a release before this one has left it: paused for good."""
+    study, change = upgraded.studies["running"], "UPDATE unpooled_server_study SET state = ?, pause_kind = ?"
+    upgraded.federation.rows(f"{change} WHERE id = ?", StudyState.PAUSED, PauseKind.RELEASE, study.id)
+    yield study
+    upgraded.federation.rows(f"{change} WHERE id = ?", StudyState.FAILED, PauseKind.NONE, study.id)
+
+
+def test_one_that_was_held_before_stays_so_and_stops_the_next_upgrade(
+    held: Trial, upgraded: Upgraded
+) -> None:
+    address = f"{upgraded.federation.address}/api/v1/studies/{held.id}/resume"
     http = upgraded.federation.coordinator._http
     answer = http.post(address, headers={"X-CSRFToken": http.cookies["csrftoken"]})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "other-version")
     assert upgraded.get("running")["pause_kind"] == "release"
+    assert held.id in refusal(upgraded.federation)
 
 
-def test_its_cohorts_are_told(upgraded: Upgraded) -> None:
+def test_its_cohorts_are_told_of_the_version(held: Trial, upgraded: Upgraded) -> None:
     said = upgraded.client("running", "run", "--yes")
     assert said.returncode != 0
     assert f"planned for protocol version 1, and this program speaks {VERSION}" in said.stderr + said.stdout

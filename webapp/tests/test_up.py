@@ -27,6 +27,8 @@ from tests.patience import PATIENCE, until
 from tests.services import fresh_stores
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import PREFIX, Invitation
+from unpooled_server.models import Branch
+from unpooled_server.names import StudyState
 from unpooled_webapp import first_run
 from unpooled_webapp.commands import up
 
@@ -36,13 +38,13 @@ PLAN = SMALL | {"chunk_size": 2}
 class Platform:
     """A running `unpooled up`."""
 
-    def __init__(self, home: Path, variables: dict[str, str]) -> None:
-        self.home = home
+    def __init__(self, home: Path, variables: dict[str, str], *arguments: str) -> None:
+        self.home, self.variables = home, variables
         clean = {name: value for name, value in os.environ.items() if not name.startswith("UNPOOLED_")}
         self.log = (home / "log").open("wb")
         command = [sys.executable, "-m", "unpooled_webapp", "up"]
         self.process = subprocess.Popen(
-            [*command, "--home", str(home), "--port", "0", "--with-compensator"],
+            [*command, "--home", str(home), "--port", "0", "--with-compensator", *arguments],
             env={**clean, "UNPOOLED_ADMIN_PASSWORD": PASSWORD, **variables},
             stdout=self.log,
             stderr=self.log,
@@ -67,6 +69,12 @@ class Platform:
 
     def coordinator(self) -> httpx.Client:
         return signed_in(lambda: httpx.Client(base_url=self.address, timeout=PATIENCE), "admin")
+
+    def manage(self, *arguments: str) -> str:
+        """What one of Django's commands says."""
+        command = [sys.executable, "-m", "unpooled_webapp", "manage", *arguments]
+        environment = {**os.environ, "UNPOOLED_HOME": str(self.home), **self.variables}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)
@@ -223,6 +231,42 @@ def test_a_port_that_is_taken_is_said(running: Platform, tmp_path: Path) -> None
     )
     assert done.returncode == 1
     assert "choose another with --port" in done.stderr
+
+
+@contextlib.contextmanager
+def up_again(platform: Platform, *arguments: str) -> Iterator[Platform]:
+    """The same platform, started once more."""
+    again = Platform(platform.home, platform.variables, *arguments)
+    try:
+        yield again
+    finally:
+        if again.process.poll() is None:
+            again.stop()
+
+
+@pytest.mark.services
+def test_a_study_of_another_release_is_not_left_behind_by_an_upgrade(running: Platform) -> None:
+    """It stops the start, and nothing changes; unless it is failed, and says why."""
+    _, study, clients = started_study(running)
+    insist(lambda: "asked" if clients[0].questions(wait=5).items else "", "asked")
+    running.stop()
+    running.manage("shell", "-c", f"{Branch.__name__}.objects.update(release='0.0.1')")
+    before = running.manage("dumpdata")
+    with up_again(running) as refused:
+        assert refused.process.wait(PATIENCE) == 1
+        said = (running.home / "log").read_text()
+        assert "Trial" in said and study in said and f", {StudyState.RUNNING}\n" in said
+        assert f"{len(NAMES)} cohorts, begun by release 0.0.1, under way since" in said
+        assert up.FAIL_RUNNING in said and "Traceback" not in said
+    assert running.manage("dumpdata") == before
+    with up_again(running, up.FAIL_RUNNING) as ended:
+        seen = ended.coordinator().get(f"/api/v1/studies/{study}").json()
+        assert seen["state"] == StudyState.FAILED
+        assert "begun by release 0.0.1" in seen["reason"]
+        clients[0].http.base_url = ended.address
+        assert clients[0].study()["study"]["reason"] == seen["reason"]
+    with up_again(running) as usual:
+        assert usual.addresses()["web"]
 
 
 def processes_of_the_demo(platform: Platform) -> list[Path]:

@@ -25,6 +25,10 @@ START_SECONDS = 60.0
 PORT_SECONDS = 3.0  # the processes of a platform that was killed hold its port for a moment longer
 LOOPBACK = "127.0.0.1"
 ADMINISTRATOR = "admin"
+FAIL_RUNNING = "--fail-running"
+FAIL_RUNNING_HELP = (
+    "End studies under way that another release began, which this one cannot finish: they fail."
+)
 
 
 @click.command()
@@ -45,6 +49,7 @@ ADMINISTRATOR = "admin"
     help="Let coordinators run a study over generated cohorts on this machine.  [on at a loopback address "
     "without UNPOOLED_PUBLIC_URL]",
 )
+@click.option(FAIL_RUNNING, is_flag=True, help=FAIL_RUNNING_HELP)
 def up(
     host: str,
     port: int,
@@ -53,6 +58,7 @@ def up(
     workers: int,
     known_keys: Path | None,
     with_demo: bool | None,
+    fail_running: bool,
 ) -> None:
     """Run the platform on this machine: web application, worker, and SQLite unless told otherwise.
 
@@ -69,7 +75,7 @@ def up(
     children = []
     if with_compensator:
         children.append(_compensator(folder, known_keys))
-    token = _prepare_database()
+    token = _prepare_database(fail_running)
     children += [_web(listener), _worker(workers)]
     _Platform(children, folder, address, _is_for_others(host)).run(token)
 
@@ -138,13 +144,13 @@ def _compensator(folder: Path, known_keys: Path | None) -> Child:
     return child
 
 
-def _prepare_database() -> str | None:
+def _prepare_database(fail_running: bool) -> str | None:
     """Bring the tables up to date; the token of the first run, if there is no administrator yet."""
     import django
     from django.core.management import call_command
 
     django.setup()
-    call_command("migrate", verbosity=0, interactive=False)
+    call_command("migrate", verbosity=0, interactive=False, fail_running=fail_running)
     from unpooled_webapp import accounts, first_run, installation
 
     installation.require_own_home()
