@@ -13,7 +13,14 @@ import pytest
 from tests.contract.studies import nothing_said
 from unpooled import options, shared_options
 from unpooled.algorithms import ALGORITHMS, check
-from unpooled.algorithms.result_files import manifest_name, most_bytes, page_name, remarks_name, result_files
+from unpooled.algorithms.result_files import (
+    manifest_name,
+    methods_name,
+    most_bytes,
+    page_name,
+    remarks_name,
+    result_files,
+)
 from unpooled.chromosomes import chromosome_codes
 from unpooled.clump_option import CLUMPED
 from unpooled.errors import CodecError, UnpooledError
@@ -369,7 +376,9 @@ def test_the_bound_grows_with_the_data_and_without_them_is_the_largest() -> None
     small, large = {"variants": 10, "list_bytes": 200}, {"variants": 10**6, "list_bytes": 10**7}
     bounds = [most_bytes("study.frq", plan, sizes) for sizes in (small, large, {})]
     assert bounds == sorted(bounds) and bounds[0] < bounds[1] < bounds[2]
-    assert most_bytes(manifest_name(plan), plan, small) == most_bytes(manifest_name(plan), plan, large)
+    assert most_bytes(methods_name(plan), plan, small) == most_bytes(methods_name(plan), plan, large)
+    chunks = [most_bytes(manifest_name(plan), replace(plan, chunk_size=size), large) for size in (1000, 1)]
+    assert chunks[0] < chunks[1]
     longer = replace(plan, files=("assoc",))
     assert most_bytes("study.frq", longer, large | {"longest_id": 16_000}) > bounds[1]
 

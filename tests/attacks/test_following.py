@@ -5,23 +5,29 @@ It is the honest one with relays before it, which change one thing of an honest 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from unpooled.manifest import ListedRound
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Question, Questions, Told
-from unpooled_client.state.events import Exit
+from unpooled_client.state.events import Exit, Finished
+from unpooled_client.state.folder import StateFolder
+from unpooled_client.study.engine import Engine
+from unpooled_client.study.verifying import Differs, verify
 
 from ..federation import Federation, Trial
 from ..patience import PATIENCE
 from ..relay import Message, with_body
-from .lying import QUESTIONS, SHARES, Lying, changed_questions, in_full
+from .lying import QUESTIONS, SHARES, STUDY, Lying, changed_questions, in_full
 from .singled_out import Pool, write
 
 PLAN: dict[str, Any] = {"test": "linear", "trait": "quantitative", "missing": "mean", "files": ["assoc"]}
@@ -227,12 +233,45 @@ def test_a_lie_is_refused(server: Followed, name: str) -> None:
     assert server.trial.state == "paused"
 
 
-def test_after_all_lies_the_study_goes_on_where_it_was(server: Followed) -> None:
+@pytest.fixture(scope="module")
+def ended(server: Followed) -> Followed:
+    """The same after it was honest to the end."""
     server.begin(lambda request, answer: answer)
     server.trial.until_over()
+    return server
+
+
+def test_after_all_lies_the_study_goes_on_where_it_was(ended: Followed) -> None:
+    server = ended
     assert server.trial.state == "done", server.trial.story()
     rounds = server.trial.rounds()["aggregated"]
     assert len(server.victims_shares()) == rounds > len(server.answered)
+
+
+def test_what_it_tells_one_way_and_publishes_another_is_named(ended: Followed, tmp_path: Path) -> None:
+    state = StateFolder(ended.victim.folder / "state")
+    assert verify(state).told > 0  # also of what was told before the client was killed
+    ended.relay.change = publishes_another_sum(ended, place="0")
+    last = list(Engine(state, out=tmp_path / "others").results())[-1]
+    assert isinstance(last, Finished)
+    with pytest.raises(Differs, match="at the place 0 in the study, has a sum with the digest 0000"):
+        verify(state)
+
+
+def publishes_another_sum(server: Followed, place: str) -> Callable[[Message, Message], Message]:
+    """Have the victim find a manifest with another sum of a place, as if the results were made from that."""
+    path = server.victim.folder / "results" / "study.manifest.json"
+    true = path.read_bytes()
+    (listed,) = (one for one in map(ListedRound.of, json.loads(true)["rounds"]) if one.place == place)
+    false = true.replace(listed.told.encode(), b"0" * len(listed.told))
+    digests = [hashlib.sha256(manifest).hexdigest().encode() for manifest in (true, false)]
+
+    def change(request: Message, answer: Message) -> Message:
+        if path.name in request.line:
+            return with_body(answer, false)
+        return with_body(answer, answer.body.replace(*digests)) if request.line.startswith(STUDY) else answer
+
+    return change
 
 
 def test_of_whoever_is_told_another_salt_the_mask_stays(another_server: Followed) -> None:

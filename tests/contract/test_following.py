@@ -86,7 +86,13 @@ class Server:
 
     def follow(self, told: Callable[[str], Told]) -> list[bool]:
         """Follow the study on what is told: whether each question is found. None is ever another one."""
-        following = Following(self.terms, told, lambda: self.run.small.panel, lambda: self.witness)
+        following = Following(
+            self.terms,
+            told,
+            lambda: self.run.small.panel,
+            lambda: self.witness,
+            lambda question, place, told: None,
+        )
         found = []
         for message in self.asked:
             try:

@@ -16,9 +16,9 @@ from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.leaving import most_bytes_of
 from unpooled.plan import NO_KEY, Plan
-from unpooled.protocol.messages import Roster
+from unpooled.protocol.messages import Roster, Told
 from unpooled.question import Question
-from unpooled_client.study.book import Book, BookLost, knows_of_a_release
+from unpooled_client.study.book import Book, BookLost, Heard, knows_of_a_release, lines_of
 from unpooled_client.study.rounds import Answerer
 from unpooled_client.study.trust import Distrust, Terms
 
@@ -78,6 +78,16 @@ def test_a_place_is_answered_once(answerer: Answerer, cohort: ArrayCohort) -> No
     answerer.share(sent, answerer.question(sent), cohort, PANEL)
     refused(answerer, asked(genotypes(), place=sent.place), cohort, "again what was answered")
     share(answerer, genotypes(2, 3), cohort)
+
+
+def test_a_place_has_one_sum(answerer: Answerer) -> None:
+    told = Told(1, bytes(32), b"sum")
+    for again in (lambda: answerer, lambda: answerer, lambda: started_again(answerer)):
+        again().book.hear(genotypes(), Heard.of("0", told))
+    assert len(list(lines_of(answerer.book.path, answerer.seed))) == 1
+    for one in (answerer, started_again(answerer)):
+        with pytest.raises(Distrust, match="tells another sum of the place 0"):
+            one.book.hear(genotypes(), Heard.of("0", replace(told, total=b"another")))
 
 
 def test_the_panel_is_one(answerer: Answerer, cohort: ArrayCohort) -> None:

@@ -30,7 +30,7 @@ from django.db.models import (
 )
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm, questions_of
+from unpooled.algorithms import questions_of
 from unpooled.algorithms.methods import Run
 from unpooled.algorithms.result_files import results_name
 from unpooled.algorithms.shared.summary import Summary
@@ -39,7 +39,7 @@ from unpooled.facts import plan_facts
 from unpooled.leaving import what_leaves
 from unpooled.parties import what_parties_get
 from unpooled.plan import Plan
-from unpooled.protocol import VERSION, sealing
+from unpooled.protocol import sealing
 from unpooled.protocol.messages import Question as AskedOf
 from unpooled.protocol.messages import Roster
 from unpooled.question import Question, at_turn
@@ -434,43 +434,6 @@ def _plain(values: np.ndarray) -> list[Any]:
     if values.dtype.kind == "f":
         return [value if math.isfinite(value) else None for value in values.tolist()]
     return list(values.tolist())
-
-
-def manifest(
-    study: Study, summary: Any, files: Iterable[ResultFile], began: datetime, ended: datetime
-) -> dict[str, Any]:
-    """What a reader of the results needs to judge and to repeat them."""
-    plan = study.plan
-    counted = traffic(study)
-    counted["seconds"]["server"]["files"] = round((ended - began).total_seconds(), 3)
-    return {
-        "study": {"id": study.pk, "name": study.name, "description": study.description},
-        "plan": plan.to_json(),
-        "plan_hash": plan.hash().hex(),
-        "test": algorithm(plan.test).title,
-        "blind": not study.one_operator,
-        "operators": "one operator: not blind" if study.one_operator else "server and compensator apart",
-        "roster": [
-            {
-                "name": cohort.name,
-                "fingerprint": sealing.fingerprint(bytes.fromhex(cohort.public_key)),
-                "compared_by_telephone": bool(cohort.compared_at),
-            }
-            for cohort in study.members()
-        ],
-        "compensator": {
-            "fingerprint": sealing.fingerprint(plan.compensator_key),
-            "compared_by_telephone": bool(study.compared_at),
-        },
-        "panel": None if plan.of_tables else {"variants": study.panel_size, "sha256": study.panel_digest},
-        "summary": summary,
-        "files": [{"name": file.name, "bytes": file.size, "sha256": file.sha256} for file in files],
-        "rounds": Round.objects.filter(study=study).count(),
-        "traffic": counted,
-        "started_at": study.started_at.isoformat() if study.started_at else None,
-        "ended_at": ended.isoformat(),
-        "versions": {"unpooled": version("unpooled-core"), "protocol": VERSION},
-    }
 
 
 def about(study: Study, summaries: Sequence[Summary], files: Iterable[ResultFile], ended: datetime) -> About:

@@ -94,6 +94,14 @@ def told_path(study: str, place: str) -> Path:
     return study_folder(study) / "told" / place
 
 
+def told_digest(study: str, place: str) -> str:
+    """SHA-256 of what cohorts are told of a place, in hex; empty where that is lost."""
+    try:
+        return _digest(told_path(study, place)).hex()
+    except FileNotFoundError:
+        return ""
+
+
 class OtherBytes(ProtocolError):
     """New bytes under a name that others have already: a nonce, or the round of a dealing."""
 

@@ -29,6 +29,7 @@ _COMMANDS = {
     "run": "Take part in a study until its results are here.",
     "status": "Where the study is, and who it is waiting for.",
     "results": "The results of a study that is done, and this cohort against the pool.",
+    "verify": "Whether results are those of this cohort's own run of the study.",
     "pictures": "Genomic inflation and loci of a study that is done.",
     "refit": "One model from the sums of several studies.",
     "doctor": "What is wrong with this computer, or on the way to the server.",

@@ -1,7 +1,8 @@
 """What a cohort's client must not forget, in one folder per study and cohort.
 
     state.json     keys, seed, what was agreed to and released, digests of the data files: secret, atomic
-    book           every question that was answered (unpooled_client.study.book)
+    book           every question that was answered, and every sum told, by their digests
+                   (unpooled_client.study.book)
     ledger.jsonl   everything that was sent (unpooled_client.state.ledger)
     client.log     every event with its time, and details of failures; never leaves this computer
     lock           held while a client runs, so that two never share a state

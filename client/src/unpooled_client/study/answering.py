@@ -23,7 +23,7 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import LONG_POLL, Refused, Study
 from unpooled_client.state.events import Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.state.fingerprint import Fingerprint
-from unpooled_client.study.book import open_book
+from unpooled_client.study.book import Heard, open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
 from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.few_apart import entered
@@ -86,7 +86,11 @@ class Work:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
         following = Following(
-            self.terms, self._told_sums, self.alignments.agreed_panel, lambda: self.answerer.witness
+            self.terms,
+            self._told_sums,
+            self.alignments.agreed_panel,
+            lambda: self.answerer.witness,
+            lambda question, place, told: book.hear(question, Heard.of(place, told)),
         )
         self.answerer = Answerer(
             self.terms, acceptance.seed, book, compute, acceptance.own, following.question

@@ -11,11 +11,14 @@ the run. The book outlives the program.
 A file is only ever appended to, with one flush for each entry. An entry that was cut off by a crash is
 dropped: its answer did not leave.
 
-A cohort that deals for a comparison enters the dealing's digest likewise: one round has one dealing.
+A cohort that deals for a comparison enters the dealing's digest likewise: one round has one dealing. So it
+does with each sum that it was told and has verified: one place has one sum, and when the study is over
+`unpooled_client.study.verifying` looks for it in the manifest.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import os
 import struct
@@ -24,12 +27,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from unpooled.errors import CodecError
 from unpooled.leaving import most_bytes_of
 from unpooled.plan import Plan
 from unpooled.protocol import codec
+from unpooled.protocol.messages import Told
 from unpooled.protocol.problems import Problem
 from unpooled.question import Question
 from unpooled.sizes import Sizes
@@ -84,6 +88,23 @@ class Dealt:
     """Of what was dealt."""
 
 
+@dataclass(frozen=True)
+class Heard:
+    """A sum that this cohort was told, and has verified."""
+
+    name: ClassVar[str] = "heard"
+
+    round: int
+    place: str
+    digest: bytes
+    """Of the record in which it was told."""
+
+    @classmethod
+    def of(cls, place: str, told: Told) -> Heard:
+        """Make the line of a sum from the record in which it was told."""
+        return cls(told.round, place, hashlib.sha256(codec.encode(told)).digest())
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """A question that is about to be answered."""
@@ -94,6 +115,9 @@ class Asked:
     panel: bytes
     size: int
     place: str = ""
+
+
+Line: TypeAlias = Entry | Dealt | Heard
 
 
 class Book:
@@ -112,12 +136,16 @@ class Book:
         self.rounds: dict[int, bytes] = {}
         self._places: set[str] = set()
         self.dealt: dict[int, Dealt] = {}
+        self._heard: dict[str, Heard] = {}
         self._sent: dict[str, int] = {}
-        for entry in _lines(path, seed):
-            if isinstance(entry, Dealt):
-                self.dealt[entry.round] = entry
-            else:
-                self._take(entry)
+        for entry in lines_of(path, seed):
+            match entry:
+                case Dealt():
+                    self.dealt[entry.round] = entry
+                case Heard():
+                    self._heard[entry.place] = entry
+                case Entry():
+                    self._take(entry)
 
     @staticmethod
     def begin(path: Path, seed: bytes) -> None:
@@ -155,6 +183,20 @@ class Book:
                     "Nothing was sent for it. Continue with the release of this program that began it.",
                 )
 
+    def hear(self, question: Question, heard: Heard) -> None:
+        """Write down a sum that was told and verified, once; Distrust if another one was before."""
+        with self._lock:
+            before = self._heard.setdefault(heard.place, heard)
+            if before is heard:
+                self._append(heard)
+            elif before != heard:
+                raise Distrust(
+                    Problem.QUESTION,
+                    f"the server tells another sum of the place {heard.place} in the study than before "
+                    f"({question.title}).",
+                    TELL_BOTH,
+                )
+
     def _check(self, asked: Asked) -> None:
         question = asked.question
         if asked.panel and self.panel not in (b"", asked.panel):
@@ -172,7 +214,7 @@ class Book:
         self._sent[entry.kind] = self._sent.get(entry.kind, 0) + entry.size
         self._places |= {entry.place} - {""}
 
-    def _append(self, entry: Entry | Dealt) -> None:
+    def _append(self, entry: Line) -> None:
         data = codec.encode(entry)
         with self.path.open("ab") as file:
             file.write(_PREFIX.pack(len(data), zlib.crc32(data)) + data)
@@ -197,10 +239,10 @@ def has_answered(folder: StateFolder, saved: Saved) -> bool:
 
 def _entries(path: Path, seed: bytes) -> Iterator[Entry]:
     """The questions in a book."""
-    return (entry for entry in _lines(path, seed) if isinstance(entry, Entry))
+    return (entry for entry in lines_of(path, seed) if isinstance(entry, Entry))
 
 
-def _lines(path: Path, seed: bytes) -> Iterator[Entry | Dealt]:
+def lines_of(path: Path, seed: bytes) -> Iterator[Line]:
     """What is in a book; what was cut off at its end is taken off. BookLost if it is not of this seed."""
     try:
         data = path.read_bytes()
@@ -218,7 +260,7 @@ def _lines(path: Path, seed: bytes) -> Iterator[Entry | Dealt]:
             os.truncate(path, at)
             return
         try:
-            yield codec.decode(body, [Entry, Dealt])
+            yield codec.decode(body, [Entry, Dealt, Heard])
         except CodecError as error:
             raise BookLost(path) from error
         at += _PREFIX.size + length

@@ -38,6 +38,8 @@ class Following:
     panel: Callable[[], Panel]
     """The agreed variants, once there are any."""
     witness: Callable[[], bytes]
+    heard: Callable[[Question, str, Told], None]
+    """Takes note of the sum of a place that was told, and is what cohorts have sent."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
@@ -69,9 +71,13 @@ class Following:
 
     def _sums(self, place: Place, question: Question) -> Arrays:
         """The sums that were asked for at a place; ProtocolError if they are not what cohorts have sent."""
-        told, plan = self.fetch(place.label), self.terms.plan
-        if question.opens:
-            return _bits(question, told.total)
+        told = self.fetch(place.label)
+        found = _bits(question, told.total) if question.opens else self._verified(question, told)
+        self.heard(question, place.label, told)
+        return found
+
+    def _verified(self, question: Question, told: Told) -> Arrays:
+        plan = self.terms.plan
         panel = b"" if plan.of_tables else self.panel().digest
         named = masking.question(told.salt, questions.encode(question), panel)
         scheme, witnessed = plan.scheme(question.ring_bits), Witnessed(self.witness(), told.round, named)

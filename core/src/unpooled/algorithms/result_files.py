@@ -6,7 +6,7 @@ offered.
 
 from __future__ import annotations
 
-from unpooled.algorithms import algorithm
+from unpooled.algorithms import algorithm, with_chunks
 from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.clump_option import CLUMPED
 from unpooled.formats import ssf
@@ -26,6 +26,7 @@ _ALLELES = 8  # that a line may name
 _FEATURE = 1 << 16  # bytes about a column of a table
 _LEVEL = 1 << 11  # bytes about one of its values
 _NUMBER = 1 << 5  # bytes of a number
+_CHUNK = 1 << 15  # bytes about what is asked of a chunk: 200 rounds in the manifest
 _USUAL_WORD = 1 << 10  # bytes of an ID or an allele, where nobody has measured the longest
 _REMARKS = 2 * MOST_BYTES  # of lines about variants: twice the longest list, however many cohorts have one
 
@@ -137,8 +138,11 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
 
     `sizes` are those of one cohort's data: a panel holds no variant that this cohort lacks.
     """
-    if name in (methods_name(plan), manifest_name(plan)):
+    if name == methods_name(plan):
         return _HEAD
+    if name == manifest_name(plan):
+        chunks = 0 if plan.of_tables else sizes.get(VARIANTS, MOST_VARIANTS) // with_chunks(plan).chunk_size
+        return _HEAD + chunks * len(plan.each) * _CHUNK
     if plan.of_tables:
         found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
         levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest

@@ -37,6 +37,7 @@ from unpooled.report import Pictures, report
 from unpooled_server import selectors, store
 from unpooled_server.columns import Columns
 from unpooled_server.kept import Results, folder_of
+from unpooled_server.manifest import manifest
 from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
 from unpooled_server.services import panels, pictures
@@ -72,8 +73,8 @@ def finish(study: Study) -> None:
     for name, page in pages:
         keep.text(name, page)
     summary, columns = (_by_phenotype(study.plan, each) for each in (numbers, [names for names, _ in drawn]))
-    manifest = selectors.manifest(study, summary, keep.files, started, timezone.now())
-    keep.text(manifest_name(study.plan), json.dumps(manifest, indent=2).encode() + b"\n")
+    said = manifest(study, summary, keep.files, started, timezone.now())
+    keep.text(manifest_name(study.plan), json.dumps(said, indent=2).encode() + b"\n")
     if not _publish(study, folder, summary, keep.files, columns):
         store.drop_results(study.pk, folder=folder)
 
