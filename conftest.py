@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays, so no collection looks at it again: statsmodels asks for one at each step."""
+    """Let no collection look again at what is loaded by now: statsmodels asks for one at each correction."""
     gc.freeze()
 
 
