@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib.util
 import os
 import signal
@@ -82,6 +83,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if not item.get_closest_marker("services")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.get_closest_marker("services")]
+
+
+def pytest_collection_finish() -> None:
+    """Let no collection look again at what is loaded by now: statsmodels asks for one at each correction."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

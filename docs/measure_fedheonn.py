@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,7 @@ TABLES: dict[str, Callable[..., Any]] = {
     "breast cancer": datasets.load_breast_cancer,
     "digits": datasets.load_digits,
 }
+SMALL = ("breast cancer",)
 LARGE = {"breast cancer": 10, "digits": 64}
 """Which have people enough however they are dealt, and in each half of a split for so many first features."""
 COHORTS_WITH_SUMS = 4
@@ -254,21 +255,21 @@ def measured(load: Callable[..., Any], deal: Callable[..., np.ndarray], splits: 
     return np.array(found)
 
 
-def lines(splits: int) -> Iterator[str]:
+def lines(tables: Sequence[str], splits: int) -> Iterator[str]:
     yield (
         "| Table | Dealt | Sums, % | The paper's merging, % | Pooled, % | Logistic regression, % | "
         "Sums from pooled | Merging from pooled |"
     )
     yield "| --- | --- " + "| --: " * 6 + "|"
-    for name, load in TABLES.items():
+    for name in tables:
         for dealt, deal in list(DEALS.items())[: None if name in LARGE else 1]:
-            of = measured(load, deal, splits)
+            of = measured(TABLES[name], deal, splits)
             shares = (f"{100 * share:.1f}" for share in of[:, :4].mean(axis=0))
             apart = (f"{worst:.0e}" for worst in of[:, 4:].max(axis=0))
             yield f"| {name} | {dealt} | {' | '.join((*shares, *apart))} |"
 
 
-def lines_of_paper(splits: int) -> Iterator[str]:
+def lines_of_paper(tables: Sequence[str], splits: int) -> Iterator[str]:
     """The paper's table, and ours: mean and median of other methods, each of them a mean over the splits."""
     yield (
         "| Table | Rows | Features | Classes | FedHEONN, % | One layer, iterative, % | Others, mean, % | "
@@ -278,11 +279,11 @@ def lines_of_paper(splits: int) -> Iterator[str]:
     for name, (rows, features, classes, *shares) in PAPER.items():
         numbers = " | ".join(f"{share:.2f}" for share in shares)
         yield f"| the paper's: {name} | {rows:,} | {features} | {classes} | {numbers} |"
-    for name, load in TABLES.items():
-        x, y = load(return_X_y=True)
+    for name in tables:
+        x, y = TABLES[name](return_X_y=True)
         found = []
         for seed in range(splits):
-            of = split(load, seed)
+            of = split(TABLES[name], seed)
             ours = right(federated(of.a, of.y, at_random(of.y, of.random)), of)
             found.append([ours, *(other(seed).fit(of.za, of.y).score(of.zb, of.y_test) for other in OTHERS)])
         ours, *others = 100 * np.mean(found, axis=0)
@@ -292,17 +293,17 @@ def lines_of_paper(splits: int) -> Iterator[str]:
         yield f"| here: {name} | {len(y):,} | {x.shape[1]} | {int(y.max()) + 1} | {numbers} |"
 
 
-def lines_of_reading(splits: int) -> Iterator[str]:
+def lines_of_reading(tables: Sequence[str], splits: int) -> Iterator[str]:
     """What U S of one cohort says, read from nothing else."""
     yield (
         "| Table | Rows of the cohort | Rows read | Means and covariances off by | "
         "The row of a cohort of one, off by |"
     )
     yield "| --- " + "| --: " * 4 + "|"
-    for name, load in TABLES.items():
+    for name in tables:
         worst, one = 0.0, 0.0
         for seed in range(splits):
-            of = split(load, seed)
+            of = split(TABLES[name], seed)
             z = of.za[at_random(of.y, of.random) == 0]
             squares = sent(z) @ sent(z).T / SLOPE**2
             n, mean = squares[0, 0], squares[0, 1:] / squares[0, 0]
@@ -313,7 +314,7 @@ def lines_of_reading(splits: int) -> Iterator[str]:
         yield f"| {name} | {len(z)} | {n:.6g} | {worst:.0e} | {one:.0e} |"
 
 
-def lines_of_more(splits: int) -> Iterator[str]:
+def lines_of_more(tables: Sequence[str], splits: int) -> Iterator[str]:
     """Half of the rows in one study, the other half in a later one, and both added up."""
     yield (
         "| Table | Rows at first | Rows later | First study from pooled | Both, by sums, from pooled | "
@@ -321,6 +322,8 @@ def lines_of_more(splits: int) -> Iterator[str]:
     )
     yield "| --- " + "| --: " * 5 + "|"
     for name, features in LARGE.items():
+        if name not in tables:
+            continue
         x, y = TABLES[name](return_X_y=True)
         found = []
         for seed in range(splits):
@@ -360,12 +363,12 @@ def lines_of_seconds(rows: int) -> Iterator[str]:
 
 if __name__ == "__main__":
     arguments = measuring.parser(__doc__).parse_args()
-    splits = 1 if arguments.small else SPLITS
+    tables, splits = (SMALL, 1) if arguments.small else (tuple(TABLES), SPLITS)
     for table, made in (
-        ("fedheonn", lines(splits)),
-        ("fedheonn-paper", lines_of_paper(splits)),
-        ("fedheonn-read", lines_of_reading(splits)),
-        ("fedheonn-more", lines_of_more(splits)),
+        ("fedheonn", lines(tables, splits)),
+        ("fedheonn-paper", lines_of_paper(tables, splits)),
+        ("fedheonn-read", lines_of_reading(tables, splits)),
+        ("fedheonn-more", lines_of_more(tables, splits)),
         ("fedheonn-seconds", lines_of_seconds(DRAWN_ROWS // 10 if arguments.small else DRAWN_ROWS)),
     ):
         measuring.write(arguments.out, table, made)

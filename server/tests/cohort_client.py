@@ -41,6 +41,8 @@ class Client:
     instance: str = field(default_factory=lambda: os.urandom(16).hex())
     witness: bytes = b""
     """The witness as it came with the last questions, sealed."""
+    known: Any = None
+    """What the server said of the study since questions were last asked for: it stays while they are open."""
     trees: dict[str, Tree] = field(default_factory=dict)
     """Each study as this cohort follows it, by the token of its invitation."""
 
@@ -63,15 +65,23 @@ class Client:
 
     def join(self) -> None:
         self.ok("POST", "join", json={"key": self.key.public.hex()})
+        self.known = None
+
+    @property
+    def seen(self) -> Any:
+        """What the server says of the study, asked once for all questions that come together."""
+        self.known = self.known or self.study()
+        return self.known
 
     @property
     def purpose(self) -> Purpose:
         """What the server says that this cohort's seed is for."""
-        seen = self.study()
+        seen = self.seen
         plan, roster = Plan.from_json(seen["plan"]), bytes.fromhex(seen["roster_hash"])
         return Purpose(seen["study"]["id"], plan.hash(), roster, seen["cohort"], plan.compensator_key)
 
     def accept(self) -> None:
+        self.known = None
         purpose = self.purpose
         box = seal_seed(self.seed, purpose, self.key)
         self.ok(
@@ -93,7 +103,7 @@ class Client:
         answer = self.call("GET", f"questions?wait={wait}&seen={seen}")
         assert answer.status_code == 200, answer.text
         found: Questions = messages.decode(answer.content, Questions)
-        self.witness = found.witness
+        self.witness, self.known = found.witness, None
         return found
 
     def cohort(self, panel_digest: bytes) -> Cohort:
@@ -108,7 +118,7 @@ class Client:
 
     def asked(self, question: Question) -> questions.Question:
         """The question as it was sent, or as this cohort finds it where it is only named."""
-        plan = Plan.from_json(self.study()["plan"])
+        plan = Plan.from_json(self.seen["plan"])
         if not question.place:
             return questions.decode(question.question, questions_of(plan))
         token = self.invitation.token
@@ -122,7 +132,7 @@ class Client:
         told: Told = messages.decode(self.call("GET", f"told/{place.label}").content, Told)
         if asked.opens:
             return read_sums(asked, told.total)
-        plan = Plan.from_json(self.study()["plan"])
+        plan = Plan.from_json(self.seen["plan"])
         named = masking.question(told.salt, questions.encode(asked), self._panel_digest)
         witnessed = Witnessed(witness.unsealed(self.witness, self.seed, self.purpose), told.round, named)
         scheme = plan.scheme(asked.ring_bits)
@@ -130,7 +140,7 @@ class Client:
 
     @property
     def _panel_digest(self) -> bytes:
-        return bytes.fromhex(self.study()["panel_digest"])
+        return bytes.fromhex(self.seen["panel_digest"])
 
     def share(self, question: Question, cohort: Cohort) -> tuple[bytes, str]:
         """The masked bytes of an answer, and their nonce."""
@@ -157,7 +167,7 @@ class Client:
 
     @property
     def roster(self) -> Roster:
-        return Roster(tuple((m["name"], bytes.fromhex(m["key"])) for m in self.study()["roster"]))
+        return Roster(tuple((m["name"], bytes.fromhex(m["key"])) for m in self.seen["roster"]))
 
     def dealing(self, question: Question) -> bytes | None:
         """What this cohort deals for a round; None where another one does, or nothing is compared."""
@@ -169,7 +179,7 @@ class Client:
 
     def _asked(self, question: Question) -> tuple[Plan, questions.Question, dict[str, Any]]:
         """The plan, the question, and what is common to all that names its masks and its dealing."""
-        seen = self.study()
+        seen = self.seen
         plan = Plan.from_json(seen["plan"])
         step = self.asked(question)
         scheme = plan.scheme(step.ring_bits)
@@ -189,7 +199,7 @@ class Client:
 
     @property
     def name(self) -> str:
-        return str(self.study()["cohort"])
+        return str(self.seen["cohort"])
 
     def send(self, question: Question, cohort: Cohort) -> httpx.Response:
         """Answer a round; where this cohort deals, it does that first."""

@@ -202,7 +202,7 @@ def make_trial(
         "phenotype": "phenotype",
         "cohorts": len(files),
         "min_samples": 20,
-        "chunk_size": 50,
+        "chunk_size": 150,
         "file_stem": "study",
         **changes,
     }

@@ -36,7 +36,7 @@ class Compiled:
     """A function that is compiled when it is first called, or when a compiled function that calls it is."""
 
     def __init__(self, function: FunctionType, make: Callable[[FunctionType], Any]) -> None:
-        self.py_func, self._make = function, make
+        self.py_func, self._make, self._made = function, make, None
         self.__doc__, self.__name__, self.__module__ = (
             function.__doc__,
             function.__name__,
@@ -44,14 +44,14 @@ class Compiled:
         )
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.made(*arguments)
+        return (self._made or self.made)(*arguments)
 
     @property
     def made(self) -> Any:
         """What Numba makes of it."""
-        if "_made" not in vars(self):
+        if self._made is None:
             with _lock:
-                self._made = vars(self).get("_made") or self._make(self.py_func)
+                self._made = self._made or self._make(self.py_func)
                 _replace(self.py_func.__code__, self.py_func.__globals__)
         return self._made
 

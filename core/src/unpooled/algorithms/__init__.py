@@ -88,8 +88,8 @@ def with_chunks(plan: Plan) -> Plan:
     """
     if plan.chunk_size or plan.of_tables:
         return plan
-    one = {VARIANTS: 1, AUTOSOMAL: 1, LISTED: 1}
-    each = max(_variant_bytes(kind, replace(plan, chunk_size=1), one) for kind in questions_of(plan))
+    one, by_one = {VARIANTS: 1, AUTOSOMAL: 1, LISTED: 1}, replace(plan, chunk_size=1)
+    each = max(_variant_bytes(kind, by_one, one) for kind in questions_of(plan))
     return replace(plan, chunk_size=max(FEWEST_IN_A_CHUNK, SHARE_BYTES // each))
 
 

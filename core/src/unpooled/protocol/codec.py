@@ -45,31 +45,33 @@ def came_later(default: Any) -> Any:
 
 def encode(value: Any) -> bytes:
     """The canonical bytes of a value."""
-    return b"".join(_parts(value))
+    parts: list[bytes | memoryview] = []
+    _write(value, parts)
+    return b"".join(parts)
 
 
-def _parts(value: Any) -> Iterator[bytes | memoryview]:
+def _write(value: Any, parts: list[bytes | memoryview]) -> None:
     match value:
         case None:
-            yield b"N"
-        case bool() | np.bool_():
-            yield b"T" if value else b"F"
-        case int() | np.integer():
-            yield b"i" + int(value).to_bytes(8, "little", signed=True)
-        case float():
-            yield b"d" + struct.pack("<d", value)
+            parts.append(b"N")
         case str():
-            yield _sized(b"s", value.encode())
+            parts.append(_sized(b"s", value.encode()))
         case bytes():
-            yield _sized(b"b", value)
+            parts.append(_sized(b"b", value))
+        case bool() | np.bool_():
+            parts.append(b"T" if value else b"F")
+        case int() | np.integer():
+            parts.append(b"i" + int(value).to_bytes(8, "little", signed=True))
+        case float():
+            parts.append(b"d" + struct.pack("<d", value))
         case tuple():
-            yield b"t" + _u32(len(value))
+            parts.append(b"t" + _u32(len(value)))
             for item in value:
-                yield from _parts(item)
+                _write(item, parts)
         case np.ndarray():
-            yield from _array_parts(value)
+            parts += _array_parts(value)
         case _ if dataclasses.is_dataclass(value):
-            yield from _record_parts(value)
+            _write_record(value, parts)
         case _:
             raise TypeError(f"no encoding for {type(value).__name__}")
 
@@ -83,19 +85,24 @@ def _array_parts(array: np.ndarray) -> Iterator[bytes | memoryview]:
     yield plain.data  # joined without a copy of its own
 
 
-def _record_parts(record: Any) -> Iterator[bytes | memoryview]:
-    fields = list(_fields_of(record))
-    yield b"r" + _text(record.name) + _u32(len(fields))
+def _write_record(record: Any, parts: list[bytes | memoryview]) -> None:
+    fields = _fields_of(record)
+    parts.append(b"r" + _text(record.name) + _u32(len(fields)))
     for name, value in fields:
-        yield _text(name)
-        yield from _parts(value)
+        parts.append(_text(name))
+        _write(value, parts)
 
 
-def _fields_of(record: Any) -> Iterable[tuple[str, Any]]:
+def _fields_of(record: Any) -> list[tuple[str, Any]]:
     if hasattr(record, "record_fields"):
-        return record.record_fields()  # type: ignore[no-any-return]
-    fields = [(field, getattr(record, field.name)) for field in dataclasses.fields(record)]
+        return list(record.record_fields())
+    fields = [(field, getattr(record, field.name)) for field in _declared(record.__class__)]
     return [(field.name, value) for field, value in fields if not _is_left_out(field, value)]
+
+
+@functools.cache
+def _declared(record: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(record)
 
 
 def _is_left_out(field: dataclasses.Field[Any], value: Any) -> bool:

@@ -19,7 +19,6 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -163,7 +162,8 @@ class Modular:
         if not (0 <= bound < 2.0**128 and abs(fraction_bits) <= _MAX_FRACTION_BITS):
             return False
         # Exact, and rounded up as an element may be: a float cannot tell 2^63 - 1 from 2^63.
-        element = math.ceil(Fraction(bound) * Fraction(2) ** fraction_bits)
+        of, per = (bound if isinstance(bound, float) else int(bound)).as_integer_ratio()
+        element = -(-(of << max(fraction_bits, 0)) // (per << max(-fraction_bits, 0)))
         return cohorts * element <= self.ring.max_sum
 
     def noise(self, cohorts: int) -> float:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.regression.own_fit import Model, own_estimates
+from unpooled.algorithms.regression.own_fit import Model, kept_estimates
 from unpooled.algorithms.shared import chunks
 from unpooled.algorithms.shared.asked import OfAsked, flags
 from unpooled.algorithms.shared.chunks import Chunk
@@ -190,7 +190,7 @@ class OfEstimates(OfAsked):
         model = Model(self.test, self.trait, self.exact, self.max_iterations, self.tolerance)
         effect, se = (
             np.ldexp(values, -self.exponent)
-            for values in own_estimates(model, self.chromosome, self.items, cohort)
+            for values in kept_estimates(model, self.chromosome, self.items, cohort)
         )
         has = np.isfinite(effect) & np.isfinite(se) & (se > 0)
         return np.where(has, effect, 0.0), np.where(has, 1 / np.where(has, se, 1) ** 2, 0.0)

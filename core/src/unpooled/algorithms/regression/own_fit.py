@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -66,9 +68,24 @@ class _Some:
         return self.cohort.dosages(self.variants[variants])
 
 
-def own_estimates(
-    model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort
-) -> tuple[np.ndarray, np.ndarray]:
+Estimates = tuple[np.ndarray, np.ndarray]
+_KEPT = 16
+"""The fits that a cohort keeps: it is asked up to three times about a chunk, and about eight at once."""
+_kept: WeakKeyDictionary[Cohort, deque[tuple[Model, np.ndarray, Estimates]]] = WeakKeyDictionary()
+
+
+def kept_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
+    """What `own_estimates` finds, or has lately found for these variants, which ascend, among others."""
+    kept = _kept.setdefault(cohort, deque(maxlen=_KEPT))
+    for fitted, of, (effect, se) in tuple(kept):
+        places = np.searchsorted(of, variants)
+        if fitted == model and places.max(initial=0) < len(of) and np.array_equal(of[places], variants):
+            return effect[places], se[places]
+    kept.append((model, variants, found := own_estimates(model, chromosome, variants, cohort)))
+    return found
+
+
+def own_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
     """Effect of a copy of the panel's first allele, and its standard error: float64 (m,), NaN without one.
 
     `variants` are panel indices, of one class of chromosomes. Where PLINK 1.9 says NA there is none.
