@@ -108,6 +108,8 @@ class Finish:
     """
 
     call: Call[Any]
+    only_rows: bool = False
+    """Whether that is so even if the study looks for leads among the rows: their sums are of few people."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ import numpy as np
 
 from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants
 from unpooled.algorithms.regression.dosages import count
+from unpooled.algorithms.regression.floors import split_by_carriers
 from unpooled.algorithms.regression.heterogeneity import compare_cohorts
 from unpooled.algorithms.regression.least_squares import Fitting, Problem
 from unpooled.algorithms.regression.own_columns import CodedCalls
@@ -122,13 +123,17 @@ def sum_columns_apart(
 
 @procedure("linear/chunk-apart")
 def fit_chunk_apart(
-    study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Within
+    study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Within, few: tuple[str, ...]
 ) -> Asks[Counted]:
-    """Count the genotypes of a chunk, sum products about the cohorts' means, and fit what passes filters."""
+    """Count the genotypes of a chunk, sum products about the cohorts' means, and fit what passes filters.
+
+    `few` are as of `find_few`.
+    """
     counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
-    if len(counted.variants):
-        yield Finish(fit_counted_apart(study, chunk, pool, columns, block, counted))
+    for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
+        about_some = fit_counted_apart(study, chunk, pool, columns, block, counted.some(some))
+        yield Finish(about_some, only_rows=is_few)
     return ties
 
 

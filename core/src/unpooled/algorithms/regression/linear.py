@@ -37,6 +37,7 @@ from unpooled.algorithms.regression.conditions import (
 )
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.dosages import CountDosages, count
+from unpooled.algorithms.regression.floors import CountCarriers, CountInside, find_few, split_by_carriers
 from unpooled.algorithms.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.algorithms.regression.least_squares import Block, Fit, places_of_sex
 from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
@@ -97,17 +98,18 @@ def linear(study: Study) -> Asks[None]:
     conditions = find_conditions(study)
     pool = yield from count_people(study)
     columns = yield from pooled_columns(study, pool, conditions)
+    few = yield from find_few(study, columns)
     chunks = chunks_of(study, pool)
     if is_apart(study.plan):
         within = yield from sum_columns_apart(study, pool, columns, chunks)
         products = within.at(DIPLOID, len(columns.centre))
-        fits = [fit_chunk_apart(study, chunk, pool, columns, within) for chunk in chunks]
+        fits = [fit_chunk_apart(study, chunk, pool, columns, within, few) for chunk in chunks]
     else:
         sums = yield SumColumns.of(study.plan, pool, columns)
         block = Block(sums["sums"], sums["products"])
         some = among(study.plan)[0].of_block(block)  # it is about the covariates
         products = about_means(some.sums, some.products, pool.of(COMPLETE))
-        fits = [fit_chunk(study, chunk, pool, columns, block) for chunk in chunks]
+        fits = [fit_chunk(study, chunk, pool, columns, block, few) for chunk in chunks]
     if not study.plan.alone:
         refuse_dependent(study.plan, products, MOST_INFLATED)
     ties = yield Each(fits)
@@ -115,13 +117,19 @@ def linear(study: Study) -> Asks[None]:
 
 
 @procedure("linear/chunk")
-def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Block) -> Asks[Counted]:
-    """Count the genotypes of a chunk, sum them with the columns, and fit the variants that pass filters."""
+def fit_chunk(
+    study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Block, few: tuple[str, ...]
+) -> Asks[Counted]:
+    """Count the genotypes of a chunk, sum them with the columns, and fit the variants that pass filters.
+
+    `few` are those of the `SEXES` of whom there are too few to tell sums of.
+    """
     counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
-    if len(counted.variants):
-        first_is_a1, tied = yield from order_of(study, chunk, counted)
-        yield Finish(fit_counted(study, chunk, pool, columns, block, counted, first_is_a1, tied))
+    first_is_a1, tied = yield from order_of(study, chunk, counted)
+    for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
+        about = counted.some(some), first_is_a1[some], tied[some]
+        yield Finish(fit_counted(study, chunk, pool, columns, block, *about), only_rows=is_few)
     return ties
 
 
@@ -388,11 +396,13 @@ LINEAR = Algorithm(
         Magnitude,
         Mean,
         Spread,
+        CountInside,
         SumColumns,
         SumColumnsApart,
         CountDosages,
         CountGenotypes,
         CountFar,
+        CountCarriers,
         OrderBeforeFit,
         *ESTIMATES_ASKS,
         SumWithGenotypes,
