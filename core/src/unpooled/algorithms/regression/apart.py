@@ -20,7 +20,7 @@ import numpy as np
 
 from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants
 from unpooled.algorithms.regression.dosages import count
-from unpooled.algorithms.regression.floors import split_by_carriers
+from unpooled.algorithms.regression.floors import foreseen_parts, split_by_carriers
 from unpooled.algorithms.regression.heterogeneity import compare_cohorts
 from unpooled.algorithms.regression.least_squares import Fitting, Problem
 from unpooled.algorithms.regression.own_columns import CodedCalls
@@ -30,7 +30,6 @@ from unpooled.algorithms.regression.pool import (
     Pool,
     everyone,
     foreseen_chunks,
-    foreseen_fits,
     ordered,
 )
 from unpooled.algorithms.regression.symmetric import pairs, square
@@ -362,7 +361,7 @@ class SumGenotypesApart(AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (chunks := foreseen_fits(plan, sizes)) is None:
+        if (chunks := foreseen_parts(plan, sizes)) is None:
             return None
         return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
 

@@ -9,7 +9,7 @@ the rule `exact` sums are of single people anyway, as the plan says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -188,3 +188,11 @@ def split_by_carriers(
     """Split variants whose sums may be told, False, from those of too few carriers, True: bool (m,) each."""
     found = yield from find_few_carriers(study, chunk, pool, counted, few)
     return [(is_few, found == is_few) for is_few in (False, True) if (found == is_few).any()]
+
+
+def foreseen_parts(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+    """The chunks whose variants can be fitted, and where they are split, others without variants."""
+    chunks = foreseen_fits(plan, sizes)
+    if chunks is None or not tells_of_variants(plan):
+        return chunks
+    return chunks + tuple(replace(chunk, stop=chunk.start) for chunk in chunks)

@@ -37,7 +37,13 @@ from unpooled.algorithms.regression.conditions import (
 )
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.dosages import CountDosages, count
-from unpooled.algorithms.regression.floors import CountCarriers, CountInside, find_few, split_by_carriers
+from unpooled.algorithms.regression.floors import (
+    CountCarriers,
+    CountInside,
+    find_few,
+    foreseen_parts,
+    split_by_carriers,
+)
 from unpooled.algorithms.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.algorithms.regression.least_squares import Block, Fit, places_of_sex
 from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
@@ -53,7 +59,6 @@ from unpooled.algorithms.regression.pool import (
     columns_of,
     count_people,
     everyone,
-    foreseen_fits,
     ordered,
     report_ties,
 )
@@ -327,7 +332,7 @@ class SumWithGenotypes(AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_fits(plan, sizes)
+        chunks = foreseen_parts(plan, sizes)
         if chunks is None:
             return None
         count = len(plan.phenotype_names)
@@ -402,9 +407,9 @@ LINEAR = Algorithm(
         CountDosages,
         CountGenotypes,
         CountFar,
-        CountCarriers,
         OrderBeforeFit,
         *ESTIMATES_ASKS,
+        CountCarriers,
         SumWithGenotypes,
         SumGenotypesApart,
         OrderAlleles,

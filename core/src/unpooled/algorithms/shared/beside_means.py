@@ -1,7 +1,7 @@
 """Floors of people beside the means: a column in which only few differ from all others would tell of these.
 
-A covariate that is 0 for all but one person would tell that person's genotypes, variant by variant, in the sums
-of genotype times covariate, and the phenotype in that of both.
+A covariate that is 0 for all but one person would tell that person's genotypes, variant by variant, in the
+sums of genotype times covariate, and the phenotype in that of both.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def few_beside(plan: Plan, counted: Arrays) -> np.ndarray:
 
 
 def refuse_few_beside(plan: Plan, few: np.ndarray, titles: tuple[str, ...], whom: str, remedy: str) -> None:
-    """Refuse if in any group few are beside the mean of a column of these titles: `few` as of `few_beside`."""
+    """Refuse a column, of these titles, beside whose mean few of a group are: `few` as of `few_beside`."""
     for side, column in np.argwhere(np.any(few, axis=0)).tolist():
         is_status = plan.trait != "quantitative" and column >= len(plan.covariate_columns)
         sides = ("cases", "controls") if is_status else ("above the mean", "below the mean")
