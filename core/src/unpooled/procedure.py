@@ -108,8 +108,8 @@ class Finish:
     """
 
     call: Call[Any]
-    only_rows: bool = False
-    """Whether that is so even if the study looks for leads among the rows: their sums are of few people."""
+    may_lead: bool = False
+    """Whether there are leads among the rows: cohorts of a study that looks for these are told the sums."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched
                     seen = Hits.joined(seen, Hits.of(rows, study.plan))
                     yield rows
                 came = None
-            case Each() | Finish(only_rows=False):  # the rows of one that finishes may have hits
+            case Each() | Finish(may_lead=True):
                 calls = event.calls if isinstance(event, Each) else (event.call,)
                 found = yield Each(watched(call, Hits.none()) for call in calls)
                 came = [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]

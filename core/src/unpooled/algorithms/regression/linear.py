@@ -106,7 +106,7 @@ def linear(study: Study) -> Asks[None]:
     few = yield from find_few(study, columns)
     chunks = chunks_of(study, pool)
     if is_apart(study.plan):
-        within = yield from sum_columns_apart(study, pool, columns, chunks)
+        within = yield from sum_columns_apart(study, pool, columns, chunks, few)
         products = within.at(DIPLOID, len(columns.centre))
         fits = [fit_chunk_apart(study, chunk, pool, columns, within, few) for chunk in chunks]
     else:
@@ -134,7 +134,7 @@ def fit_chunk(
     first_is_a1, tied = yield from order_of(study, chunk, counted)
     for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
         about = counted.some(some), first_is_a1[some], tied[some]
-        yield Finish(fit_counted(study, chunk, pool, columns, block, *about), only_rows=is_few)
+        yield Finish(fit_counted(study, chunk, pool, columns, block, *about), may_lead=not is_few)
     return ties
 
 
