@@ -275,7 +275,10 @@ class SumColumnsApart(Question):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return tuple(replace(array, of_one=array.of_one and not has_floors(plan)) for array in cls.sends)
+        return tuple(
+            replace(array, of_one=array.of_one and not has_floors(plan))
+            for array in super().sends_under(plan)
+        )
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

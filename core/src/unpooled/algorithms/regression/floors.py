@@ -117,8 +117,8 @@ class CountCarriers(Question):
             FEWEST_AT_A_LEVEL,
             "per variant, and on X and Y by sex: number of people in the regression who carry each allele, "
             f"or who have each genotype, {FEWEST_AT_A_LEVEL} where there are more",
-            f"whether {FEWEST_AT_A_LEVEL} people of the pool have it without any one cohort: else a variant "
-            "has no estimate",
+            f"whether {FEWEST_AT_A_LEVEL} people of the pool have it without any one cohort: else no cohort is "
+            "told a sum of the variant, and a logistic regression has no estimate of it",
         ),
     )
     each: ClassVar[dict[str, str]] = {"variants": "variant", "sexes": "sex", "kinds": "allele or genotype"}
