@@ -10,18 +10,21 @@ import pytest
 from asking import Followed, followed
 from scipy.optimize import minimize_scalar
 
+from tests.contract.runs import run_of
+from tests.contract.studies import Small
 from unpooled.algorithms import usual, with_chunks
 from unpooled.algorithms.ld.haplotypes import r_squared
 from unpooled.algorithms.ld.lead_questions import SumWithLeads
 from unpooled.algorithms.ld.leads import LINKAGE
 from unpooled.algorithms.ld.options import MOST_AHEAD
 from unpooled.algorithms.ld.questions import SumPairs
+from unpooled.algorithms.regression.linear import SumWithGenotypes
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
 from unpooled.pictures import linkage
 from unpooled.pictures.associations import Associations
-from unpooled.plan import NO_KEY, Plan
+from unpooled.plan import EXACT, MEAN, NO_KEY, Plan
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -153,6 +156,17 @@ def test_of_a_variant_with_fewer_than_ten_carriers_beside_a_cohort_no_pair_is_as
     pairs = list(zip(*(column(clumping, LINKAGE, name) for name in ("variant", "other")), strict=True))
     assert [pair for pair in pairs if FEW in pair] == [(FEW, FEW)]
     assert (LEAD, ENOUGH) in pairs
+
+
+@pytest.mark.parametrize(("rule", "is_told"), [(MEAN, False), (EXACT, True)])
+def test_of_a_variant_with_fewer_than_ten_carriers_beside_a_cohort_no_sum_is_told(
+    rule: str, is_told: bool
+) -> None:
+    found = run_of(Small(plan_of("linear", missing=rule), PANEL, cohorts_of()))
+    kinds = [q for q, _ in found.told if isinstance(q, SumWithGenotypes)]
+    told = {variant for question in kinds for variant in question.items.tolist()}
+    assert told == set(range(2 * NEAR)) - (set() if is_told else {FEW})
+    assert found.tables[VARIANTS]["variant"].tolist() == list(range(2 * NEAR))
 
 
 def pair_of(lag: int) -> SumWithLeads:

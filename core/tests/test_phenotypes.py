@@ -405,9 +405,9 @@ def drawn(random: np.random.Generator) -> tuple[Plan, list[ArrayCohort]]:
 
 
 def cohort_drawn(random: np.random.Generator, phenotypes: int, covariates: int) -> ArrayCohort:
-    people, number = int(random.choice([20, 60])), np.arange(phenotypes)[:, None]
+    people, number = int(random.choice([60, 120])), np.arange(phenotypes)[:, None]
     values = random.normal(size=(phenotypes, people))
-    values[1::3] = values[1::3] > 1  # rare
+    values[1::3] = values[1::3] > 0.5  # rarer
     values[2::3] = np.round(values[2::3])  # tied
     values = np.ldexp(values + 1e3 * number[::-1], 60 * (number - 1))
     values[random.random(values.shape) < 0.05] = np.nan

@@ -252,12 +252,16 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         ("polygenic", A, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
     ),
     "few cases": (
-        "phenotype", "the pool has fewer than 10 cases with complete data", study,
-        ("logistic", level(3)), {},
+        "phenotype", "y: fewer than 10 people in the pool, perhaps without one of the cohorts, are cases",
+        study, ("logistic", level(3)), {},
     ),
     "a covariate of a logistic regression by which one stands out": (
         "covariates", "C1: fewer than 10 people in the pool, perhaps without one of the cohorts, are above",
         study, ("logistic", CASES, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
+    ),
+    "a covariate of a linear regression by which one stands out": (
+        "covariates", "C1: fewer than 10 people in the pool, perhaps without one of the cohorts, are above",
+        study, ("linear", A, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
     ),
     "few founders": (
         "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},

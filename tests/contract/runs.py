@@ -39,13 +39,13 @@ class Watched(_Federation):
         self.call = whole(study_of(small))
         super().__init__(self.call, small.cohorts, questions_of(small.plan))
         self.answers: list[tuple[Question, Arrays]] = []
-        self.kinds_told: set[type[Question]] = set()
+        self.read: list[tuple[Question, Arrays]] = []
 
     def total(self, place: Place, question: Question) -> Arrays:
         sums = super().total(place, question)
         self.answers.append((question, dict(sums)))  # a procedure may empty its own
         if self.followed.is_told(place):
-            self.kinds_told.add(type(question))
+            self.read.append((question, dict(sums)))
         return sums
 
 
@@ -57,8 +57,8 @@ class Run:
     answers: list[tuple[Question, Arrays]]
     """Each question with its sums, or what was told of them, in order."""
     rows: list[Rows]
-    kinds_told: set[type[Question]]
-    """The kinds of which cohorts were told the sums."""
+    told: list[tuple[Question, Arrays]]
+    """Those of which cohorts were told the sums."""
 
     @property
     def study(self) -> Study:
@@ -67,6 +67,10 @@ class Run:
     @property
     def questions(self) -> list[Question]:
         return [question for question, _ in self.answers]
+
+    @property
+    def kinds_told(self) -> set[type[Question]]:
+        return {type(question) for question, _ in self.told}
 
     @functools.cached_property
     def tables(self) -> Tables:
@@ -111,7 +115,7 @@ def run(name: str) -> Run:
 def run_of(one: Small) -> Run:
     watched, rows = Watched(one), list[Rows]()
     Tree(watched.call, watched.kinds, watched.total, rows).value()
-    return Run(one, watched.answers, rows, watched.kinds_told)
+    return Run(one, watched.answers, rows, watched.read)
 
 
 def sizes_of(one: Small) -> Sizes:

@@ -57,7 +57,7 @@ def test_a_cohort_alone_is_a_study_that_nobody_else_is_in(name: str) -> None:
     plan = OwnPlan(**vars(own)) if own.of_tables else with_sums  # without floors of values
     together = run(plan, one.panel, beside_nobody(one))
     alone = run_alone(own, one.panel, one.cohorts[0])
-    assert list(alone) == list(together)
+    assert alone.keys() == together.keys()
     for table, columns in together.items():
         if table in BY_FLOORS:
             continue

@@ -40,8 +40,8 @@ COHORTS_APART = Switch(
     fact="as with an indicator of each cohort among the covariates. No sum is one cohort's; but how far "
     "allele frequencies differ between cohorts follows from the results, and with few cohorts of known size "
     "that leaves few possibilities for the allele counts of each. With variants on X or Y the server and the "
-    "cohorts learn sums by sex: of a person who alone is of another sex than the rest, that person's values "
-    "about a cohort's means",
+    "cohorts learn sums by sex: by the exact rule for missing calls, of a person who alone is of another sex "
+    "than the rest, that person's values about a cohort's means",
     methods="Cohorts were kept apart, as by an indicator of each among the covariates: genotypes, phenotypes "
     "and covariates were taken about each cohort's own means.",
     rule=_problem,

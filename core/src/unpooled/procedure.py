@@ -108,6 +108,8 @@ class Finish:
     """
 
     call: Call[Any]
+    may_lead: bool = False
+    """Whether there are leads among the rows: cohorts of a study that looks for these are told the sums."""
 
 
 @dataclass(frozen=True, eq=False)

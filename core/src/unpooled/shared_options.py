@@ -194,9 +194,10 @@ MISSING = Choice(
             EXACT,
             "Leave the person out of that variant, as PLINK does",
             "Where a single person lacks a call, the server learns that person's covariates; in a logistic "
-            "regression the cohorts do, too, and of a single carrier.",
+            "regression, and with clumps, the cohorts do, too, and of a single carrier.",
             "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, and "
-            "in a logistic regression so do the cohorts, and of single carriers, too, without name or cohort",
+            "in a logistic regression, or with clumps, so do the cohorts, and of single carriers, too; in "
+            "any regression of people who stand apart by a covariate; without name or cohort",
             "People without a call were left out of the variant's test.",
         ),
     ),

@@ -72,7 +72,7 @@ def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> 
             case Later():
                 came = yield Rows.later(partial(_rows, event, phenotype))
             case Finish():
-                came = yield Finish(about(event.call))
+                came = yield replace(event, call=about(event.call))
             case Each():
                 values = yield Each(map(about, event.calls))
                 came = [call.procedure.value(value) for call, value in zip(event.calls, values, strict=True)]

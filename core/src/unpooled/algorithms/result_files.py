@@ -48,8 +48,8 @@ _SHARED = {
     CLUMPED: AboutFile(
         "Clumps",
         ".clumped: lead variants and those in linkage with them; also colours regions by linkage. Leads of a "
-        "regression follow from sums that the server and the cohorts learn: of a variant that one person "
-        "carries, that person's covariates and phenotype",
+        "regression follow from sums that the server and the cohorts learn: by the exact rule for missing "
+        "calls, of a variant that one person carries, that person's covariates and phenotype",
         "Associations were clumped by r² between haplotypes of the founders of all cohorts together, as "
         "plink1.9 --clump does.",
     ),

@@ -97,9 +97,11 @@ def clumps(rows: Arrays, plan: Plan) -> Iterator[Clump]:
     taken = np.zeros(0, np.uint32)
     for k in np.lexsort([lead[firsts], -size[firsts]]).tolist():
         start = int(firsts[k])
+        if np.isin(lead[start], taken):
+            continue  # one whose sums no cohort is told was not known to be in a clump
         others = np.arange(start + 1, int(ends[k]))
         members = others[near[others] & ~np.isin(other[others], taken)]
-        taken = np.union1d(taken, other[members])
+        taken = np.union1d(taken, [lead[start], *other[members]])
         yield Clump(int(lead[start]), float(size[start]), other[members], size[members])
 
 

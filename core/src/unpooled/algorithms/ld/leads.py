@@ -8,7 +8,7 @@ with their neighbours are asked for; then come the strongest of what is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,16 +142,28 @@ def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched
                     seen = Hits.joined(seen, Hits.of(rows, study.plan))
                     yield rows
                 came = None
-            case Each() | Finish():  # the rows of one that finishes may have hits
+            case Each() | Finish(may_lead=True):
                 calls = event.calls if isinstance(event, Each) else (event.call,)
                 found = yield Each(watched(call, Hits.none()) for call in calls)
                 came = [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
                 seen = Hits.joined(seen, *(each.hits for each in found))
+            case Finish():
+                some = event.call
+                came = yield replace(
+                    event, call=report_alone(study, some.procedure.name, codec.encode(some.arguments))
+                )
             case Go():
                 running.close()
                 return (yield from Go(watched(event.call, seen)))
             case _:
                 came = yield event
+
+
+@procedure("leads/alone")
+def report_alone(study: Study, name: str, arguments: bytes) -> Asks[None]:
+    """Run a procedure whose rows no cohort is told of: each hit among them is alone in its clump."""
+    found = yield from watch(study, name, arguments, Hits.none())
+    yield from _alone(found.hits)
 
 
 def look_around(study: Study, hits: Hits) -> Asks[None]:
@@ -171,9 +183,7 @@ def walk(study: Study, hits: Hits, founders: np.ndarray, turn: int) -> Asks[None
         return
     enough = int(founders.sum(dtype=np.int64)) >= FEWEST_AT_A_LEVEL or study.plan.alone
     if not enough or turn > MOST_TURNS:
-        # Nothing more is asked, and each is alone in its clump.
-        none = np.zeros(0, np.uint32)
-        yield from _rows(hits.variants, none, none, np.zeros(0))
+        yield from _alone(hits)  # nothing more is asked
         return
     found = yield Each(around(study, leads, founders) for leads in _parts(study, hits.variants[leading]))
     left = ~leading & ~np.isin(hits.variants, np.concatenate([np.zeros(0, np.uint32), *found]))
@@ -279,6 +289,12 @@ def _window(study: Study, lead: int) -> tuple[int, int]:
     start = first + np.searchsorted(here, position - _reach(study.plan), "left")
     stop = first + np.searchsorted(here, position + _reach(study.plan), "right")
     return max(int(start), lead - MOST_AHEAD), min(int(stop), lead + MOST_AHEAD + 1)
+
+
+def _alone(hits: Hits) -> Iterator[Rows]:
+    """Rows of hits that are alone in their clumps."""
+    none = np.zeros(0, np.uint32)
+    yield from _rows(hits.variants, none, none, np.zeros(0))
 
 
 def _rows(leads: np.ndarray, lead: np.ndarray, other: np.ndarray, r2: np.ndarray) -> Iterator[Rows]:

@@ -9,11 +9,12 @@ import numpy as np
 
 from unpooled.algorithms.polygenic.people import groups, key_of
 from unpooled.algorithms.regression.pool import at_each_level
+from unpooled.algorithms.shared.beside_means import CountBeside
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.shared.groups import CASE, CONTROL
 from unpooled.algorithms.shared.groups import members as members_of
 from unpooled.algorithms.shared.people_without_any import ON_RUNGS, on_rungs
-from unpooled.algorithms.shared.standardise import column_names, is_number, real_columns
+from unpooled.algorithms.shared.standardise import column_names
 from unpooled.algorithms.shared.without_any import capped
 from unpooled.cohort import Cohort
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
@@ -22,8 +23,6 @@ from unpooled.sizes import Sizes
 
 GROUPS = 2
 """People that are fitted to, and people that are left out."""
-SIDES = 2
-"""Above a mean, and below it."""
 
 
 class OfDrawn(Question):
@@ -120,45 +119,23 @@ class CountLeftOut(OfDrawn):
 
 
 @dataclass(frozen=True, eq=False)
-class CountSides(OfDrawn):
-    """Counts the people of each group above, and below, the mean of each column, and the same capped.
-
-    A covariate that is 0 for all but one person would tell that person's genotypes, variant by variant, in
-    the sums of genotype times covariate.
-    """
+class CountSides(OfDrawn, CountBeside):
+    """Counts the people beside the means in both groups."""
 
     name: ClassVar[str] = "polygenic/sides"
-    title: ClassVar[str] = "Count people beside the means"
-    sends: ClassVar[tuple[Count, ...]] = (
-        Count(
-            "people",
-            (SIDES, GROUPS, "columns"),
-            MOST_PEOPLE,
-            "per covariate, and phenotype if it is a number: number of people that are fitted to, and that "
-            "are left out, above the mean and below it",
-            "how many people of the pool are above and below the mean of each column",
-        ),
-        Count(
-            "capped",
-            (SIDES, GROUPS, "columns"),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
-            f"whether {FEWEST_AT_A_LEVEL} are on each side without any one cohort; fewer end the study",
-        ),
+    sends: ClassVar[tuple[Count, ...]] = CountBeside.sends_of(
+        "per covariate, and phenotype if it is a number: number of people that are fitted to, and that are "
+        "left out, above the mean and below it"
     )
-    each: ClassVar[dict[str, str]] = {"columns": "column"}
-    ring_bits: ClassVar[int] = 64
     asked_if: ClassVar[Condition] = column_names
 
+    centre: np.ndarray
     key: bytes
     one_in: int
-    is_number: bool
-    centre: np.ndarray
-    """float64 (columns,): covariates, and the phenotype if it is a number"""
 
     @classmethod
     def of(cls, plan: Plan, centre: np.ndarray) -> CountSides:
-        return cls(key_of(plan), plan.held_out, is_number(plan), centre)
+        return cls(centre, key_of(plan), plan.held_out)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -166,13 +143,5 @@ class CountSides(OfDrawn):
         return Foreseen([cls.of(plan, np.zeros(columns))] if columns else ())
 
     @property
-    def columns(self) -> int:
-        return len(self.centre)
-
-    def local(self, cohort: Cohort) -> Arrays:
-        values = real_columns(cohort.samples, self.is_number)
-        parts = [values[part] for part in self.members(cohort)]
-        above = [(part > self.centre).sum(axis=0) for part in parts]
-        below = [(part < self.centre).sum(axis=0) for part in parts]
-        people = np.array([above, below])
-        return {"people": people, "capped": capped(people)}
+    def groups(self) -> int:
+        return GROUPS

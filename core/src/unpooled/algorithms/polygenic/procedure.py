@@ -28,6 +28,7 @@ from unpooled.algorithms.polygenic.questions import (
 from unpooled.algorithms.polygenic.result import rows_of, score
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.pool import Calls, Pool, count_genotypes, count_people
+from unpooled.algorithms.shared.beside_means import few_beside, refuse_few_beside
 from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
 from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.algorithms.shared.groups import CASE, COMPLETE
@@ -73,7 +74,10 @@ def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
     columns = yield from standardise(study, people)
     centre, exponent = columns.centre, columns.exponent
     if len(centre):
-        refuse_lone_values(plan, (yield CountSides.of(plan, centre)))
+        few = few_beside(plan, (yield CountSides.of(plan, centre)))
+        whom = "of the people that are left out, or of the others"
+        remedy = "Choose fewer groups of people"
+        refuse_few_beside(plan, few, column_names(plan), whom, remedy)
     if plan.trait != "quantitative":
         centre = np.append(centre, pool.of(COMPLETE, CASE) / people)
         exponent = np.append(exponent, 0)
@@ -102,22 +106,6 @@ def refuse_few_left_out(plan: Plan, found: Arrays) -> None:
             "few would reveal single people",
             f"Merge the level with another, leave the covariate out, or: {remedy.lower()}.",
         )
-
-
-def refuse_lone_values(plan: Plan, counted: Arrays) -> None:
-    """Refuse if few people have more, or less, than the mean of a column: its sums would be about them."""
-    few = is_few_without_any(plan, counted["people"], counted["capped"])
-    for side, groups in zip(("above", "below"), few, strict=True):
-        for title, is_few in zip(column_names(plan), groups.any(axis=0).tolist(), strict=True):
-            if is_few:
-                raise Refuse(
-                    plan.field_of(title),
-                    f"{title}: fewer than {FEWEST_AT_A_LEVEL} of the people that are left out, or of the "
-                    f"others, perhaps without one of the cohorts, are {side} the mean of all, and sums over "
-                    "this column would reveal them",
-                    "Leave the covariate out, choose fewer groups of people, or have the cohorts look for "
-                    "values that are far off, such as a code for a missing one.",
-                )
 
 
 def refuse_no_variant() -> None:

@@ -13,13 +13,14 @@ cohort knows. On X sex is a column like the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants
 from unpooled.algorithms.regression.dosages import count
+from unpooled.algorithms.regression.floors import foreseen_parts, has_floors, split_by_carriers
 from unpooled.algorithms.regression.heterogeneity import compare_cohorts
 from unpooled.algorithms.regression.least_squares import Fitting, Problem
 from unpooled.algorithms.regression.own_columns import CodedCalls
@@ -29,7 +30,6 @@ from unpooled.algorithms.regression.pool import (
     Pool,
     everyone,
     foreseen_chunks,
-    foreseen_fits,
     ordered,
 )
 from unpooled.algorithms.regression.symmetric import pairs, square
@@ -42,6 +42,7 @@ from unpooled.algorithms.shared.coding import (
     by_sex,
     most_copies,
     on_x,
+    sexes,
 )
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.groups import COMPLETE, MEN, complete
@@ -52,11 +53,12 @@ from unpooled.algorithms.shared.standardise import (
     fraction_bits,
     standardised,
 )
-from unpooled.apart_option import is_apart
+from unpooled.apart_option import COHORTS_APART, is_apart
 from unpooled.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
+from unpooled.errors import Refuse
 from unpooled.genotype_model import terms_of
 from unpooled.kernels.fixed_order import total
-from unpooled.plan import EXACT, Plan
+from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.sizes import Sizes
@@ -112,9 +114,20 @@ def place_of(chromosome: str) -> str:
 
 
 def sum_columns_apart(
-    study: Study, pool: Pool, columns: PooledColumns, chunks: Iterable[Chunk]
+    study: Study, pool: Pool, columns: PooledColumns, chunks: Iterable[Chunk], few: tuple[str, ...]
 ) -> Asks[Within]:
-    """Products about the cohorts' means, asked for once for all variants."""
+    """Products about the cohorts' means, asked for once for all variants; `few` are as of `find_few`.
+
+    Refuse if these would be products of few people of a sex.
+    """
+    if not {*few}.isdisjoint(sex for chunk in chunks for sex in sexes(chunk.chromosome)):
+        raise Refuse(
+            "chromosomes",
+            f"fewer than {FEWEST_AT_A_LEVEL} men, or people who are not men, perhaps without one of the "
+            "cohorts, are above or below the mean of a covariate or of the phenotype, and with variants on X "
+            "or Y sums by sex would reveal them",
+            f"Leave out X and Y, or {COHORTS_APART.flag}, or invite further cohorts.",
+        )
     question = SumColumnsApart.of(study.plan, pool, columns, chunks)
     sums = yield question
     return Within(question.places, question.with_sex, sums["products"], sums["cohorts"])
@@ -122,13 +135,17 @@ def sum_columns_apart(
 
 @procedure("linear/chunk-apart")
 def fit_chunk_apart(
-    study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Within
+    study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Within, few: tuple[str, ...]
 ) -> Asks[Counted]:
-    """Count the genotypes of a chunk, sum products about the cohorts' means, and fit what passes filters."""
+    """Count the genotypes of a chunk, sum products about the cohorts' means, and fit what passes filters.
+
+    `few` are as of `find_few`.
+    """
     counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
-    if len(counted.variants):
-        yield Finish(fit_counted_apart(study, chunk, pool, columns, block, counted))
+    for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
+        about_some = fit_counted_apart(study, chunk, pool, columns, block, counted.some(some))
+        yield Finish(about_some, may_lead=not is_few)
     return ties
 
 
@@ -257,6 +274,13 @@ class SumColumnsApart(Question):
     cohorts: int
 
     @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return tuple(
+            replace(array, of_one=array.of_one and not has_floors(plan))
+            for array in super().sends_under(plan)
+        )
+
+    @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (asked := foreseen_chunks(plan, sizes)) is None:
             return None
@@ -357,7 +381,7 @@ class SumGenotypesApart(AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (chunks := foreseen_fits(plan, sizes)) is None:
+        if (chunks := foreseen_parts(plan, sizes)) is None:
             return None
         return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
 
@@ -376,10 +400,10 @@ class SumGenotypesApart(AboutVariants):
 
     def local(self, cohort: Cohort) -> Arrays:
         samples, copies, lacking = cohort.samples, self.copies_of(cohort), self.flagged(INCOMPLETE)
-        sexes = [who & complete(samples) for who in by_sex(self.chromosome, samples)]
+        apart = [who & complete(samples) for who in by_sex(self.chromosome, samples)]
         z = columns_apart(samples, self.centre, self.exponent, on_x(self.chromosome))
-        z = z * np.logical_or.reduce(sexes)[:, None]
-        ones = np.stack(sexes, axis=1).astype(np.float64)
+        z = z * np.logical_or.reduce(apart)[:, None]
+        ones = np.stack(apart, axis=1).astype(np.float64)
         # Of each sex the columns, and behind them 1 for everyone: homozygous calls count alike there.
         columns = np.concatenate([np.column_stack([z, one]) * one[:, None] for one in ones.T], axis=1)
         sums = copies.with_squares(columns, ones)

@@ -1,29 +1,32 @@
-"""Floors of a logistic regression, so that cohorts may be told the sums of its models.
+"""Floors of a regression, so that cohorts may be told its sums.
 
 With these each cohort finds the next questions itself. It subtracts its own sums and sees those of all
 others. So without any one cohort there are enough cases, controls, people above and below the mean of each
-covariate, and people with each allele, or with each genotype where that is more than copies. A variant of
-fewer has no estimate. By the rule `exact` sums are of single people anyway, as the plan says.
+column, and people with each allele, or with each genotype where that is more than copies. Of a variant of
+fewer no sums are told: a logistic regression has no estimate of it, and it leads no clump of a linear one. By
+the rule `exact` sums are of single people anyway, as the plan says.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms.regression.pool import Calls, Pool, foreseen_fits
 from unpooled.algorithms.shared import dosage_table, genotype_counts
+from unpooled.algorithms.shared.beside_means import CountBeside, few_beside, refuse_few_beside
 from unpooled.algorithms.shared.chunks import Chunk
 from unpooled.algorithms.shared.coding import heterozygous_missing, sexes
-from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE, Counted, carriers
-from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, MEN, NOT_MEN, complete, members
+from unpooled.algorithms.shared.genotype_counts import Counted, carriers
+from unpooled.algorithms.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
 from unpooled.algorithms.shared.people_without_any import is_few_without_any
-from unpooled.algorithms.shared.standardise import Columns
+from unpooled.algorithms.shared.standardise import Columns, about_own_means, column_names
 from unpooled.algorithms.shared.without_any import capped
+from unpooled.apart_option import is_apart
+from unpooled.clump_option import is_clumped
 from unpooled.cohort import Cohort, blocks
-from unpooled.errors import Refuse
 from unpooled.genotype_model import terms_of
 from unpooled.plan import FEWEST_AT_A_LEVEL, MEAN, Plan
 from unpooled.procedure import Asks, Study
@@ -39,55 +42,56 @@ def has_floors(plan: Plan) -> bool:
     return plan.missing == MEAN and not plan.alone
 
 
-@dataclass(frozen=True, eq=False)
-class CountInside(Question):
-    """Counts cases, controls, and people above and below the mean of each covariate, and the same capped.
+def tells_of_variants(plan: Plan) -> bool:
+    """Tell whether cohorts are told sums of genotypes, which must not be of few people.
 
-    A covariate that is 0 for all but one person would tell that person's genotypes, variant by variant.
+    Those of a linear regression only make rows, unless it is looked for clumps among these.
     """
+    return has_floors(plan) and (plan.trait != "quantitative" or is_clumped(plan))
 
-    name: ClassVar[str] = "logistic/inside"
-    title: ClassVar[str] = "Count cases, controls, and people beside the means"
-    sends: ClassVar[tuple[Count, ...]] = (
-        Count(
-            "people",
-            (len(SEXES), "kinds"),
-            MOST_PEOPLE,
-            "number of cases, of controls, and per covariate of people above and below its mean, all with "
-            "complete data: of everyone, of men, and of all others",
-            "how many people of the pool are above and below the mean of each covariate",
-        ),
-        Count(
-            "capped",
-            (len(SEXES), "kinds"),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
-            f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study",
-        ),
+
+@dataclass(frozen=True, eq=False)
+class CountInside(CountBeside):
+    """Counts who is in a regression, of everyone and by sex."""
+
+    name: ClassVar[str] = "regression/beside"
+    sends: ClassVar[tuple[Count, ...]] = CountBeside.sends_of(
+        "per covariate, and phenotype: number of people with complete data above the mean and below it, of "
+        "case/control traits of cases and controls: of everyone, of men, and of all others"
     )
-    each: ClassVar[dict[str, str]] = {"kinds": "kind of people"}
-    ring_bits: ClassVar[int] = 64
     asked_if: ClassVar[Condition] = has_floors
 
-    centre: np.ndarray
-    """float64 (covariates,)"""
+    apart: bool
+    """Whether the columns are about a cohort's own means."""
+
+    @classmethod
+    def of(cls, plan: Plan, centre: np.ndarray) -> CountInside:
+        """Cases lie above, and controls below, what divides them."""
+        between = np.full(len(_titles(plan)) - len(centre), 0.5)
+        return cls(np.zeros(len(centre)) if is_apart(plan) else np.append(centre, between), is_apart(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(np.zeros(len(plan.covariate_columns)))] if has_floors(plan) else [])
+        centre = np.zeros(len(column_names(plan)))
+        return Foreseen([cls.of(plan, centre)] if has_floors(plan) else [])
 
     @property
-    def kinds(self) -> int:
-        return 2 + 2 * len(self.centre)
+    def groups(self) -> int:
+        return len(SEXES)
 
-    def local(self, cohort: Cohort) -> Arrays:
+    def members(self, cohort: Cohort) -> list[np.ndarray]:
         samples = cohort.samples
-        inside, values = complete(samples), samples.covariates
-        phenotypes = [members((word,), samples) for word in (CASE, CONTROL)]
-        kinds = np.column_stack([*phenotypes, values > self.centre, values < self.centre])
-        apart = [inside & members((sex,) if sex else (), samples) for sex in SEXES]
-        people = np.array([np.count_nonzero(kinds[some], axis=0) for some in apart])
-        return {"people": people, "capped": capped(people)}
+        return [complete(samples) & members((sex,) if sex else (), samples) for sex in SEXES]
+
+    def values(self, cohort: Cohort) -> np.ndarray:
+        found, inside = super().values(cohort), complete(cohort.samples)
+        if self.apart:
+            found[inside] = about_own_means(found[inside])
+        return found
+
+
+def _titles(plan: Plan) -> tuple[str, ...]:
+    return plan.covariate_columns + plan.phenotype_names
 
 
 def find_few(study: Study, columns: Columns) -> Asks[tuple[str, ...]]:
@@ -95,35 +99,16 @@ def find_few(study: Study, columns: Columns) -> Asks[tuple[str, ...]]:
     plan = study.plan
     if not has_floors(plan):
         return ()
-    sums = yield CountInside(columns.centre)
-    few = is_few_without_any(plan, sums["people"], sums["capped"])
-    of_everyone = few[SEXES.index("")]
-    if of_everyone[:2].any():
-        raise Refuse(
-            "phenotype",
-            f"perhaps without one of the cohorts the pool has fewer than {FEWEST_AT_A_LEVEL} "
-            f"{'cases' if of_everyone[0] else 'controls'} with complete data, and sums over so few would "
-            "reveal them",
-            "Invite further cohorts, or leave covariates out that few people have.",
-        )
-    titles = plan.covariate_columns * 2
-    for k in np.flatnonzero(of_everyone[2:]).tolist():
-        raise Refuse(
-            plan.field_of(titles[k]),
-            f"{titles[k]}: fewer than {FEWEST_AT_A_LEVEL} people in the pool, perhaps without one of the "
-            f"cohorts, are {'below' if k >= len(titles) // 2 else 'above'} the mean of all, and sums over "
-            "this column would reveal them",
-            "Leave the covariate out, or have the cohorts look for values that are far off, such as a code "
-            "for a missing one.",
-        )
-    return tuple(sex for sex, kinds in zip(SEXES, few.tolist(), strict=True) if any(kinds))
+    few = few_beside(plan, (yield CountInside.of(plan, columns.centre)))
+    refuse_few_beside(plan, few[:1], _titles(plan), "people in the pool", "Invite further cohorts")
+    return tuple(sex for sex, kinds in zip(SEXES, few, strict=True) if kinds.any())
 
 
 @dataclass(frozen=True)
 class CountCarriers(Question):
     """Counts, capped, who has each allele, or each genotype where these are more than copies."""
 
-    name: ClassVar[str] = "logistic/carriers"
+    name: ClassVar[str] = "regression/carriers"
     title: ClassVar[str] = "Count carriers"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -132,12 +117,12 @@ class CountCarriers(Question):
             FEWEST_AT_A_LEVEL,
             "per variant, and on X and Y by sex: number of people in the regression who carry each allele, "
             f"or who have each genotype, {FEWEST_AT_A_LEVEL} where there are more",
-            f"whether {FEWEST_AT_A_LEVEL} people of the pool have it without any one cohort: else a variant "
-            "has no estimate",
+            f"whether {FEWEST_AT_A_LEVEL} people of the pool have it without any one cohort: else no cohort "
+            "is told a sum of the variant, and a logistic regression has no estimate of it",
         ),
     )
     each: ClassVar[dict[str, str]] = {"variants": "variant", "sexes": "sex", "kinds": "allele or genotype"}
-    asked_if: ClassVar[Condition] = has_floors
+    asked_if: ClassVar[Condition] = tells_of_variants
 
     start: int
     stop: int
@@ -154,7 +139,7 @@ class CountCarriers(Question):
         chunks = foreseen_fits(plan, sizes)
         if chunks is None:
             return None
-        return Foreseen([cls.of(plan, chunk) for chunk in chunks] if has_floors(plan) else [], exact=False)
+        return Foreseen([cls.of(plan, chunk) for chunk in chunks] if cls.asked_if(plan) else [], exact=False)
 
     @property
     def variants(self) -> int:
@@ -185,8 +170,8 @@ def find_few_carriers(
     study: Study, chunk: Chunk, pool: Pool, counted: Counted, few: tuple[str, ...]
 ) -> Asks[np.ndarray]:
     """Tell of which variants of a chunk there may be no sums: bool (m,). `few` is as of `find_few`."""
-    all_few = not {*few}.isdisjoint(sexes(chunk.chromosome))
-    if all_few or not has_floors(study.plan) or not len(counted.variants):
+    all_few = tells_of_variants(study.plan) and not {*few}.isdisjoint(sexes(chunk.chromosome))
+    if all_few or not tells_of_variants(study.plan) or not len(counted.variants):
         return np.full(len(counted.variants), all_few)
     asked = CountCarriers.of(study.plan, chunk)
     found = (yield asked)["capped"][counted.variants.astype(np.int64) - chunk.start]
@@ -195,3 +180,19 @@ def find_few_carriers(
         genotypes = Calls.of(counted.table, chunk.chromosome, pool, exact=False).genotypes
         people = genotypes if asked.by_genotype else carriers(genotypes)
     return np.asarray(is_few_without_any(study.plan, people, found).any(axis=(1, 2)))
+
+
+def split_by_carriers(
+    study: Study, chunk: Chunk, pool: Pool, counted: Counted, few: tuple[str, ...]
+) -> Asks[list[tuple[bool, np.ndarray]]]:
+    """Split variants whose sums may be told, False, from those of too few carriers, True: bool (m,) each."""
+    found = yield from find_few_carriers(study, chunk, pool, counted, few)
+    return [(is_few, found == is_few) for is_few in (False, True) if (found == is_few).any()]
+
+
+def foreseen_parts(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+    """The chunks whose variants can be fitted, and where they are split, others without variants."""
+    chunks = foreseen_fits(plan, sizes)
+    if chunks is None or not tells_of_variants(plan):
+        return chunks
+    return chunks + tuple(replace(chunk, stop=chunk.start) for chunk in chunks)

@@ -37,6 +37,13 @@ from unpooled.algorithms.regression.conditions import (
 )
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.dosages import CountDosages, count
+from unpooled.algorithms.regression.floors import (
+    CountCarriers,
+    CountInside,
+    find_few,
+    foreseen_parts,
+    split_by_carriers,
+)
 from unpooled.algorithms.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.algorithms.regression.least_squares import Block, Fit, places_of_sex
 from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
@@ -52,7 +59,6 @@ from unpooled.algorithms.regression.pool import (
     columns_of,
     count_people,
     everyone,
-    foreseen_fits,
     ordered,
     report_ties,
 )
@@ -97,17 +103,18 @@ def linear(study: Study) -> Asks[None]:
     conditions = find_conditions(study)
     pool = yield from count_people(study)
     columns = yield from pooled_columns(study, pool, conditions)
+    few = yield from find_few(study, columns)
     chunks = chunks_of(study, pool)
     if is_apart(study.plan):
-        within = yield from sum_columns_apart(study, pool, columns, chunks)
+        within = yield from sum_columns_apart(study, pool, columns, chunks, few)
         products = within.at(DIPLOID, len(columns.centre))
-        fits = [fit_chunk_apart(study, chunk, pool, columns, within) for chunk in chunks]
+        fits = [fit_chunk_apart(study, chunk, pool, columns, within, few) for chunk in chunks]
     else:
         sums = yield SumColumns.of(study.plan, pool, columns)
         block = Block(sums["sums"], sums["products"])
         some = among(study.plan)[0].of_block(block)  # it is about the covariates
         products = about_means(some.sums, some.products, pool.of(COMPLETE))
-        fits = [fit_chunk(study, chunk, pool, columns, block) for chunk in chunks]
+        fits = [fit_chunk(study, chunk, pool, columns, block, few) for chunk in chunks]
     if not study.plan.alone:
         refuse_dependent(study.plan, products, MOST_INFLATED)
     ties = yield Each(fits)
@@ -115,13 +122,19 @@ def linear(study: Study) -> Asks[None]:
 
 
 @procedure("linear/chunk")
-def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Block) -> Asks[Counted]:
-    """Count the genotypes of a chunk, sum them with the columns, and fit the variants that pass filters."""
+def fit_chunk(
+    study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Block, few: tuple[str, ...]
+) -> Asks[Counted]:
+    """Count the genotypes of a chunk, sum them with the columns, and fit the variants that pass filters.
+
+    `few` are those of the `SEXES` of whom there are too few to tell sums of.
+    """
     counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
-    if len(counted.variants):
-        first_is_a1, tied = yield from order_of(study, chunk, counted)
-        yield Finish(fit_counted(study, chunk, pool, columns, block, counted, first_is_a1, tied))
+    first_is_a1, tied = yield from order_of(study, chunk, counted)
+    for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
+        about = counted.some(some), first_is_a1[some], tied[some]
+        yield Finish(fit_counted(study, chunk, pool, columns, block, *about), may_lead=not is_few)
     return ties
 
 
@@ -319,7 +332,7 @@ class SumWithGenotypes(AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_fits(plan, sizes)
+        chunks = foreseen_parts(plan, sizes)
         if chunks is None:
             return None
         count = len(plan.phenotype_names)
@@ -388,6 +401,7 @@ LINEAR = Algorithm(
         Magnitude,
         Mean,
         Spread,
+        CountInside,
         SumColumns,
         SumColumnsApart,
         CountDosages,
@@ -395,6 +409,7 @@ LINEAR = Algorithm(
         CountFar,
         OrderBeforeFit,
         *ESTIMATES_ASKS,
+        CountCarriers,
         SumWithGenotypes,
         SumGenotypesApart,
         OrderAlleles,

@@ -1,4 +1,4 @@
-"""No sum of a logistic regression is told of few people, by the rule `mean`; the estimates of others stay."""
+"""No sum of a regression is told of few people, by the rule `mean`; the estimates of others stay."""
 
 from __future__ import annotations
 
@@ -11,27 +11,35 @@ import pytest
 from asking import followed
 from pooled import statuses
 
+from tests.contract.runs import run_of
+from tests.contract.studies import Small
+from unpooled.algorithms.regression.linear import SumWithGenotypes
 from unpooled.algorithms.regression.logistic_questions import OfModels
 from unpooled.algorithms.shared.coding import heterozygous_missing, sexes
-from unpooled.algorithms.shared.groups import COMPLETE, members
+from unpooled.algorithms.shared.groups import COMPLETE, MEN, members
+from unpooled.clump_option import CLUMPED
 from unpooled.cohort import ArrayCohort
 from unpooled.errors import Refuse
 from unpooled.genotype_model import terms_of
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
-from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, NO_KEY, Covariate, Plan
+from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, MEAN, NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 COVARIATES = (Covariate("C1"), Covariate("C2"))
 
 
-def plan_of(**options: Any) -> Plan:
-    return Plan("logistic", "trait", 3, NO_KEY, covariates=COVARIATES, min_samples=1, **options)
+def plan_of(test: str = "logistic", **options: Any) -> Plan:
+    trait = {"trait": "quantitative"} if test == "linear" else {}
+    given = {"cohorts": 3, "compensator_key": NO_KEY, "covariates": COVARIATES, "min_samples": 1}
+    return Plan(test, "trait", **given | trait | options)
 
 
-def study(seed: int, **options: Any) -> tuple[Panel, Sequence[ArrayCohort]]:
+def study(
+    seed: int, shares: Sequence[int] = (2, 3, 4), **options: Any
+) -> tuple[Panel, Sequence[ArrayCohort]]:
     pooled = statuses(seed, **options)
-    return Panel.of(pooled.variants), pooled.cohorts((2, 3, 4), cases_only=False)
+    return Panel.of(pooled.variants), pooled.cohorts(shares, cases_only=False)
 
 
 def of_kinds(cohort: ArrayCohort, variant: int, coding: str, by_genotype: bool) -> list[int]:
@@ -110,30 +118,61 @@ def test_few_cases_end_a_study() -> None:
         status = np.zeros_like(each.samples.phenotype)
         status[:6] = 1
         few.append(with_samples(each, phenotype=status))
-    with pytest.raises(Refuse, match="fewer than 10 cases"):
+    with pytest.raises(Refuse, match=r"fewer than 10 people .* are cases"):
         run(plan_of(), panel, few)
     assert run(plan_of(missing=EXACT), panel, few)["variants"]
 
 
-def test_a_covariate_of_few_people_ends_a_study() -> None:
-    panel, cohorts = study(1)
+@pytest.mark.parametrize(
+    ("people", "is_refused"),
+    [
+        ((3, 3, 3), True),
+        ((7, 6, 6), True),  # ten and more beside any cohort; but what is capped cannot tell that
+        ((7, 6, 7), False),
+        ((30, 9, 0), True),
+        ((30, 10, 0), False),
+        ((30, 0, 0), False),  # nobody is left beside that cohort
+    ],
+)
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+@pytest.mark.parametrize("side", ["above", "below"])
+def test_a_covariate_of_few_people_ends_a_study(
+    people: tuple[int, ...], is_refused: bool, test: str, side: str
+) -> None:
+    panel, cohorts = study(1, n=600)
     lone = []
-    for each in cohorts:
+    for count, each in zip(people, cohorts, strict=True):
         covariates = each.samples.covariates.copy()
-        covariates[:, 1] = np.arange(len(covariates)) < 5
+        some = np.flatnonzero(members((COMPLETE,), each.samples))[:count]
+        covariates[:, 1] = np.isin(np.arange(len(covariates)), some) == (side == "above")
         lone.append(with_samples(each, covariates=covariates))
-    with pytest.raises(Refuse, match=r"C2: fewer than 10 people .* above the mean") as refused:
-        run(plan_of(), panel, lone)
+    assert run(plan_of(test, missing=EXACT), panel, lone)["variants"]
+    if not is_refused:
+        assert run(plan_of(test), panel, lone)["variants"]
+        return
+    with pytest.raises(Refuse, match=rf"C2: fewer than 10 people .* {side} the mean") as refused:
+        run(plan_of(test), panel, lone)
     assert refused.value.field == "covariates"
+
+
+def test_a_phenotype_of_few_people_ends_a_linear_regression() -> None:
+    panel, cohorts = study(1)
+    lone = [with_samples(each, phenotype=(np.arange(len(each.samples)) < 5) * 1.0) for each in cohorts]
+    with pytest.raises(Refuse, match=r"trait: fewer than 10 people .* above the mean") as refused:
+        run(plan_of("linear"), panel, lone)
+    assert refused.value.field == "phenotype"
+
+
+def few_men(cohorts: Sequence[ArrayCohort]) -> list[ArrayCohort]:
+    return [
+        with_samples(each, sex=np.where(np.arange(len(each.samples)) < 4, 1, 2).astype(np.uint8))
+        for each in cohorts
+    ]
 
 
 def test_few_men_leave_variants_on_x_and_y_without_an_estimate() -> None:
     panel, cohorts = study(3, missing=0.0)
-    few = []
-    for each in cohorts:
-        sex = np.where(np.arange(len(each.samples)) < 4, 1, 2).astype(np.uint8)
-        few.append(with_samples(each, sex=sex))
-    found = run(plan_of(), panel, few)["variants"]
+    found = run(plan_of(), panel, few_men(cohorts))["variants"]
     on_sexes = np.isin(panel.chromosome[found["variant"]], (23, 24))
     assert not np.isin(found["code"][on_sexes], codes.FITTED).any()
     assert (found["code"][~on_sexes] == codes.FITTED).any()
@@ -151,3 +190,32 @@ def test_a_covariate_of_few_men_leaves_variants_on_x_and_y_without_an_estimate()
     assert (before["code"][on_sexes] == codes.FITTED).any()
     assert not np.isin(found["code"][on_sexes], codes.FITTED).any()
     assert (found["code"][~on_sexes] == codes.FITTED).any()
+
+
+@pytest.mark.parametrize("rule", [MEAN, EXACT])
+def test_of_few_men_no_sums_are_told_for_clumps(rule: str) -> None:
+    panel, cohorts = study(3, missing=0.0)
+    plan = plan_of("linear", files=("assoc", CLUMPED), missing=rule, chunk_size=20)
+    found = run_of(Small(plan, panel, few_men(cohorts)))
+    asked, told = (
+        {question.chromosome for question, _ in some if isinstance(question, SumWithGenotypes)}
+        for some in (found.answers, found.told)
+    )
+    of_sexes = {coding for coding in asked if len(sexes(coding)) > 1 or MEN in sexes(coding)}
+    assert of_sexes and told == (asked - of_sexes if rule == MEAN else asked)
+
+
+def test_cohorts_are_not_kept_apart_with_sums_of_few_men() -> None:
+    panel, cohorts = study(3, (1, 1, 1, 1), missing=0.0)
+    plan = plan_of("linear", cohorts=len(cohorts), cohorts_apart=True)
+    assert run(plan, panel, cohorts)["variants"]
+    few = few_men(cohorts)
+    with pytest.raises(Refuse, match="fewer than 10 men, or people who are not men") as refused:
+        run(plan, panel, few)
+    assert refused.value.field == "chromosomes"
+    assert run(replace(plan, missing=EXACT), panel, few)["variants"]
+    of_all = np.flatnonzero(panel.chromosome <= 22)
+    autosomal = [
+        replace(each, genotypes=each.genotypes[of_all], swapped=each.swapped[of_all]) for each in few
+    ]
+    assert run(plan, panel.take(of_all), autosomal)["variants"]
