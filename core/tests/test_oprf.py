@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -87,3 +91,11 @@ def test_points_proofs_and_outputs_are_those_of_the_rfc(vector: Vector) -> None:
     assert oprf.proves(proof, PUBLIC, blinded, multiplied, CONTEXT)
     for text, blind, each, k in zip(inputs, blinds, multiplied, vector.inputs, strict=True):
         assert oprf.finalized(text, oprf.product(oprf.inverse(blind), each)).hex() == OUTPUTS[k]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a library that is in use stays there")
+def test_libsodium_leaves_no_copy_of_itself(tmp_path: Path) -> None:
+    code = "from unpooled.protocol import oprf; oprf.random_key()"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    assert not list(tmp_path.iterdir())
