@@ -57,6 +57,18 @@ def flipped_dealing(original: Any, seed: bytes, own: bytes, context: Any) -> byt
     return dealing[:place] + bytes([dealing[place] ^ 1 << 2]) + dealing[place + 1 :]
 
 
+def another_key(original: Any, *arguments: Any) -> bytes:
+    """In the stead of the compensator's `compensator_key` of codes: one for each call."""
+    from unpooled.protocol import oprf
+
+    return oprf.random_key()
+
+
+def hides_nothing(original: Any, self: Any, word: str) -> bytes:
+    """In the stead of `Blinding._number`: one, so the point of a word goes out as it is."""
+    return (1).to_bytes(32, "little")
+
+
 def checks_nothing(original: Any, *arguments: Any) -> None:
     """In the stead of a check that raises: of a book, a file's name or origin, a cohort's signature."""
 
@@ -98,6 +110,8 @@ def reads_all(original: Any, answer: Any, most: int) -> bytes:
 # By the place whose function each stands in for, in groups. As text, like the places in launch.py.
 MASKS = {"unpooled.protocol.masking:mask": no_mask, "unpooled.protocol.masking:mask_blocks": no_mask_blocks}
 NONCE = {"unpooled_client.study.rounds:Answerer.share": telling_nonce}
+CODE_KEY = {"unpooled.protocol.codes:compensator_key": another_key}
+OPEN_WORDS = {"unpooled.protocol.codes:Blinding._number": hides_nothing}
 CHECK = {"unpooled.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.comparing:deal": false_dealing}

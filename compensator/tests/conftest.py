@@ -18,7 +18,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from tests.patience import PATIENCE
-from unpooled.protocol import codec, masking, messages, witness
+from unpooled.protocol import codec, codes, masking, messages, oprf, witness
 from unpooled.protocol.messages import (
     CodeRequest,
     Enrolment,
@@ -61,6 +61,7 @@ class Federation:
     def __post_init__(self) -> None:
         self.signers = {name: SigningKey.generate() for name in self.names}
         self.seeds = {name: os.urandom(32) for name in self.names}
+        self.code_key = oprf.random_key()
 
     @property
     def roster(self) -> Roster:
@@ -71,15 +72,21 @@ class Federation:
         unsealed = Enrolment(self.study, self.plan_hash, self.roster, ())
         purposes = [unsealed.purpose(name, self.compensator_key) for name in self.names]
         boxes = tuple(seal_seed(self.seeds[p.cohort], p, self.signers[p.cohort]) for p in purposes)
-        return replace(unsealed, boxes=boxes)
+        return replace(unsealed, boxes=boxes, code_key=oprf.public_key(self.code_key))
 
     def opened(self, answer: bytes) -> bytes:
         """The witness in the answer to an enrolment, which is the same for all cohorts."""
-        sealed, whole = messages.decode(answer, Witnesses).sealed, self.enrolment()
-        assert [name for name, _ in sealed] == sorted(self.names)
+        made: Witnesses = messages.decode(answer, Witnesses)
+        whole = self.enrolment()
+        assert [name for name, _ in made.sealed] == sorted(self.names)
         [found] = {
-            witness.unsealed(box, self.seeds[name], whole.purpose(name, self.compensator_key))
-            for name, box in sealed
+            witness.unsealed(
+                box,
+                self.seeds[name],
+                whole.purpose(name, self.compensator_key),
+                whole.code_key + made.code_key,
+            )
+            for name, box in made.sealed
         }
         return found
 
@@ -88,9 +95,14 @@ class Federation:
         return ReleaseRequest(self.study, round_, os.urandom(32), scheme, words, uploads)
 
     def codes(self, cohort: str, points: bytes, column: int = 0) -> CodeRequest:
+        about = self.about(cohort, points, column)
+        part = codes.answered(self.code_key, about, points)
+        return CodeRequest(self.study, cohort, column, points, part, self.signers[cohort].sign(about))
+
+    def about(self, cohort: str, points: bytes, column: int = 0) -> bytes:
+        """What a cohort signs of its points."""
         purpose = Enrolment(self.study, self.plan_hash, self.roster, ()).purpose(cohort, self.compensator_key)
-        signature = self.signers[cohort].sign(signed_points(purpose, column, points))
-        return CodeRequest(self.study, cohort, column, points, signature)
+        return signed_points(purpose, column, points)
 
     def opening(
         self, round_: int = 1, scheme: str = "z32", words: int = 100, circuit: str = "at-least"

@@ -16,14 +16,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from unpooled.protocol import codec, comparing
-from unpooled.protocol.codes import POINT_BYTES
+from unpooled.protocol import codec, comparing, oprf
 from unpooled_compensator import app
 
 from .conftest import HEADERS, SECRET, Caller, Federation
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
-POINT = bytes(POINT_BYTES - 1) + b"\x05"  # of the curve
+POINT = oprf.point(b"a word")
 TOKEN = secrets.token_urlsafe(32)  # what a cohort's invitation holds, or another compensator's caller has
 
 ODD = (

@@ -1,4 +1,4 @@
-"""Points times the key of a study: for each enrolled cohort's column once, and for nobody else."""
+"""Points times both keys of a study: for each enrolled cohort's column once, and for nobody else."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from unpooled.protocol.codes import POINT_BYTES, Blinding, untagged
-from unpooled.protocol.messages import CodeRequest
+from unpooled.protocol import codes, messages, oprf
+from unpooled.protocol.codes import Blinding, checked
+from unpooled.protocol.messages import CodeRequest, Witnesses
+from unpooled.protocol.oprf import POINT_BYTES
 from unpooled_compensator import service
 
 from .conftest import Caller, Federation, unchecked
@@ -21,13 +23,16 @@ def blinding(secret: int, *words: str) -> Blinding:
     return Blinding(bytes([secret]) * 32, "study-1/drug", words, MOST)
 
 
-def test_the_same_word_has_the_same_code_for_each_cohort(caller: Caller, enrolled: Federation) -> None:
+def test_the_same_word_has_the_same_code_for_each_cohort(caller: Caller, federation: Federation) -> None:
+    made: Witnesses = messages.decode(caller.enrol(federation.enrolment()).content, Witnesses)
+    keys = oprf.public_key(federation.code_key) + made.code_key
     graz, munich = blinding(1, "aspirin", "warfarin"), blinding(2, "ibuprofen", "aspirin")
     found = []
     for name, own in (("Graz", graz), ("Munich", munich)):
-        points = own.points()
-        answer = caller.codes(enrolled.codes(name, points)).content
-        found.append(own.codes(untagged(enrolled.seeds[name], 0, points, answer), 40))
+        points, about = own.points(), federation.about(name, own.points())
+        request = federation.codes(name, points)
+        answer = request.multiplied + caller.codes(request).content
+        found.append(own.codes(checked(federation.seeds[name], keys, about, points, answer), 40))
     assert found[0][0] == found[1][1]
     assert len({*found[0], *found[1]}) == 3
 
@@ -45,14 +50,21 @@ def test_the_key_outlives_the_process_and_not_the_study(
     assert refusal(second.codes(request)) == (410, "study_over")
 
 
-def test_another_study_of_the_same_cohorts_has_another_key(caller: Caller, enrolled: Federation) -> None:
-    other = Federation(enrolled.compensator_key, study="study-2")
-    caller.enrol(other.enrolment())
-    points = blinding(1, "aspirin").points()
-    assert (
-        caller.codes(other.codes("Graz", points)).content
-        != caller.codes(enrolled.codes("Graz", points)).content
-    )
+def test_another_study_of_the_same_cohorts_has_another_key(caller: Caller, federation: Federation) -> None:
+    other = Federation(federation.compensator_key, study="study-2")
+    other.seeds = federation.seeds
+    keys = {
+        messages.decode(caller.enrol(each.enrolment()).content, Witnesses).code_key
+        for each in (federation, other)
+    }
+    assert len(keys) == 2
+
+
+def test_a_study_without_words_has_no_key(caller: Caller, federation: Federation) -> None:
+    answer = caller.enrol(replace(federation.enrolment(), code_key=b"")).content
+    assert messages.decode(answer, Witnesses).code_key == b""
+    request = federation.codes("Graz", blinding(1, "aspirin").points())
+    assert refusal(caller.codes(request)) == (400, "invalid_message")
 
 
 def test_a_column_has_one_batch(caller: Caller, enrolled: Federation) -> None:
@@ -72,6 +84,9 @@ LIES: dict[str, tuple[Callable[[CodeRequest], CodeRequest], str]] = {
     "other points": (lambda r: replace(r, points=r.points[POINT_BYTES:]), "invalid_signature"),
     "a short point": (lambda r: replace(r, points=r.points[:-1]), "invalid_message"),
     "no point": (lambda r: replace(r, points=b""), "invalid_message"),
+    "points that it has not multiplied": (lambda r: replace(r, multiplied=r.points), "invalid_message"),
+    "points without a proof": (lambda r: replace(r, multiplied=r.multiplied[:-64]), "invalid_message"),
+    "no proof at all": (lambda r: replace(r, multiplied=b""), "invalid_message"),
     "a negative column": (lambda r: replace(r, column=-1), "invalid_message"),
     "no signature": (lambda r: replace(r, signature=b""), "invalid_signature"),
     "a number as points": (lambda r: unchecked(r, points=7), "invalid_message"),
@@ -86,10 +101,24 @@ def test_a_lying_server_gets_nothing(caller: Caller, enrolled: Federation, lie: 
     assert caller.codes(request).status_code == 200
 
 
-def test_points_off_the_curve_and_too_many_are_refused(caller: Caller, enrolled: Federation) -> None:
-    assert refusal(caller.codes(enrolled.codes("Graz", b"\xff" * POINT_BYTES)))[1] == "invalid_message"
-    many = bytes((service.MAX_POINTS + 1) * POINT_BYTES)
-    assert refusal(caller.codes(enrolled.codes("Munich", many)))[1] == "invalid_message"
+def test_what_is_no_point_and_too_many_are_refused(caller: Caller, enrolled: Federation) -> None:
+    request = enrolled.codes("Graz", blinding(1).points())
+    for size in (1, service.MAX_POINTS + 1):
+        points = b"\xff" * size * POINT_BYTES
+        signature = enrolled.signers["Graz"].sign(enrolled.about("Graz", points))
+        signed = replace(request, points=points, multiplied=points[:96], signature=signature)
+        assert refusal(caller.codes(signed))[1] == "invalid_message"
+
+
+def test_a_server_gets_no_code_of_a_word_that_it_guesses(caller: Caller, enrolled: Federation) -> None:
+    """With a proof of its own key for them: but no cohort has signed the point of its guess."""
+    own, guessed = blinding(1, "aspirin"), oprf.point(b"warfarin")
+    request = enrolled.codes("Graz", own.points())
+    about = enrolled.about("Graz", own.points())
+    guess = guessed + own.points()[POINT_BYTES:]
+    in_its_place = replace(request, multiplied=codes.answered(enrolled.code_key, about, guess))
+    assert refusal(caller.codes(in_its_place)) == (400, "invalid_message")
+    assert refusal(caller.codes(replace(in_its_place, points=guess))) == (400, "invalid_signature")
 
 
 def test_nobody_gets_codes_before_a_study_has_enrolled(caller: Caller, federation: Federation) -> None:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol import codec, comparing, messages, witness
+from unpooled.protocol import codec, comparing, messages, oprf, witness
 from unpooled.protocol.messages import Enrolment, Roster, Witnesses
 from unpooled.protocol.sealing import Box, SealingKey, SigningKey, fingerprint, seal_seed
 from unpooled_compensator import state
@@ -39,14 +39,15 @@ def test_each_cohort_is_answered_its_own_witness(caller: Caller, federation: Fed
     answer = caller.enrol(federation.enrolment())
     assert answer.headers["content-type"] == "application/octet-stream"
     seeds = [federation.seeds[name] for name in sorted(federation.names)]
-    made = witness.make(seeds, federation.study, federation.plan_hash, federation.roster.hash())
+    keys = oprf.public_key(federation.code_key) + messages.decode(answer.content, Witnesses).code_key
+    made = witness.make(seeds, federation.study, federation.plan_hash, federation.roster.hash(), keys)
     assert federation.opened(answer.content) == made
     assert made not in answer.content
     (_, graz), (_, munich), _ = messages.decode(answer.content, Witnesses).sealed
     purpose = federation.enrolment().purpose("Graz", federation.compensator_key)
     for sealed, seed in ((munich, federation.seeds["Graz"]), (graz, federation.seeds["Munich"])):
         with pytest.raises(ProtocolError):
-            witness.unsealed(sealed, seed, purpose)
+            witness.unsealed(sealed, seed, purpose, keys)
 
 
 def test_the_same_set_again_is_fine_in_any_order(

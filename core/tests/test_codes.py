@@ -1,4 +1,4 @@
-"""Codes of words: the same at every cohort, and nothing without the compensator's key, or of another one."""
+"""Codes of words: the same at every cohort, and of nobody who has not used both keys of the study."""
 
 from __future__ import annotations
 
@@ -9,20 +9,43 @@ import numpy as np
 import pytest
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol import codes
-from unpooled.protocol.codes import POINT_BYTES, Blinding
+from unpooled.protocol import codes, oprf
+from unpooled.protocol.codes import PROOF_BYTES, TAG_BYTES, Blinding, answer_bytes
+from unpooled.protocol.oprf import POINT_BYTES
 
 MOST, BITS = 8, 40
-KEY, ANOTHER = os.urandom(codes.KEY_BYTES), os.urandom(codes.KEY_BYTES)
+SERVER, COMPENSATOR, ANOTHER = (oprf.random_key() for _ in range(3))
+KEYS = oprf.public_key(SERVER) + oprf.public_key(COMPENSATOR)
 SEED = os.urandom(32)
+ABOUT = b"what the cohort has signed"
 
 
 def blinding(words: list[str], secret: bytes = bytes(32), purpose: str = "study/drug") -> Blinding:
     return Blinding(secret, purpose, words, MOST)
 
 
-def codes_of(own: Blinding, key: bytes = KEY) -> np.ndarray:
-    return own.codes(codes.multiply(key, own.points(), MOST), BITS)
+def answer(
+    points: bytes,
+    server: bytes = SERVER,
+    compensator: bytes = COMPENSATOR,
+    seed: bytes = SEED,
+    about: bytes = ABOUT,
+) -> bytes:
+    """What the two holders of these keys answer."""
+    first = codes.answered(server, about, points)
+    parts = first + codes.answered(compensator, about, first[:-PROOF_BYTES])
+    return parts + codes.tagged(seed, about, parts)
+
+
+def checked(points: bytes, answered: bytes) -> bytes:
+    return codes.checked(SEED, KEYS, ABOUT, points, answered)
+
+
+def codes_of(own: Blinding, *keys: bytes) -> np.ndarray:
+    multiplied = own.points()
+    for key in keys or (SERVER, COMPENSATOR):
+        multiplied = codes.multiplied(key, multiplied)
+    return own.codes(multiplied, BITS)
 
 
 def test_the_same_word_has_the_same_code_at_every_cohort() -> None:
@@ -34,9 +57,20 @@ def test_the_same_word_has_the_same_code_at_every_cohort() -> None:
 
 def test_another_key_purpose_or_word_has_another_code() -> None:
     usual = codes_of(blinding(["aspirin"]))
-    assert codes_of(blinding(["aspirin"]), ANOTHER) != usual
+    assert codes_of(blinding(["aspirin"]), SERVER, ANOTHER) != usual
+    assert codes_of(blinding(["aspirin"]), ANOTHER, COMPENSATOR) != usual
     assert codes_of(blinding(["aspirin"], purpose="study/ward")) != usual
     assert codes_of(blinding(["Aspirin"])) != usual
+
+
+def test_a_code_is_that_of_the_rfc_under_both_keys() -> None:
+    """The blinding leaves no trace, whatever it is."""
+    for seed in range(4):
+        own = blinding(["aspirin", "ü"], bytes([seed]) * 32)
+        for word, code in zip(own.words, codes_of(own).tolist(), strict=True):
+            point = oprf.product(COMPENSATOR, oprf.product(SERVER, oprf.point(own._input(word))))
+            whole = int.from_bytes(oprf.finalized(own._input(word), point)[:8], "big")
+            assert whole >> 64 - BITS == code
 
 
 def test_points_are_the_same_again_and_their_number_tells_nothing() -> None:
@@ -46,123 +80,145 @@ def test_points_are_the_same_again_and_their_number_tells_nothing() -> None:
     assert len(set(_each(one.points()))) == MOST
 
 
-P, ORDER, A = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493, 486662
-
-
-def times(number: int, u: int) -> int:
-    """The first coordinate of a multiple of a point: the ladder of RFC 7748 in plain numbers."""
-    (x2, z2), (x3, z3) = (1, 0), (u, 1)
-    for bit in bin(number)[2:]:
-        if bit == "1":
-            (x2, z2), (x3, z3) = (x3, z3), (x2, z2)
-        a, b, c, d = x2 + z2, x2 - z2, x3 + z3, x3 - z3
-        x3, z3 = pow(d * a + c * b, 2, P), u * pow(d * a - c * b, 2, P) % P
-        x2, z2 = a * a * b * b % P, (a * a - b * b) * (a * a + (A - 2) // 4 * (a * a - b * b)) % P
-        if bit == "1":
-            (x2, z2), (x3, z3) = (x3, z3), (x2, z2)
-    return x2 * pow(z2, P - 2, P) % P  # 0 for the point at infinity
-
-
-def is_on_curve(u: int) -> bool:
-    """And not on its twist."""
-    return pow(u**3 + A * u * u + u, (P - 1) // 2, P) == 1
-
-
-def taken(key: bytes) -> int:
-    """A factor as X25519 takes it."""
-    return int.from_bytes(key, "little") & ~7 & 2**255 - 1 | 2**254
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_code_is_the_words_point_times_the_key(seed: int) -> None:
-    """In plain numbers: the blinding leaves no trace, whatever it is."""
-    own = blinding(["aspirin", "ü"], bytes([seed]) * 32)
-    found = codes_of(own)
-    for word, code in zip(own.words, found.tolist(), strict=True):
-        digests = (int.from_bytes(codes._digest(own.purpose, word, k), "little") for k in range(128))
-        squares = (
-            u for u in (d % 2**255 for d in digests) if pow(u**3 + A * u * u + u, (P - 1) // 2, P) == 1
-        )
-        point = next(u for u in squares if u < P)
-        assert times(ORDER, point) == 0 or times(8 * ORDER, point) == 0  # of the curve, not of its twist
-        shared = times(taken(KEY), point).to_bytes(32, "little")
-        assert codes._code(own.purpose, word, shared) >> 64 - BITS == code
-
-
-def test_all_points_of_a_column_are_of_the_curve() -> None:
-    """Also those that fill up: else their number would show."""
-    for points in (blinding([]).points(), blinding(["a"]).points()):
-        for point in _each(points):
-            u = int.from_bytes(point, "little")
-            assert is_on_curve(u) and times(ORDER, u) == 0
-
-
-def test_each_column_and_each_secret_has_its_own_number() -> None:
-    """So it blinds once: points of one word at two columns, or at two cohorts, share no factor."""
+def test_each_word_column_and_secret_has_its_own_number() -> None:
+    """So the points of a word at two cohorts, of two words or at two columns have nothing in common."""
     numbers = [
-        blinding(["a"], bytes([k]) * 32, purpose)._numbers()
-        for k in range(20)
+        blinding([], bytes([k]) * 32, purpose)._number(word)
+        for k in range(5)
         for purpose in ("study/drug", "study/ward")
+        for word in ("a", "b", "0")
     ]
-    assert len({one for one, _ in numbers}) == 40
-    for number, inverse in numbers:
-        assert taken(number) * int.from_bytes(inverse, "little") % ORDER == 1
-        assert taken(inverse) == int.from_bytes(inverse, "little")
-
-
-def test_a_word_is_hidden_from_whoever_has_the_key_but_not_the_secret() -> None:
-    """Blinded by different secrets, the points of one word have nothing in common, under any key."""
+    assert len(set(numbers)) == 30
     first, second = (blinding(["a"], bytes([k]) * 32).points() for k in (1, 2))
     assert not set(_each(first)) & set(_each(second))
-    assert not set(_each(codes.multiply(KEY, first, MOST))) & set(_each(codes.multiply(KEY, second, MOST)))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda points: points[:-1],
-        lambda points: points + bytes(POINT_BYTES),
-        lambda points: b"",
-        lambda points: b"\xff" * len(points),  # beyond the field
-        lambda points: bytes(len(points)),  # of small order
-        lambda points: P.to_bytes(32, "little") + points[32:],  # 0 in another form
-    ],
-)
-def test_other_points_are_refused_by_compensator_and_cohort(damage: object) -> None:
-    own = blinding([str(k) for k in range(MOST)])
-    with pytest.raises(ProtocolError):
-        codes.multiply(KEY, damage(own.points()), MOST)  # type: ignore[operator]
-    with pytest.raises(ProtocolError):
-        own.codes(damage(codes.multiply(KEY, own.points(), MOST)), BITS)  # type: ignore[operator]
+def test_both_holders_are_believed_and_what_comes_back_has_the_length_that_is_foreseen() -> None:
+    own = blinding(["aspirin"])
+    found = answer(own.points())
+    assert len(found) == answer_bytes(len(own.points()))
+    assert own.codes(checked(own.points(), found), BITS) == codes_of(own)
+    assert answer(own.points()) == found  # so a client that is started again gets the same
 
 
-LIES: dict[str, Callable[[bytes, bytes], bytes]] = {
-    "a key of its own": lambda points, tag: codes.multiply(ANOTHER, points, MOST) + tag,
-    "a key of its own on top": lambda points, tag: (
-        codes.multiply(ANOTHER, codes.multiply(KEY, points, MOST), MOST) + tag
-    ),
-    "another cohort's answer": lambda points, tag: codes.tagged(
-        bytes(32), 1, points, codes.multiply(KEY, points, MOST)
-    ),
-    "another column's answer": lambda points, tag: codes.tagged(
-        SEED, 2, points, codes.multiply(KEY, points, MOST)
-    ),
-    "an answer to other points": lambda points, tag: codes.tagged(
-        SEED, 1, points[32:] + points[:32], codes.multiply(KEY, points, MOST)
-    ),
-    "no tag": lambda points, tag: codes.multiply(KEY, points, MOST),
-    "nothing": lambda points, tag: b"",
+NO_POINTS: dict[str, Callable[[bytes], bytes]] = {
+    "a byte less": lambda points: points[:-1],
+    "beyond the field": lambda points: b"\xff" * len(points),
+    "the origin": lambda points: bytes(len(points)),
+    "the origin among others": lambda points: bytes(POINT_BYTES) + points[POINT_BYTES:],
+    "another form of the origin": lambda points: (2**255 - 19).to_bytes(32, "little") + points[32:],
+    "half of all numbers": lambda points: b"\1" + bytes(31) + points[32:],
 }
 
 
+@pytest.mark.parametrize("damage", NO_POINTS)
+def test_what_is_no_point_is_refused_by_everybody(damage: str) -> None:
+    own = blinding([str(k) for k in range(MOST)])
+    with pytest.raises(ProtocolError):
+        codes.multiplied(SERVER, NO_POINTS[damage](own.points()))
+    with pytest.raises(ProtocolError):
+        own.codes(NO_POINTS[damage](codes.multiplied(SERVER, own.points())), BITS)
+
+
+def by_the_compensator(points: bytes, first: bytes, compensator: bytes = COMPENSATOR) -> bytes:
+    """An answer of which the compensator has taken somebody's first part."""
+    parts = first + codes.answered(compensator, ABOUT, first[:-PROOF_BYTES])
+    return parts + codes.tagged(SEED, ABOUT, parts)
+
+
+def with_proof(points: bytes, multiplied: bytes, proof: bytes) -> bytes:
+    return by_the_compensator(points, multiplied + proof)
+
+
+def proof_of(key: bytes, points: bytes, about: bytes = ABOUT) -> bytes:
+    return codes.answered(key, about, points)[-PROOF_BYTES:]
+
+
+OF_SERVER, OF_COMPENSATOR = "the server has not", "the compensator has not multiplied"
+LIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "a server's key for one cohort": (lambda points: answer(points, server=ANOTHER), OF_SERVER),
+    "a compensator's key for one cohort": (
+        lambda points: answer(points, compensator=ANOTHER),
+        OF_COMPENSATOR,
+    ),
+    "the server's points as they came": (
+        lambda points: with_proof(points, points, proof_of(SERVER, points)),
+        OF_SERVER,
+    ),
+    "one point under another key": (
+        lambda points: with_proof(
+            points,
+            codes.multiplied(ANOTHER, points[:POINT_BYTES]) + codes.multiplied(SERVER, points[POINT_BYTES:]),
+            proof_of(SERVER, points),
+        ),
+        OF_SERVER,
+    ),
+    "two points in each other's place": (
+        lambda points: with_proof(
+            points, codes.multiplied(SERVER, _swapped(points)), proof_of(SERVER, points)
+        ),
+        OF_SERVER,
+    ),
+    "a proof of other points": (
+        lambda points: with_proof(
+            points, codes.multiplied(SERVER, points), proof_of(SERVER, _swapped(points))
+        ),
+        OF_SERVER,
+    ),
+    "a proof of another column": (
+        lambda points: with_proof(
+            points, codes.multiplied(SERVER, points), proof_of(SERVER, points, b"another column")
+        ),
+        OF_SERVER,
+    ),
+    "no proof": (lambda points: with_proof(points, codes.multiplied(SERVER, points), b""), OF_SERVER),
+    "a proof of nothing": (
+        lambda points: with_proof(points, codes.multiplied(SERVER, points), bytes(PROOF_BYTES)),
+        OF_SERVER,
+    ),
+    "a proof by the other holder": (
+        lambda points: answer(points, server=COMPENSATOR, compensator=SERVER),
+        OF_SERVER,
+    ),
+    "another cohort's answer": (lambda points: answer(points, seed=bytes(32)), "has not made this answer"),
+    "another column's answer": (lambda points: answer(points, about=b"other"), "has not made this answer"),
+    "an answer to other points": (
+        lambda points: answer(_swapped(points)),
+        OF_SERVER,
+    ),
+    "no tag": (lambda points: answer(points)[:-TAG_BYTES], "has not made this answer"),
+    "nothing": (lambda points: b"", "has not made this answer"),
+    "a point less": (
+        lambda points: answer(points[POINT_BYTES:]),
+        OF_SERVER,
+    ),
+}
+
+
+def _swapped(points: bytes) -> bytes:
+    return points[POINT_BYTES : 2 * POINT_BYTES] + points[:POINT_BYTES] + points[2 * POINT_BYTES :]
+
+
 @pytest.mark.parametrize("lie", LIES)
-def test_an_answer_that_the_compensator_has_not_made_is_refused(lie: str) -> None:
-    """Else a server could give each cohort codes of its own, and read sums over all of one cohort alone."""
+def test_an_answer_that_is_not_of_both_keys_of_the_study_is_refused(lie: str) -> None:
+    """Else each cohort could be given codes of its own, and sums over all would be of one cohort alone."""
     points = blinding(["aspirin"]).points()
-    honest = codes.tagged(SEED, 1, points, codes.multiply(KEY, points, MOST))
-    assert codes.untagged(SEED, 1, points, honest) == codes.multiply(KEY, points, MOST)
-    with pytest.raises(ProtocolError, match="the compensator has not made this answer"):
-        codes.untagged(SEED, 1, points, LIES[lie](points, honest[-codes.TAG_BYTES :]))
+    assert checked(points, answer(points))
+    make, said = LIES[lie]
+    with pytest.raises(ProtocolError, match=said):
+        checked(points, make(points))
+
+
+def test_a_proof_weighs_each_point_by_all_of_them() -> None:
+    """Else who makes up products chooses them, one by one, so that the weighed errors add up to 0."""
+    points = blinding(["aspirin"]).points()
+    made = codes.multiplied(SERVER, points)
+    last = oprf.product(ANOTHER, made[-POINT_BYTES:])
+    weights = [
+        oprf._weights(KEYS[:POINT_BYTES], _each(points), _each(each), codes._context(ABOUT, points, each))
+        for each in (made, made[:-POINT_BYTES] + last)
+    ]
+    assert not set(weights[0]) & set(weights[1])
 
 
 def test_a_cohort_cannot_ask_about_more_words_than_were_agreed() -> None:
@@ -186,7 +242,7 @@ def _each(points: bytes) -> list[bytes]:
 
 def test_what_takes_long_is_told_of_every_hundred() -> None:
     own, done = Blinding(bytes(32), "study/drug", [f"word {k}" for k in range(250)], 410), list[int]()
-    answered = codes.multiply(KEY, own.points(done.append), 410)
+    multiplied = codes.multiplied(SERVER, own.points(done.append))
     assert done == [100, 200, 300, 400]
-    own.codes(answered, BITS, done.append)
+    own.codes(multiplied, BITS, done.append)
     assert done[4:] == [100, 200]

@@ -12,7 +12,8 @@ import pytest
 
 from unpooled.check import check_of, second_check_of
 from unpooled.plan import Plan
-from unpooled.protocol import codec, comparing, fixed_point, masking, messages, sealing, witness
+from unpooled.protocol import codec, codes, comparing, fixed_point, masking, messages, oprf, sealing, witness
+from unpooled.protocol.codes import Blinding
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import ComparedContext, MaskContext
 from unpooled.protocol.ring import Ring
@@ -147,11 +148,31 @@ def test_boxes() -> None:
 def test_witnesses() -> None:
     for case in load("witness.json"):
         purpose, seeds = built(case["purpose"]), [bytes.fromhex(seed) for seed in case["seeds"]]
-        made = witness.make(seeds, purpose.study, purpose.plan_hash, purpose.roster_hash)
+        keys = bytes.fromhex(case["code_keys"])
+        made = witness.make(seeds, purpose.study, purpose.plan_hash, purpose.roster_hash, keys)
         assert made.hex() == case["witness"]
         seed = bytes.fromhex(case["seed"])
-        assert witness.seal(made, seed, purpose).hex() == case["sealed"]
-        assert witness.unsealed(bytes.fromhex(case["sealed"]), seed, purpose) == made
+        assert witness.seal(made, seed, purpose, keys).hex() == case["sealed"]
+        assert witness.unsealed(bytes.fromhex(case["sealed"]), seed, purpose, keys) == made
+
+
+def test_codes() -> None:
+    """Points, both answers and codes of two words, as plain numbers make them."""
+    known = load("codes.json")
+    octets = {name: bytes.fromhex(known[name]) for name in ("secret", "server_key", "seed", "code_keys")}
+    purpose = built(known["purpose"])
+    own = Blinding(octets["secret"], known["title"], known["words"], known["most"])
+    points = own.points()
+    assert points.hex() == known["points"]
+    about = messages.signed_points(purpose, known["column"], points)
+    first = codes.answered(octets["server_key"], about, points)
+    key = codes.compensator_key([bytes.fromhex(seed) for seed in known["seeds"]], purpose.study)
+    parts = first + codes.answered(key, about, first[: len(points)])
+    answer = parts + codes.tagged(octets["seed"], about, parts)
+    assert answer.hex() == known["answer"]
+    assert oprf.public_key(octets["server_key"]) + oprf.public_key(key) == octets["code_keys"]
+    multiplied = codes.checked(octets["seed"], octets["code_keys"], about, points, answer)
+    assert [str(code) for code in own.codes(multiplied, codes.MOST_BITS)] == known["codes"]
 
 
 def test_the_files_are_what_the_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,16 @@ def test_a_witness_does_not_open_for_another_cohort_or_purpose(change: dict[str,
         witness.unsealed(SEALED, SEEDS[1], PURPOSE)
 
 
+def test_a_witness_opens_beside_the_keys_of_codes_with_which_it_was_sealed_alone() -> None:
+    keys = os.urandom(64)
+    made = witness.make(SEEDS, *NAMES, keys)
+    sealed = witness.seal(made, SEEDS[0], PURPOSE, keys)
+    assert made != WITNESS and witness.unsealed(sealed, SEEDS[0], PURPOSE, keys) == made
+    for others in (b"", keys[32:] + keys[:32], os.urandom(64)):
+        with pytest.raises(ProtocolError, match="does not open"):
+            witness.unsealed(sealed, SEEDS[0], PURPOSE, others)
+
+
 def test_two_witnesses_under_one_seed_and_purpose_have_nonces_of_their_own() -> None:
     """Another cohort drew a new seed: the key stays, and both are known to the server."""
     other = witness.seal(witness.make([SEEDS[0], os.urandom(32)], *NAMES), SEEDS[0], PURPOSE)

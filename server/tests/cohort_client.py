@@ -43,6 +43,7 @@ class Client:
     """The witness as it came with the last questions, sealed."""
     known: Any = None
     """What the server said of the study since questions were last asked for: it stays while they are open."""
+    code_keys: bytes = b""
     trees: dict[str, Tree] = field(default_factory=dict)
     """Each study as this cohort follows it, by the token of its invitation."""
 
@@ -103,7 +104,7 @@ class Client:
         answer = self.call("GET", f"questions?wait={wait}&seen={seen}")
         assert answer.status_code == 200, answer.text
         found: Questions = messages.decode(answer.content, Questions)
-        self.witness, self.known = found.witness, None
+        self.witness, self.code_keys, self.known = found.witness, found.code_keys, None
         return found
 
     def cohort(self, panel_digest: bytes) -> Cohort:
@@ -134,7 +135,7 @@ class Client:
             return read_sums(asked, told.total)
         plan = Plan.from_json(self.seen["plan"])
         named = masking.question(told.salt, questions.encode(asked), self._panel_digest)
-        witnessed = Witnessed(witness.unsealed(self.witness, self.seed, self.purpose), told.round, named)
+        witnessed = Witnessed(self.opened, told.round, named)
         scheme = plan.scheme(asked.ring_bits)
         return questions.verified(asked, told.total, scheme, plan.cohorts, told.salt, witnessed)
 
@@ -162,8 +163,14 @@ class Client:
     def witnessed(self, question: Question) -> Witnessed:
         """Name what the second check of a round follows from."""
         _, _, named = self._asked(question)
-        opened = witness.unsealed(self.witness, self.seed, self.purpose)
-        return Witnessed(opened, question.round, named["question"], self.name == self.roster.members[0][0])
+        return Witnessed(
+            self.opened, question.round, named["question"], self.name == self.roster.members[0][0]
+        )
+
+    @property
+    def opened(self) -> bytes:
+        """The witness, which opens beside the keys that came with it."""
+        return witness.unsealed(self.witness, self.seed, self.purpose, self.code_keys)
 
     @property
     def roster(self) -> Roster:

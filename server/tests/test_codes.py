@@ -13,9 +13,10 @@ from unpooled.algorithms.tables.encoding.reading import categories_of
 from unpooled.cohort import ArrayTable
 from unpooled.plan import Plan
 from unpooled.protocol import messages
-from unpooled.protocol.codes import POINT_BYTES, Blinding, untagged
+from unpooled.protocol.codes import Blinding, checked
+from unpooled.protocol.oprf import POINT_BYTES
 from unpooled.words import Words
-from unpooled_server.models import Traffic
+from unpooled_server.models import Study, Traffic
 
 MOST = 4
 SCHEMA = [
@@ -53,8 +54,12 @@ def blinding(client: Client, *words: str) -> Blinding:
     return Blinding(client.name.encode().ljust(32), "study/drug", words or WORDS, MOST)
 
 
+def about(client: Client, points: bytes, column: int = 1) -> bytes:
+    return messages.signed_points(client.purpose, column, points)
+
+
 def signed(client: Client, points: bytes, column: int = 1) -> str:
-    return client.key.sign(messages.signed_points(client.purpose, column, points)).hex()
+    return client.key.sign(about(client, points, column)).hex()
 
 
 def ask(client: Client, points: bytes, signature: str = "", column: int = 1) -> httpx.Response:
@@ -64,8 +69,9 @@ def ask(client: Client, points: bytes, signature: str = "", column: int = 1) -> 
 
 def codes_of(client: Client) -> np.ndarray:
     own = blinding(client)
-    points = own.points()
-    return own.codes(untagged(client.seed, 1, points, ask(client, points).content), 40)
+    points, answer = own.points(), ask(client, own.points()).content
+    keys = client.questions().code_keys
+    return own.codes(checked(client.seed, keys, about(client, points), points, answer), 40)
 
 
 def refusal(answer: httpx.Response) -> tuple[int, str]:
@@ -86,7 +92,9 @@ def test_the_key_is_gone_with_the_study(enrolled: Federation) -> None:
 
     client = enrolled.clients[0]
     assert ask(client, blinding(client).points()).status_code == 200
+    assert enrolled.study.code_key
     studies.abort(enrolled.study, "coordinator")
+    assert Study.objects.get(pk=enrolled.study_id).code_key == b""
     work()
     assert ask(client, blinding(client).points(), "0" * 128).status_code == 410
 
@@ -107,4 +115,9 @@ def test_what_is_no_request_is_refused(enrolled: Federation) -> None:
     assert refusal(ask(client, points, "no signature")) == (400, "no-signature")
     assert refusal(ask(client, points, "0" * 128, column=0)) == (404, "no-such-column")
     assert refusal(ask(client, points, "0" * 128, column=9)) == (404, "no-such-column")
+    no_points = bytes(len(points))
+    assert refusal(ask(client, no_points)) == (400, "bad-points")
+    assert ask(client, points).status_code == 200
+    others = blinding(client, "warfarin").points()
+    assert refusal(ask(client, others)) == (409, "codes-refused")
     assert ask(client, points).status_code == 200

@@ -6,6 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 from client_trials import Member, Platform, Table, Trial, ended, make_trial
 
 from unpooled.leaving import CODES
-from unpooled.protocol import codes
+from unpooled.protocol import codes, oprf
+from unpooled.protocol.messages import Questions
 from unpooled.protocol.problems import Problem
 from unpooled_client.network.api import Api
 from unpooled_client.state import ledger
@@ -143,17 +145,30 @@ def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_c
     ended(*threads)
 
 
-def test_a_server_that_makes_codes_by_itself_is_not_believed(
-    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+ANOTHER = oprf.random_key()
+
+
+LIES = {
+    "a server with a key for this cohort": lambda points, answer: (
+        codes.answered(ANOTHER, b"", points) + answer[codes.part_bytes(len(points)) :]
+    ),
+    "a compensator that has made none": lambda points, answer: (
+        answer[: -codes.TAG_BYTES] + bytes(codes.TAG_BYTES)
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_codes_that_are_not_of_both_keys_are_not_believed(
+    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch, lie: str
 ) -> None:
     """With a key of its own for each cohort, sums over all who have a code would be of one cohort."""
     put_codes = Api.put_codes
 
-    def by_a_key_of_its_own(api: Api, column: int, points: bytes, signature: bytes) -> bytes:
-        tag = put_codes(api, column, points, signature)[-codes.TAG_BYTES :]
-        return codes.multiply(b"a key of the server's own, bytes", points, MOST) + tag
+    def lying(api: Api, column: int, points: bytes, signature: bytes) -> bytes:
+        return LIES[lie](points, put_codes(api, column, points, signature))
 
-    monkeypatch.setattr(Api, "put_codes", by_a_key_of_its_own)
+    monkeypatch.setattr(Api, "put_codes", lying)
     first, *others = study().members
     threads = [member.beside() for member in others]
     failed = first.run()
@@ -162,3 +177,21 @@ def test_a_server_that_makes_codes_by_itself_is_not_believed(
     assert failed.told_server == Problem.QUESTION.value
     quantities = {entry.quantity for entry in ledger.read(first.state.ledger)}
     assert not any("per beginning of a code" in quantity for quantity in quantities)
+
+
+def test_keys_that_the_compensator_has_not_sealed_are_not_believed(
+    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions, another = Api.questions, oprf.public_key(oprf.random_key())
+
+    def lying(api: Api, *arguments: Any) -> Questions:
+        found = questions(api, *arguments)
+        return replace(found, code_keys=another + found.code_keys[oprf.POINT_BYTES :])
+
+    monkeypatch.setattr(Api, "questions", lying)
+    first, *others = study().members
+    threads = [member.beside() for member in others]
+    failed = first.run()
+    ended(*threads)
+    assert isinstance(failed, Failed) and "without the compensator's secret" in failed.message
+    assert not any(entry.quantity.startswith(CODES) for entry in ledger.read(first.state.ledger))

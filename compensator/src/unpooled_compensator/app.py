@@ -40,7 +40,7 @@ from unpooled.protocol.sealing import fingerprint
 from unpooled_compensator.bodies import Body
 from unpooled_compensator.service import Compensator, Refused
 
-MAX_BODY = 4 * 2**20  # a thousand cohorts with the longest names
+MAX_BODY = 5 * 2**20  # a thousand cohorts with the longest names, or the points of the longest column, twice
 
 BINARY = "application/octet-stream"
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import codec, codes, comparing, masking, messages, sealing, witness
+from unpooled.protocol import codec, codes, comparing, masking, messages, oprf, sealing, witness
 from unpooled.protocol.comparing import Lengths
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import NONCE_BYTES, MaskContext
@@ -111,19 +111,25 @@ class Compensator:
             )
 
     def _witnesses(self, enrolment: Enrolment, seeds: Sequence[bytes]) -> Witnesses:
-        """Seal the study's witness for each of its cohorts."""
-        made = witness.make(seeds, enrolment.study, enrolment.plan_hash, enrolment.roster.hash())
+        """Seal the study's witness for each of its cohorts, with both keys of codes if it has any."""
+        study, own = enrolment.study, b""
+        if enrolment.code_key:
+            own = oprf.public_key(codes.compensator_key(seeds, study))
+        keys = enrolment.code_key + own
+        made = witness.make(seeds, study, enrolment.plan_hash, enrolment.roster.hash(), keys)
         return Witnesses(
             tuple(
-                (box.cohort, witness.seal(made, seed, enrolment.purpose(box.cohort, self._key.public)))
+                (box.cohort, witness.seal(made, seed, enrolment.purpose(box.cohort, self._key.public), keys))
                 for box, seed in zip(enrolment.boxes, seeds, strict=True)
-            )
+            ),
+            own,
         )
 
     def _check_enrolment(self, enrolment: Enrolment) -> None:
         names = [name for name, _ in enrolment.roster.members]
         _check_study(enrolment.study)
         _check(len(enrolment.plan_hash) == HASH_BYTES, "the plan's hash has 32 bytes")
+        _check(len(enrolment.code_key) in (0, oprf.POINT_BYTES), "the server's key of codes is a point")
         _check(all(0 < len(name) <= MAX_NAME for name in names), f"a name has 1 to {MAX_NAME} characters")
         _check(all(len(key) == 32 for _, key in enrolment.roster.members), "a signing key has 32 bytes")
         _check(len(names) <= MAX_COHORTS, f"a study has at most {MAX_COHORTS} cohorts")
@@ -283,16 +289,16 @@ class Compensator:
             )
 
     def codes(self, request: CodeRequest) -> bytes:
-        """The points of a cohort's column times this study's key, with a tag that the cohort checks.
+        """A cohort's points times both keys of this study, with a proof and a tag that the cohort checks.
 
-        A column's first batch is its only one.
+        A column's first batch is its only one. Who has not multiplied the cohort's own points gets nothing:
+        else the server could have the codes of words that it guesses.
         """
         _check_code_request(request)
         enrolment = self._enrolment(request.study)
-        self._check_signed(request, enrolment)
+        about = self._signed(request, enrolment)
+        between = codes.proven("server", enrolment.code_key, about, request.points, request.multiplied)
         seeds = self._open_boxes(enrolment)
-        key = codes.derive_key(seeds, request.study)
-        found = codes.multiply(key, request.points, len(request.points) // codes.POINT_BYTES)
         content = hashlib.sha256(request.points).digest()
         place = request.study, request.cohort, request.column
         try:
@@ -307,10 +313,12 @@ class Compensator:
                 f"Column {request.column} of {request.cohort[:MAX_NAME]} has other points.",
                 "A cohort asks for the codes of a column once. Send exactly what was sent first.",
             )
+        part = codes.answered(codes.compensator_key(seeds, request.study), about, between)
         of_cohort = dict(zip((box.cohort for box in enrolment.boxes), seeds, strict=True))
-        return codes.tagged(of_cohort[request.cohort], request.column, request.points, found)
+        return part + codes.tagged(of_cohort[request.cohort], about, request.multiplied + part)
 
-    def _check_signed(self, request: CodeRequest, enrolment: Enrolment) -> None:
+    def _signed(self, request: CodeRequest, enrolment: Enrolment) -> bytes:
+        """What the cohort has signed; Refused if it has not."""
         public_key = dict(enrolment.roster.members).get(request.cohort)
         if public_key is None:
             raise Refused("other_cohorts", "This cohort has not enrolled.", "Ask for an enrolled cohort.")
@@ -322,6 +330,7 @@ class Compensator:
                 "The points carry no valid signature of their cohort.",
                 "The cohort signs them with its key of the roster, for this study, plan and column.",
             )
+        return signed
 
     def _enrolment(self, study: str) -> Enrolment:
         try:
@@ -383,9 +392,9 @@ def _check_request(request: ReleaseRequest) -> None:
 
 def _check_code_request(request: CodeRequest) -> None:
     _check_study(request.study)
-    most = MAX_POINTS * codes.POINT_BYTES
+    most = MAX_POINTS * oprf.POINT_BYTES
     _check(0 < len(request.points) <= most, f"a column has 1 to {MAX_POINTS} points")
-    _check(len(request.points) % codes.POINT_BYTES == 0, f"a point has {codes.POINT_BYTES} bytes")
+    _check(len(request.points) % oprf.POINT_BYTES == 0, f"a point has {oprf.POINT_BYTES} bytes")
     _check(0 <= request.column < MAX_COLUMNS, f"a plan has at most {MAX_COLUMNS} columns")
 
 

@@ -14,7 +14,7 @@ from unpooled import shared_options
 from unpooled.algorithms import algorithm, questions_of, with_chunks
 from unpooled.errors import listed
 from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
-from unpooled.protocol import bodies, codes, comparing
+from unpooled.protocol import bodies, comparing, oprf
 from unpooled.protocol.masking import Scheme
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
 from unpooled.protocol.stages import Doing
@@ -283,14 +283,15 @@ def _coded(plan: Plan) -> Iterator[Leaving]:
         yield Leaving(
             CODES,
             f"of {listed([column.title for column in columns])}: each different word as a random point, with "
-            "others up to the number that the plan allows. The compensator multiplies them by a key of its "
-            "own; this cohort gets a random number for each word, as every other cohort that has it",
+            "others up to the number that the plan allows. Server and compensator multiply them, each by a "
+            "key of its own, and prove that it is the same for all; this cohort gets a random number for "
+            "each word, as every other cohort that has it",
             Form.MASKED,
             "nobody",
             TO_SERVER_AND_COMPENSATOR,
             "nothing: neither a word, nor how many there are",
-            f"{most:,} points of {8 * codes.POINT_BYTES} bits",
-            most * codes.POINT_BYTES,
+            f"{most:,} points of {8 * oprf.POINT_BYTES} bits",
+            most * oprf.POINT_BYTES,
         )
 
 

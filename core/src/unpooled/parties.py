@@ -34,7 +34,7 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
             f"from each cohort in clear: {clear}; masked: {arrays} arrays of numbers; "
             "sealed: the mask seed, which it passes on"
             + (f"; from one cohort after the other: {DEALING}" if compared else "")
-            + (f"; {_small(CODES)}, which it passes on" if plan.searched else "")
+            + (f"; {_small(CODES)}, which it passes on times a key" if plan.searched else "")
             + ". From the compensator: sums of masks",
             "what came in clear; of the masked numbers the sum over all cohorts"
             + (", but of sums that are compared only on which side of a bound they lie" if compared else "")

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from kyber_py.ml_kem import ML_KEM_768
+from ristretto import BASE, ORDER, ZERO, Point, add, from_hash, number, packed, times, unpacked
 from two_parties import session
 
 FOLDER = Path(__file__).parent
@@ -45,6 +46,7 @@ def files() -> dict[str, str]:
         "digests.json": digests(),
         "boxes.json": boxes(),
         "witness.json": witness_vectors(),
+        "codes.json": codes_of_words(),
         "comparison.json": comparison(),
     }
     return {name: json.dumps(content, indent=1, ensure_ascii=True) + "\n" for name, content in made.items()}
@@ -207,6 +209,7 @@ def codes() -> Record:
         "cohort": "Graz",
         "column": 1,
         "points": octets("points", 96),
+        "multiplied": octets("multiplied", 96 + 64),
         "signature": octets("signature", 64),
     }
     return Record("unpooled/codes", fields)
@@ -282,10 +285,19 @@ def enrolment() -> Record:
     )
 
 
-def witnesses() -> Record:
-    return Record(
-        "unpooled/witnesses", {"sealed": tuple((name, sealed_witness(name)) for name in sorted(COHORTS))}
-    )
+def enrolment_with_words() -> Record:
+    return Record("unpooled/enrolment", enrolment().fields | {"code_key": CODE_KEYS[:32]})
+
+
+def witnesses(code_keys: bytes = b"") -> Record:
+    sealed = tuple((name, sealed_witness(name, code_keys)) for name in sorted(COHORTS))
+    own = {"code_key": code_keys[32:]} if code_keys else {}
+    return Record("unpooled/witnesses", {"sealed": sealed, **own})
+
+
+def questions_with_words() -> Record:
+    changed = {"witness": sealed_witness("Graz", CODE_KEYS), "code_keys": CODE_KEYS}
+    return Record("unpooled/questions", questions().fields | changed)
 
 
 def questions() -> Record:
@@ -304,13 +316,16 @@ def messages() -> Any:
         purpose("Graz"),
         box("Graz"),
         enrolment(),
+        enrolment_with_words(),
         witnesses(),
+        witnesses(CODE_KEYS),
         release(),
         opening(),
         codes(),
         question(12),
         named(),
         questions(),
+        questions_with_words(),
         told(),
     )
     contexts = (context("z32", 5), compared_context("z256", 2, "grows:15"), dealing_context())
@@ -437,15 +452,16 @@ def checks() -> Any:
 # The witness: AES-256-GCM under a key of each cohort, behind a nonce that follows from the witness.
 
 
-def witness() -> bytes:
+def witness(code_keys: bytes = b"") -> bytes:
     seeds = b"".join(SEEDS[name] for name in sorted(COHORTS))
-    return hkdf(seeds, encode(("unpooled/witness/1", STUDY, PLAN_HASH, digest(roster()))))
+    return hkdf(seeds, encode(("unpooled/witness/1", STUDY, PLAN_HASH, digest(roster()), code_keys)))
 
 
-def sealed_witness(cohort: str) -> bytes:
+def sealed_witness(cohort: str, code_keys: bytes = b"") -> bytes:
+    made = witness(code_keys)
     key = hkdf(SEEDS[cohort], encode(("unpooled/witness/seal", purpose(cohort))))
-    nonce = hkdf(witness(), encode(("unpooled/witness/nonce", purpose(cohort))))[:12]
-    return nonce + AESGCM(key).encrypt(nonce, witness(), encode(purpose(cohort)))
+    nonce = hkdf(made, encode(("unpooled/witness/nonce", purpose(cohort))))[:12]
+    return nonce + AESGCM(key).encrypt(nonce, made, encode((purpose(cohort), code_keys)))
 
 
 def witness_vectors() -> Any:
@@ -454,11 +470,103 @@ def witness_vectors() -> Any:
             "purpose": typed(purpose(name)),
             "seeds": [SEEDS[each].hex() for each in sorted(COHORTS)],
             "seed": SEEDS[name].hex(),
-            "witness": witness().hex(),
-            "sealed": sealed_witness(name).hex(),
+            "code_keys": code_keys.hex(),
+            "witness": witness(code_keys).hex(),
+            "sealed": sealed_witness(name, code_keys).hex(),
         }
         for name in sorted(COHORTS)
+        for code_keys in (b"", CODE_KEYS)
     ]
+
+
+# Codes of words: RFC 9497 in ristretto255 (`ristretto.py`), twice.
+
+
+CONTEXT = b"OPRFV1-\x01-ristretto255-SHA512"
+SERVER_KEY = number(octets("server's key of codes", 64))
+WORDS = ("aspirin", "warfarin")
+MOST = 3
+
+
+def expanded(text: bytes, domain: bytes) -> bytes:
+    """expand_message_xmd of RFC 9380, for SHA-512 and 64 bytes."""
+    first = hashlib.sha512(bytes(128) + text + b"\0\x40\0" + domain + bytes([len(domain)])).digest()
+    return hashlib.sha512(first + b"\1" + domain + bytes([len(domain)])).digest()
+
+
+def compensator_code_key() -> int:
+    seeds = b"".join(SEEDS[name] for name in sorted(COHORTS))
+    seed = hkdf(seeds, encode(("unpooled/code-key", STUDY)))
+    return number(expanded(seed + b"\0\0" + b"\0", b"DeriveKeyPair" + CONTEXT))
+
+
+CODE_KEYS = packed(times(SERVER_KEY, BASE)) + packed(times(compensator_code_key(), BASE))
+
+
+def long(*parts: bytes) -> bytes:
+    return b"".join(len(part).to_bytes(2, "big") + part for part in parts)
+
+
+def part(key: int, about: bytes, points: list[bytes]) -> bytes:
+    """One holder's answer: each point times the key, and the proof."""
+    made = [packed(times(key, unpacked(point))) for point in points]
+    context = CONTEXT + hashlib.sha512(encode((about, b"".join(points), b"".join(made)))).digest()
+    public, scalar = packed(times(key, BASE)), b"HashToScalar-" + context
+    seed = hashlib.sha512(long(public, b"Seed-" + context)).digest()
+    weighed = ZERO
+    for place, (one, other) in enumerate(zip(points, made, strict=True)):
+        text = long(seed) + place.to_bytes(2, "big") + long(one, other) + b"Composite"
+        weighed = add(weighed, times(number(expanded(text, scalar)), unpacked(one)))
+    nonce = number(hmac.digest(key.to_bytes(32, "little"), context, "sha512"))
+    known = (public, *map(packed, (weighed, times(key, weighed), times(nonce, BASE), times(nonce, weighed))))
+    challenge = number(expanded(long(*known) + b"Challenge", scalar))
+    response = (nonce - challenge * key) % ORDER
+    return b"".join(made) + challenge.to_bytes(32, "little") + response.to_bytes(32, "little")
+
+
+def cohort_points(secret: bytes, title: str) -> list[bytes]:
+    def random(of: str | int) -> bytes:
+        return hmac.digest(secret, encode(("unpooled/codes", title, of)), "sha512")
+
+    own = [packed(times(number(random(word)), word_point(title, word))) for word in WORDS]
+    return own + [packed(from_hash(random(place))) for place in range(len(WORDS), MOST)]
+
+
+def word_point(title: str, word: str) -> Point:
+    return from_hash(expanded(encode(("unpooled/code", title, word)), b"HashToGroup-" + CONTEXT))
+
+
+def code(title: str, word: str) -> int:
+    """The first 64 bits: no blinding leaves a trace."""
+    point = packed(times(SERVER_KEY * compensator_code_key() % ORDER, word_point(title, word)))
+    whole = hashlib.sha512(long(encode(("unpooled/code", title, word)), point) + b"Finalize").digest()
+    return int.from_bytes(whole[:8], "big")
+
+
+def codes_of_words() -> Any:
+    secret, title = octets("secret", 32), f"{STUDY}/drug"
+    points = cohort_points(secret, title)
+    content = hashlib.sha256(b"".join(points)).digest()
+    about = encode(("unpooled/codes", purpose("Graz"), 1, content))
+    first = part(SERVER_KEY, about, points)
+    between = [first[at : at + 32] for at in range(0, 32 * MOST, 32)]
+    parts = first + part(compensator_code_key(), about, between)
+    tag = hmac.digest(hkdf(SEEDS["Graz"], encode("unpooled/code-answer")), encode((about, parts)), "sha256")
+    return {
+        "secret": secret.hex(),
+        "title": title,
+        "words": list(WORDS),
+        "most": MOST,
+        "purpose": typed(purpose("Graz")),
+        "column": 1,
+        "server_key": SERVER_KEY.to_bytes(32, "little").hex(),
+        "seeds": [SEEDS[name].hex() for name in sorted(COHORTS)],
+        "seed": SEEDS["Graz"].hex(),
+        "code_keys": CODE_KEYS.hex(),
+        "points": b"".join(points).hex(),
+        "answer": (parts + tag).hex(),
+        "codes": [str(code(title, word)) for word in WORDS],
+    }
 
 
 # Digests.

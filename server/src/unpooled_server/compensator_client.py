@@ -18,7 +18,7 @@ from django.conf import settings
 
 from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, masking, messages, sealing
-from unpooled.protocol.codes import TAG_BYTES
+from unpooled.protocol.codes import TAG_BYTES, part_bytes
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest, Witnesses
 
 TIMEOUT = httpx.Timeout(60, connect=5)
@@ -109,12 +109,9 @@ class Compensator:
         return content
 
     def codes(self, request: CodeRequest, meter: Meter) -> bytes:
-        """As many points, times the compensator's key, and its tag. The same points get the same answer."""
-        path, size = f"/v1/studies/{request.study}/codes", len(request.points) + TAG_BYTES
-        content = self._send("POST", path, codec.encode(request), meter, most=size)
-        if len(content) != size:
-            raise CompensatorAway(f"the compensator answers with {len(content)} bytes; want {size}")
-        return content
+        """As many points, times both keys, with proof and tag. The same again gets the same answer."""
+        size = part_bytes(len(request.points)) + TAG_BYTES
+        return self._vector(f"/v1/studies/{request.study}/codes", codec.encode(request), size, meter)
 
     def forget(self, study: str, meter: Meter) -> None:
         """Have a study's seeds deleted."""

@@ -73,6 +73,9 @@ class Study(models.Model):
     boxes_sent = models.BooleanField(default=False)
     # It has those of this roster and plan, and has answered the witnesses.
     enrolled = models.BooleanField(default=False)
+    # `unpooled.protocol.codes`: the server's key, until the study ends; the public ones, once it enrolled.
+    code_key = models.BinaryField(default=b"", blank=True)
+    code_keys = models.BinaryField(default=b"", blank=True)
     # Set before the first sum is asked for: from then on neither the roster nor the plan can ever change.
     enrolled_at = models.DateTimeField(null=True)
     forgotten = models.BooleanField(default=False)
@@ -205,6 +208,22 @@ class Cohort(models.Model):
         if not self.has_sent_list or self.list_apart:
             return CohortState.ACCEPTED
         return CohortState.READY
+
+
+class Coded(models.Model):
+    """Keeps the SHA-256 of a cohort's points of a column: the server multiplies no others."""
+
+    cohort = models.ForeignKey(Cohort, on_delete=models.CASCADE, related_name="coded")
+    column = models.PositiveIntegerField()
+    points = models.BinaryField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["cohort", "column"], name="one_batch_of_points_of_a_column"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cohort_id}, {self.column}"
 
 
 class Branch(models.Model):

@@ -161,9 +161,9 @@ def has_to_look(cohort_id: Expression) -> QuerySet[Any, Any]:
 
 @Prepared
 def beside_questions(cohort_id: Expression) -> QuerySet[Any, Any]:
-    """Find the state of a cohort's study, its panel's digest, and the cohort's witness."""
+    """Find the state of a cohort's study, its panel's digest, the cohort's witness, and the keys of codes."""
     found = Cohort.objects.filter(pk=cohort_id)
-    return found.values_list("study__state", "study__panel_digest", "witness")
+    return found.values_list("study__state", "study__panel_digest", "witness", "study__code_keys")
 
 
 def waiting(study: Study) -> dict[str, Any]:

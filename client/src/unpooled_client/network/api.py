@@ -32,7 +32,7 @@ from unpooled.list_form import MOST_BYTES
 from unpooled.overlap import Overlap
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, bodies, messages, stages
-from unpooled.protocol.codes import TAG_BYTES
+from unpooled.protocol.codes import answer_bytes
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Questions, Roster, Told
 from unpooled.protocol.problems import Problem
@@ -341,8 +341,8 @@ class Api:
         self._ask("PUT", f"dealings/{round_number}", content=dealing)
 
     def put_codes(self, column: int, points: bytes, signature: bytes) -> bytes:
-        """As many points, each multiplied by the compensator's key, and its tag."""
-        headers, most = {"Unpooled-Signature": signature.hex()}, len(points) + TAG_BYTES
+        """As many points, times the server's key and times both keys, with both proofs and a tag."""
+        headers, most = {"Unpooled-Signature": signature.hex()}, answer_bytes(len(points))
         return self._ask("PUT", f"codes/{column}", content=points, headers=headers, most=most).content
 
     def report_timing(self, seconds: Mapping[str, int]) -> None:

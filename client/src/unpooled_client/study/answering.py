@@ -148,7 +148,7 @@ class Work:
         if new and not (yield from self._is_entered()):
             return
         if new:
-            self.answerer = self.answerer.witnessing(found.witness)
+            self.answerer = self.answerer.witnessing(found.witness, found.code_keys)
         for question in new:
             self.session.not_waiting()
             self.running[question.round] = self.session.spawn(self._answer, question)
@@ -176,7 +176,7 @@ class Work:
         cohort, panel = self.alignments.cohort_for(question)
         if question.needs_codes and self.coding:
             with self._told(Doing.COMPUTING), self.places:
-                cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
+                cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort), self.answerer.code_keys))
         dealing = self.answerer.dealing(message, question, panel)
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
         if self.terms.plan.components:

@@ -17,7 +17,7 @@ from unpooled.errors import ProtocolError
 from unpooled.leaving import CODES, TO_SERVER_AND_COMPENSATOR, Form
 from unpooled.plan import Plan
 from unpooled.protocol import messages
-from unpooled.protocol.codes import untagged
+from unpooled.protocol.codes import checked
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey
 from unpooled_client.state.events import Sent, StepProgress
@@ -68,29 +68,32 @@ class Coding:
     lock: threading.Lock = field(default_factory=threading.Lock)
     found: ArrayTable | None = None
 
-    def coded(self, table: ArrayTable) -> ArrayTable:
-        """The table with its words' codes. Several questions may come at once: the first has them made."""
+    def coded(self, table: ArrayTable, keys: bytes) -> ArrayTable:
+        """The table with its words' codes. Several questions may come at once: the first has them made.
+
+        `keys` are the study's public ones, with which the witness has opened.
+        """
         with self.lock:
             if self.found is None:
-                codes = {column: self._codes(table, column) for column in self.terms.plan.searched}
+                codes = {column: self._codes(table, column, keys) for column in self.terms.plan.searched}
                 _keep(self.session.folder, codes)
                 self.found = with_codes(table, codes)
             return self.found
 
-    def _codes(self, table: ArrayTable, column: int) -> np.ndarray:
+    def _codes(self, table: ArrayTable, column: int, keys: bytes) -> np.ndarray:
         plan = self.terms.plan
         own = blinding(table, plan, column, self.terms.study, self.own)
         title, place = plan.dictionaries[column].title, plan.schema.index(plan.dictionaries[column])
         points = own.points(self._told(f"Words of {title}: blind", own.most))
-        signature = SigningKey(self.session.saved.signing_key).sign(
-            messages.signed_points(self.terms.purpose, place, points)
-        )
+        about = messages.signed_points(self.terms.purpose, place, points)
+        signature = SigningKey(self.session.saved.signing_key).sign(about)
         self.sent(self.session.record(f"{CODES}: {title}", points, Form.MASKED, TO_SERVER_AND_COMPENSATOR))
-        self._told(f"Words of {title}: wait for the compensator", own.most)(0)
+        self._told(f"Words of {title}: wait for server and compensator", own.most)(0)
         answered = self.session.api.put_codes(place, points, signature)
-        told = self._told(f"Words of {title}: unblind", len(own.words))
+        self._told(f"Words of {title}: check the answer", own.most)(0)
         try:
-            return unblinded(own, untagged(self.seed, place, points, answered), told)
+            multiplied = checked(self.seed, keys, about, points, answered)
+            return unblinded(own, multiplied, self._told(f"Words of {title}: unblind", len(own.words)))
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION,

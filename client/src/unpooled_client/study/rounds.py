@@ -81,18 +81,22 @@ class Answerer:
     """This cohort's own run of the study: finds what a message names."""
     witness: bytes = field(default=b"", repr=False)
     """Is the secret of cohorts and compensator, in memory only: it comes again with each look."""
+    code_keys: bytes = b""
 
-    def witnessing(self, sealed: bytes) -> Answerer:
-        """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it."""
+    def witnessing(self, sealed: bytes, code_keys: bytes = b"") -> Answerer:
+        """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it.
+
+        It did so for these public keys of the codes of words, where there are any.
+        """
         try:
-            opened = witness.unsealed(sealed, self.seed, self.terms.purpose)
+            opened = witness.unsealed(sealed, self.seed, self.terms.purpose, code_keys)
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION,
                 f"questions came without the compensator's secret for this cohort: {error}.",
                 TELL_BOTH,
             ) from error
-        return replace(self, witness=opened)
+        return replace(self, witness=opened, code_keys=code_keys)
 
     def witnessed(self, message: messages.Question, question: Question, panel: bytes) -> Witnessed:
         """Name what the second checks of a round follow from."""

@@ -47,6 +47,8 @@ class Enrolment:
     plan_hash: bytes
     roster: Roster
     boxes: tuple[Box, ...]
+    code_key: bytes = codec.came_later(b"")
+    """Is the server's public key of codes (`unpooled.protocol.codes`), where words are searched for."""
 
     def purpose(self, cohort: str, compensator_key: bytes) -> Purpose:
         return Purpose(self.study, self.plan_hash, self.roster.hash(), cohort, compensator_key)
@@ -59,6 +61,8 @@ class Witnesses:
     name: ClassVar[str] = "unpooled/witnesses"
 
     sealed: tuple[tuple[str, bytes], ...]
+    code_key: bytes = codec.came_later(b"")
+    """Is the compensator's public key of codes, where the enrolment has the server's."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.sealed]
@@ -99,7 +103,7 @@ class OpeningRequest(ReleaseRequest):
 
 @dataclass(frozen=True)
 class CodeRequest:
-    """Asks for the points of one cohort's column times the compensator's key (`unpooled.protocol.codes`)."""
+    """Asks for the compensator's part of the codes of one cohort's column (`unpooled.protocol.codes`)."""
 
     name: ClassVar[str] = "unpooled/codes"
 
@@ -107,6 +111,7 @@ class CodeRequest:
     cohort: str
     column: int  # its place in the plan's schema
     points: bytes
+    multiplied: bytes  # by the server, with its proof
     signature: bytes  # of the cohort, on `signed_points`
 
 
@@ -154,6 +159,8 @@ class Questions:
     witness: bytes
     """Is sealed for this cohort (`unpooled.protocol.witness`), and empty until the study has enrolled."""
     items: tuple[Question, ...]
+    code_keys: bytes = codec.came_later(b"")
+    """Are the public keys of codes, the server's and the compensator's, where words are searched for."""
 
 
 RECORDS = (

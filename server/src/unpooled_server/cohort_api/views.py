@@ -161,8 +161,9 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
         waiting.wanted_seconds(request),
         lambda: takes_long(request, cohort),
     )
-    [(state, panel_digest, witness)] = selectors.beside_questions(cohort.pk)
-    answer = Questions(state, bytes.fromhex(panel_digest), bytes(witness), tuple(found or ()))
+    [(state, panel_digest, witness, keys)] = selectors.beside_questions(cohort.pk)
+    items = tuple(found or ())
+    answer = Questions(state, bytes.fromhex(panel_digest), bytes(witness), items, bytes(keys))
     return HttpResponse(codec.encode(answer), content_type=bodies.RAW)
 
 
@@ -213,7 +214,7 @@ def codes(request: HttpRequest, cohort: Cohort, column: int) -> HttpResponseBase
     points = b"".join(bodies.blocks(request, size))
     if len(points) != size:
         raise Refused("truncated", "The connection broke before the body's end.", "Send it again.")
-    found = coding.multiplied(cohort, column, points, bytes.fromhex(signature))
+    found = coding.coded(cohort, column, points, bytes.fromhex(signature))
     return HttpResponse(found, content_type=bodies.RAW)
 
 

@@ -1,13 +1,22 @@
-"""Points of words, on their way to the compensator that makes codes of them (`unpooled.protocol.codes`)."""
+"""Points of words, on their way to the compensator: times the keys of both they give codes.
+
+`unpooled.protocol.codes` says how.
+"""
 
 from __future__ import annotations
 
-from unpooled.protocol import codes
+import hashlib
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol import codes, messages, sealing
 from unpooled.protocol.messages import CodeRequest
+from unpooled.protocol.oprf import POINT_BYTES
+from unpooled.protocol.sealing import Purpose
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Refused, Unavailable
-from unpooled_server.models import Cohort
+from unpooled_server.models import Coded, Cohort
 from unpooled_server.names import Phase
+from unpooled_server.selectors import roster_of
 from unpooled_server.services.joining import require_not_over
 from unpooled_server.services.metering import compensator_meter
 
@@ -17,19 +26,53 @@ def points_bytes(cohort: Cohort, column: int) -> int:
     schema = cohort.study.plan.schema
     if column >= len(schema) or not schema[column].most:
         raise Refused("no-such-column", f"The plan looks for no words in column {column}.", status=404)
-    return schema[column].most * codes.POINT_BYTES
+    return schema[column].most * POINT_BYTES
 
 
-def multiplied(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes:
+def coded(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes:
     """What the cohort can tell its codes from. The same points again get the same answer, others none."""
     study = cohort.study
     require_not_over(study)
     if study.enrolled_at is None:  # the compensator's answer would fix the boxes, and the plan with them
         raise Conflict("not-enrolled", "No round of this study was released yet.", "Ask when you are asked.")
-    request = CodeRequest(study.pk, cohort.name, column, points, signature)
+    about = _signed(cohort, column, points, signature)
     try:
-        return compensator().codes(request, compensator_meter(study.pk, Phase.ROUNDS))
+        part = codes.answered(bytes(study.code_key), about, points)
+    except ProtocolError as error:
+        raise Refused("bad-points", f"The codes cannot be made: {error}.") from error
+    _keep_only(cohort, column, points)
+    request = CodeRequest(study.pk, cohort.name, column, points, part, signature)
+    try:
+        return part + compensator().codes(request, compensator_meter(study.pk, Phase.ROUNDS))
     except CompensatorAway as error:
         raise Unavailable("compensator", f"The codes cannot be made now: {error}.", "Ask again.") from error
     except CompensatorRefused as error:
         raise Conflict("codes-refused", f"The codes cannot be made: {error}.") from error
+
+
+def _signed(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes:
+    """What the cohort has signed; Conflict if it has not."""
+    plan, roster = cohort.study.plan, roster_of(cohort.study)
+    if roster is None:
+        raise AssertionError("no roster, and a sum was asked for")
+    purpose = Purpose(cohort.study_id, plan.hash(), roster.hash(), cohort.name, plan.compensator_key)
+    signed = messages.signed_points(purpose, column, points)
+    if not sealing.is_signed(bytes.fromhex(cohort.public_key), signature, signed):
+        raise Conflict(
+            "codes-refused",
+            "The codes cannot be made: these points carry no valid signature of this cohort.",
+            "The cohort signs them with its key of the roster, for this study, plan and column.",
+        )
+    return signed
+
+
+def _keep_only(cohort: Cohort, column: int, points: bytes) -> None:
+    """Conflict if other points of this column were multiplied: who had more could try words."""
+    content = hashlib.sha256(points).digest()
+    kept, _ = Coded.objects.get_or_create(cohort=cohort, column=column, defaults={"points": content})
+    if bytes(kept.points) != content:
+        raise Conflict(
+            "codes-refused",
+            f"The codes cannot be made: column {column} of {cohort.name} has other points.",
+            "A cohort asks for the codes of a column once. Send exactly what was sent first.",
+        )

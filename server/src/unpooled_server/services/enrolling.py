@@ -9,6 +9,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from unpooled.errors import ProtocolError
+from unpooled.protocol import oprf
 from unpooled.protocol.messages import Enrolment, Witnesses
 from unpooled.protocol.sealing import Box
 from unpooled_server.compensator_client import compensator
@@ -25,7 +26,8 @@ def enrol(study: Study) -> bool:
     message = _enrolment(study)
     if message is None:
         return False
-    return _keep(study, compensator().enrol(message, compensator_meter(study.pk, Phase.JOINING)))
+    found = compensator().enrol(message, compensator_meter(study.pk, Phase.JOINING))
+    return _keep(study, found, message.code_key + found.code_key)
 
 
 def _enrolment(study: Study) -> Enrolment | None:
@@ -43,11 +45,15 @@ def _enrolment(study: Study) -> Enrolment | None:
             Box(cohort.name, bytes(cohort.box_sealed), bytes(cohort.box_signature))
             for cohort in sorted(fresh.members(), key=lambda cohort: cohort.name)
         )
-        Study.objects.filter(pk=study.pk).update(boxes_sent=True)
-    return Enrolment(study.pk, fresh.plan.hash(), roster, boxes)
+        key = bytes(fresh.code_key)
+        if fresh.plan.searched and not key:
+            key = oprf.random_key()
+        Study.objects.filter(pk=study.pk).update(boxes_sent=True, code_key=key)
+    public = oprf.public_key(key) if fresh.plan.searched else b""
+    return Enrolment(study.pk, fresh.plan.hash(), roster, boxes, public)
 
 
-def _keep(study: Study, witnesses: Witnesses) -> bool:
+def _keep(study: Study, witnesses: Witnesses, code_keys: bytes) -> bool:
     """Keep what the compensator has answered, unless another set of boxes is on its way."""
     with transaction.atomic():
         fresh = locked(study.pk)
@@ -56,6 +62,6 @@ def _keep(study: Study, witnesses: Witnesses) -> bool:
         if not fresh.enrolled:
             for name, sealed in witnesses.sealed:
                 Cohort.objects.filter(study=study, name=name).update(witness=sealed)
-            Study.objects.filter(pk=study.pk).update(enrolled=True)
+            Study.objects.filter(pk=study.pk).update(enrolled=True, code_keys=code_keys)
             note(study.pk, PLATFORM, "the sealed seeds are with the compensator")
     return True

@@ -35,6 +35,8 @@ def move(
     study_id: str, old: Iterable[StudyState], new: StudyState, who: str, what: str, **changes: Any
 ) -> bool:
     """Whether this call moved the study from one of the old states to the new one."""
+    if new in OVER:
+        changes["code_key"] = b""  # from now on nobody can make a code
     with transaction.atomic():
         won = Study.objects.filter(pk=study_id, state__in=list(old)).update(
             state=new, version=F("version") + 1, changed_at=timezone.now(), **changes

@@ -1,4 +1,4 @@
-"""The codes of a table's words: blinded at the cohort, and multiplied by the compensator's key."""
+"""The codes of a table's words: blinded at the cohort, and multiplied by two keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from unpooled.algorithms.tables.encoding.dictionary import CODE_BITS, code_text
 from unpooled.cohort import ArrayTable, Cohort, Table
 from unpooled.plan import Plan
-from unpooled.protocol import codes
+from unpooled.protocol import codes, oprf
 from unpooled.protocol.codes import Blinding
 from unpooled.words import Words, normal
 
@@ -29,7 +29,7 @@ def blinding(table: Table, plan: Plan, column: int, study: str, secret: bytes) -
 def unblinded(
     blinding: Blinding, points: bytes, told: Callable[[int], None] = lambda done: None
 ) -> np.ndarray:
-    """The codes of the words, from what the compensator made of their points; `told` as there."""
+    """The codes of the words, from their points times the keys; `told` as there."""
     return blinding.codes(points, CODE_BITS, told)
 
 
@@ -55,7 +55,7 @@ def coded(cohorts: Sequence[Cohort | Table], plan: Plan) -> list[Cohort | Table]
     """Tables with the codes of their words, all in one process; as they are, if they have codes already."""
     if not plan.searched or plan.alone or all(cast(Table, table).categories.codes for table in cohorts):
         return list(cohorts)
-    key = os.urandom(codes.KEY_BYTES)
+    key = oprf.random_key()
     return [_coded(cast(Table, table), plan, key) for table in cohorts]
 
 
@@ -63,5 +63,5 @@ def _coded(table: Table, plan: Plan, key: bytes) -> Table:
     found = {}
     for column in plan.searched:
         own = blinding(table, plan, column, "in process", os.urandom(codes.SECRET_BYTES))
-        found[column] = unblinded(own, codes.multiply(key, own.points(), own.most))
+        found[column] = unblinded(own, codes.multiplied(key, own.points()))
     return with_codes(table, found)
