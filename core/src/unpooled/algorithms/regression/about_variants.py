@@ -1,4 +1,4 @@
-"""What linear and logistic regression share in their questions about single variants.
+"""Shared base of linear and logistic regression's questions about single variants.
 
 They name the variants of a chunk that are still to be fitted, say how copies and missing calls are counted,
 and how covariates (and in a linear regression the phenotype) are standardised.
@@ -24,8 +24,10 @@ from unpooled.protocol.codec import CAME_LATER
 from unpooled.question import Sent
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
-"""What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
-whether it has missing calls, and whether A1 is to be settled: until then it is the first allele."""
+"""Flags of what is asked of a variant: nothing; copies of the panel's first allele, or of its second; and,
+added to these, that it has missing calls, and that A1 is still to be settled, until when the first allele is
+counted.
+"""
 
 
 class Bounded:
@@ -49,7 +51,7 @@ class AboutVariants(Bounded, OfAsked):
     """A question about some variants of a chunk."""
 
     most_rounds: ClassVar[int] = 1
-    """How often it is asked about a variant."""
+    """Largest number of times it is asked about a variant."""
     each: ClassVar[dict[str, str]] = {
         "tied": "tie",
         "variants": "variant",
@@ -64,18 +66,20 @@ class AboutVariants(Bounded, OfAsked):
     chromosome: str
     exact: bool
     fill: np.ndarray
-    """By the rule `mean`, of each variant with missing calls, each of the `sexes`, and each column of the
-    model, what a missing call counts as: from 0 to 2, or to 1 where there is one. float64 (lacking, s k)."""
+    """Value that replaces a missing call under the rule `mean`, for each variant with missing calls, each of
+    the `sexes`, and each column of the model: from 0 to 2, or to 1 where there is one copy. float64 (lacking,
+    s k).
+    """
     people: int
     centre: np.ndarray
     exponent: np.ndarray
     cohorts: int
     model: str
-    """Which columns a genotype becomes: `unpooled.genotype_model`."""
+    """Columns that a genotype becomes: `unpooled.genotype_model`."""
     interacting: tuple[int, ...]
     """Covariates that they are multiplied with."""
     dosages: bool = field(default=False, kw_only=True, metadata=CAME_LATER)
-    """Whether copies are as they are imputed, not as they are called."""
+    """True if copies are imputed dosages, not calls."""
 
     @property
     def lacking(self) -> int:
@@ -83,7 +87,7 @@ class AboutVariants(Bounded, OfAsked):
 
     @property
     def incomplete(self) -> int:
-        """Of how many variants sums over the people without a call are sent."""
+        """Number of variants for which sums over the people without a call are sent."""
         return self.lacking if self.exact else 0
 
     @property
@@ -101,11 +105,11 @@ class AboutVariants(Bounded, OfAsked):
 
     @property
     def fillings(self) -> int:
-        """How many numbers say what a missing call of a variant counts as."""
+        """Number of values that replace the missing calls of one variant."""
         return self.sexes * len(self.terms.coded)
 
     def flagged(self, flag: int) -> np.ndarray:
-        """Which of the variants that are asked about have a flag: bool (m,)."""
+        """Mark the variants asked about that have a flag: bool (m,)."""
         return np.asarray((self.asked[self.asked > 0] & flag) > 0)
 
     @classmethod
@@ -148,11 +152,11 @@ class AboutVariants(Bounded, OfAsked):
             )
 
     def fields_of(self, part: slice) -> dict[str, Any]:
-        """Of some of the variants that are asked about, the fields that say something of each."""
+        """Return the fields that describe single variants, for some of those asked about."""
         return {}
 
     def copies_of(self, cohort: Cohort) -> Copies:
-        """What is asked about, as the plan wants it counted."""
+        """Read the copies of the variants asked about, counted as the plan requires."""
         if self.dosages:
             found = cohort.dosages(self.items)
             return DosageCopies(found.values, found.swapped ^ self.flagged(SECOND))

@@ -1,4 +1,4 @@
-"""What is of one phenotype in sums over the covariates and several phenotypes."""
+"""Selection of one phenotype's share of sums over the covariates and several phenotypes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Among:
     place: int
     phenotypes: int
     columns: int
-    """Of covariates and all phenotypes."""
+    """Number of covariates and phenotypes together."""
 
     @cached_property
     def _own(self) -> np.ndarray:
@@ -43,7 +43,7 @@ class Among:
         return np.flatnonzero(np.isin(i, self._own) & np.isin(j, self._own))
 
     def of_columns(self, all_of: PooledColumns) -> PooledColumns:
-        """How these columns are standardised."""
+        """Return the standardisation of these columns."""
         own = self._own
         return PooledColumns(
             all_of.centre[own], all_of.exponent[own], all_of.origin[own], all_of.unit[own], all_of.conditions

@@ -69,10 +69,12 @@ _MEMBERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     MEN: lambda sex: sex == MALE,
     KNOWN: lambda sex: sex != UNKNOWN_SEX,
 }
-"""Who counts, by sex."""
+"""Tests of sex that select the people who count in each place."""
 
 _LEAST_OF_SEX = 0.25
-"""Where sex varies in any cohort, its squares about the mean are at least 1/2 there."""
+"""Smallest sum of squares of sex about the mean that counts as variation: if sex varies in any cohort, the
+sum is at least 1/2.
+"""
 _ROUNDING = 2.0**-40
 """Share of the squares of sex that a difference of sums may leave of no variation: one carrier is more."""
 _NOTHING = 2.0**-50
@@ -86,30 +88,30 @@ class Within:
     name: ClassVar[str] = "linear/within"
 
     places: tuple[str, ...]
-    """Whose they are: `SumColumnsApart.places`."""
+    """Groups of people that the products are over: `SumColumnsApart.places`."""
     with_sex: bool
-    """Whether sex is the first column."""
+    """True if sex is the first column."""
     products: np.ndarray
     """float64 (places, pairs)"""
     cohorts: np.ndarray
     """int64 (places,): how many have anybody"""
 
     def at(self, chromosome: str, columns: int) -> np.ndarray:
-        """On a class of chromosomes the products of so many columns: float64 (q, q)."""
+        """Return the products of the given number of columns on a class of chromosomes: float64 (q, q)."""
         found = square(self.products[self.places.index(place_of(chromosome))], columns + self.with_sex)
         return found if on_x(chromosome) else found[self.with_sex :, self.with_sex :]
 
     def cohorts_at(self, chromosome: str) -> int:
-        """How many cohorts have somebody who counts on a class of chromosomes."""
+        """Count the cohorts in which anybody counts on a class of chromosomes."""
         return int(self.cohorts[self.places.index(place_of(chromosome))])
 
     def has_all(self, chromosome: str) -> bool:
-        """Whether an indicator of each cohort says something there; plink2 leaves out those that do not."""
+        """Tell whether every cohort's indicator varies there; plink2 leaves out those that do not."""
         return by_plink2(chromosome) or self.cohorts_at(chromosome) == self.cohorts_at(DIPLOID)
 
 
 def place_of(chromosome: str) -> str:
-    """Whose sums there are on a class of chromosomes: everyone's, men's, or those of people of known sex."""
+    """Return the group whose sums serve a class of chromosomes: everyone, men, or people of known sex."""
     return MEN if PLACES[chromosome] == Y else KNOWN if chromosome == X2_KNOWN else EVERYONE
 
 
@@ -185,7 +187,7 @@ class FitApart(Fitting):
     block: Within
 
     def rows(self, sums: Arrays, first_is_a1: np.ndarray) -> Rows:
-        """From the sums that `SumGenotypesApart` asks for; `first_is_a1`: bool (m,)."""
+        """Compute the result rows from the sums of `SumGenotypesApart`; `first_is_a1`: bool (m,)."""
         c = len(self.columns.centre) - 1
         with_g, gg = sums["genotype"][:, 1:], sums["genotype"][:, 0]
         products, is_lost = self._columns(sums)
@@ -266,9 +268,9 @@ class SumColumnsApart(Question):
 
     people: int
     places: tuple[str, ...]
-    """Whose sums are apart: everyone's, and perhaps those of men, and of people of known sex."""
+    """Groups of people with sums of their own: everyone, and perhaps men, and people of known sex."""
     with_sex: bool
-    """Whether sex is the first column."""
+    """True if sex is the first column."""
     centre: np.ndarray
     exponent: np.ndarray
     cohorts: int
@@ -291,7 +293,7 @@ class SumColumnsApart(Question):
 
     @classmethod
     def of(cls, plan: Plan, pool: Pool, columns: Columns, chunks: Iterable[Chunk]) -> SumColumnsApart:
-        """What is asked of a pool, given all chunks that will be asked about."""
+        """Build the question to a pool, given all chunks that will be asked about."""
         codings = {chunk.chromosome for chunk in chunks}
         found = {place_of(coding) for coding in codings}
         return cls(

@@ -28,17 +28,20 @@ CONVERGED = 1e-12
 """Half the Newton decrement at which an iteration ends."""
 
 SMALL_STEP = 3e-7
-"""And the largest step left, in log odds: so that the Hessian is the estimate's, even if nearly separated."""
+"""Largest step, in log odds, that may be left when an iteration ends; it ensures that the Hessian is the
+estimate's even under near-separation.
+"""
 
 SMALL_ENOUGH = 0.1
 """The largest step left where the plan's tolerance ends an iteration. Without a maximum steps stay near 1."""
 
 _MOST_VARIANCE = 1e8
-"""Of an estimate, in squared log odds. Without a maximum the likelihood flattens until its sums, which are
-rounded, show no slope: then this is how little they tell."""
+"""Largest variance of an estimate, in squared log odds. If there is no maximum, the likelihood flattens until
+its rounded sums show no slope; the variance is then beyond this.
+"""
 
 MOST_EVALUATIONS = 100
-"""Of one model; refused trials count, too."""
+"""Largest number of evaluations of one model; refused trials count, too."""
 
 _ROUNDING = 1e-9  # of the log-likelihood: less is no change
 _FAIR_SHARE = 0.1  # of the gain that the gradient promises; near a maximum half of it comes true
@@ -47,7 +50,7 @@ _NEAREST, _FARTHEST = 0.1, 0.5  # of the way to a trial that was refused
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """How far m models with p coefficients have come."""
+    """Progress of the iteration for m models with p coefficients."""
 
     name: ClassVar[str] = "logistic/ascent"
 
@@ -64,13 +67,13 @@ class Ascent:
 
     @classmethod
     def begin(cls, at: np.ndarray) -> Ascent:
-        """Before the first evaluation, which will be taken."""
+        """Return the state before the first evaluation, which will be taken."""
         m = len(at)
         nowhere = np.full(m, -np.inf), np.zeros_like(at)
         return cls(at, *nowhere, np.zeros(m, bool), np.zeros(m, np.int64))
 
     def some(self, which: np.ndarray) -> Ascent:
-        """Of some of the models: bool (m,)."""
+        """Select some of the models: bool (m,)."""
         parts = (self.at, self.likelihood, self.gradient, self.whole, self.taken)
         return Ascent(*(part[which] for part in parts))
 
@@ -108,7 +111,7 @@ class Ascent:
     def _is_settled(
         self, likelihood: np.ndarray, step: np.ndarray, decrement: np.ndarray, tolerance: float, grid: float
     ) -> np.ndarray:
-        """Whether a trial that is taken is the maximum, or near it as far as the plan cares: bool (m,)."""
+        """Mark the taken trials that are the maximum, or within the plan's tolerance of it: bool (m,)."""
         largest = np.abs(step).max(axis=1)  # NaN where it is not known
         settled = (decrement <= CONVERGED) & (largest <= SMALL_STEP)
         settled |= largest < grid / 2  # the next trial would be this one
@@ -119,7 +122,7 @@ class Ascent:
         return np.asarray(settled)
 
     def _may_take(self, trial: np.ndarray, likelihood: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Whether the likelihood rose enough (Armijo's rule), or rises beyond the trial: bool (m,)."""
+        """Mark trials where the likelihood rose enough (Armijo's rule), or still rises: bool (m,)."""
         way = trial - self.at
         promised = total(self.gradient * way, 1)
         with np.errstate(invalid="ignore"):
@@ -137,7 +140,7 @@ class Ascent:
 
 @dataclass(frozen=True, eq=False)
 class Advance:
-    """What became of m models by an evaluation."""
+    """Outcome of an evaluation for m models."""
 
     ascent: Ascent
     following: np.ndarray

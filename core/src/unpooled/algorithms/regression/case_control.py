@@ -1,4 +1,4 @@
-"""What genotype counts of cases and controls reveal before anything is fitted."""
+"""Separation and starting values, as genotype counts of cases and controls show them before any fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CaseControlCounts:
 
     @classmethod
     def of(cls, table: GenotypeTable | DosageTable, chromosome: str, exact: bool) -> CaseControlCounts:
-        """From what is counted. `exact` is the rule for missing calls."""
+        """Build from a table of counts. `exact` is the rule for missing calls."""
         if isinstance(table, DosageTable):
             return CaseControlDosages._of(_as_calls(table.counts), table.groups, chromosome, exact=True)
         return cls._of(table.counts, table.groups, chromosome, exact)
@@ -38,7 +38,7 @@ class CaseControlCounts:
     def _of(
         cls, counts: np.ndarray, groups: tuple[Group, ...], chromosome: str, exact: bool
     ) -> CaseControlCounts:
-        """From counts (m, groups, 3)."""
+        """Build from counts (m, groups, 3)."""
         cases: list[np.ndarray] = []
         controls: list[np.ndarray] = []
         copies = []
@@ -52,7 +52,7 @@ class CaseControlCounts:
         return cls(np.concatenate(cases, axis=1), np.concatenate(controls, axis=1), np.array(copies))
 
     def separated(self, terms: Terms) -> np.ndarray:
-        """Whether the genotype alone tells cases from controls in some direction: no estimate then.
+        """Mark the variants whose genotype alone separates cases from controls, so that there is no estimate.
 
         By one column if all cases have at least (or at most) as much of it as any control; by two if only
         cases, or only controls, have some genotype.
@@ -67,29 +67,29 @@ class CaseControlCounts:
         return np.asarray((most <= fewest_control) | (most_control <= fewest))
 
     def _coded(self, terms: Terms) -> np.ndarray:
-        """What each genotype is in the first column that it becomes: float64 (k,)."""
+        """Return the value of each genotype in the first column of the model: float64 (k,)."""
         values = np.array(terms.coded[0].values, np.float64)
         return np.asarray(values[self.copies.astype(np.int64)])
 
     @property
     def has_both(self) -> np.ndarray:
-        """Whether there are cases and controls: bool (m,)."""
+        """True where there are both cases and controls: bool (m,)."""
         return np.asarray((self.cases > 0).any(axis=1) & (self.controls > 0).any(axis=1))
 
     @property
     def log_odds(self) -> np.ndarray:
-        """Of being a case, both counts raised by a half: float64 (m,)."""
+        """Log odds of being a case, with a half added to both counts: float64 (m,)."""
         return log((total(self.cases, 1) + 0.5) / (total(self.controls, 1) + 0.5))
 
     def of_other_allele(self, which: np.ndarray) -> CaseControlCounts:
-        """By copies of the other allele for some variants: bool (m,)."""
+        """Count copies of the other allele for some variants: bool (m,)."""
         cases, controls = (
             np.where(which[:, None], _backwards(people), people) for people in (self.cases, self.controls)
         )
         return replace(self, cases=cases, controls=controls)
 
     def estimated_from(self, first_step: np.ndarray) -> np.ndarray:
-        """What Newton's first step, (m, p), is to be so that it ends near the estimate.
+        """Correct Newton's first step, (m, p), so that it ends near the estimate.
 
         It would end there if there were no covariates: the whole step overshoots where few people are cases,
         and many of a variant's carriers.
@@ -114,7 +114,8 @@ class CaseControlDosages(CaseControlCounts):
     """The same from sums of dosages: so many calls as have these sums, which need not be whole numbers."""
 
     def separated(self, terms: Terms) -> np.ndarray:
-        """Whether all cases, or all controls, have none of an allele: of dosages no more is known beforehand.
+        """Mark the variants of which all cases, or all controls, lack an allele: dosages tell no more
+        beforehand.
 
         Where a dosage tells cases from controls otherwise the iteration runs off, and says so.
         """

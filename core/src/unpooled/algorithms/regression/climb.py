@@ -24,7 +24,7 @@ SMALL_STEP = 1e-6
 """The largest step left, in log odds, at which an iteration ends."""
 
 _LARGEST_STEP = 5.0
-"""In log odds, as plink2 and logistf have it."""
+"""Largest step allowed, in log odds, as in plink2 and logistf."""
 
 _ROUNDING = 1e-9  # of the likelihood: less is no change
 _NO_ANGLE = 1e-8  # between what a step leaves unexplained and the step: less says nothing
@@ -32,7 +32,9 @@ _NO_ANGLE = 1e-8  # between what a step leaves unexplained and the step: less sa
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """How far m models with p coefficients have come. Matrices are upper triangles, (m, p (p + 1) / 2)."""
+    """Progress of Firth's fit for m models with p coefficients. Matrices are upper triangles, (m, p (p + 1) /
+    2).
+    """
 
     name: ClassVar[str] = "firth/climb"
 
@@ -55,13 +57,13 @@ class Climb:
     curvature: np.ndarray
     """The information there, with what the penalty adds."""
     learnt: np.ndarray
-    """What the steps so far have shown it to lack."""
+    """Correction to the curvature, learnt from the steps so far."""
     step: np.ndarray
     """(m, p): what leads to the trial."""
 
     @classmethod
     def begin(cls, at: np.ndarray) -> Climb:
-        """Before the first evaluation, which will be taken."""
+        """Return the state before the first evaluation, which will be taken."""
         m, p = at.shape
         none, triangle = np.zeros((m, p)), np.zeros((m, p * (p + 1) // 2))
         return cls(
@@ -79,7 +81,7 @@ class Climb:
         )
 
     def some(self, which: np.ndarray) -> Climb:
-        """Of some of the models: bool (m,)."""
+        """Select some of the models: bool (m,)."""
         return Climb(**{name: part[which] for name, part in vars(self).items()})
 
     @property
@@ -88,7 +90,7 @@ class Climb:
 
     @property
     def size(self) -> np.ndarray:
-        """Of the step to the trial, (m,); NaN where there is none."""
+        """Largest component of the step to the trial, (m,); NaN where there is no step."""
         return np.asarray(np.abs(self.step).max(axis=1))
 
     def looked(
@@ -99,8 +101,9 @@ class Climb:
         hessian: np.ndarray,
         logarithm: np.ndarray,
     ) -> Climb:
-        """After an evaluation of the trials, (m, p), as the question had them. `logarithm`, (m,), is that of
-        the information's determinant."""
+        """Take or refuse the trials, (m, p), given what was evaluated there. `logarithm`, (m,), is that of
+        the information's determinant.
+        """
         penalised = likelihood + logarithm / 2
         with np.errstate(invalid="ignore"):
             taken = penalised >= self.likelihood - _ROUNDING * np.abs(penalised)
@@ -119,7 +122,7 @@ class Climb:
         )
 
     def stepped(self, derivative: np.ndarray, information: np.ndarray) -> Climb:
-        """With the next steps of the models that are new, given what their penalties add; NaN for no step."""
+        """Set the next steps of the models that are new, given what their penalties add; NaN for no step."""
         new = self.is_new
         score, curvature = self.gradient[new] + derivative, self.hessian[new] + information
         learnt = self.some(new)._learnt_by(score, curvature)

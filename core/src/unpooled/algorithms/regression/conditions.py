@@ -75,7 +75,7 @@ def pooled_columns(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[
 
 
 def _order(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[np.ndarray]:
-    """Whether the first allele of each is A1, bool (k,), of variants that may be conditioned on."""
+    """Find whether the first allele of each variant to condition on is A1: bool (k,)."""
     plan, groups = study.plan, wanted_groups(DIPLOID, pool, study.plan)
     first, tied = np.zeros(len(conditions), bool), np.zeros(len(conditions), bool)
     for k, place in enumerate(conditions):
@@ -93,7 +93,7 @@ def _order(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[np.ndarr
 
 
 def _carriers(counted: Counted) -> np.ndarray:
-    """Of one variant, how many people with complete data carry the first allele, and the second."""
+    """Count the people with complete data who carry one variant's first allele, and its second."""
     inside = [COMPLETE in group for group in counted.table.groups]
     return carriers(counted.table.counts[0, inside].sum(axis=0, dtype=np.int64))
 
@@ -170,7 +170,7 @@ class CountConditions(CountGenotypes):
 
 @dataclass(frozen=True, eq=False)
 class OrderConditions(genotype_counts.AlleleOrder):
-    """Which allele is A1 where both are equally frequent, of variants that are conditioned on."""
+    """Asks which allele is A1 where both are equally frequent, for variants that are conditioned on."""
 
     name: ClassVar[str] = "regression/condition-order"
     title: ClassVar[str] = "Order the alleles of ties that are conditioned on"

@@ -1,4 +1,4 @@
-"""What a cohort multiplies with columns: copies of an allele, as they are called or as they are imputed."""
+"""Copies of an allele, called or imputed, as a cohort multiplies them with columns."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Copies(Protocol):
         """bool (m,): those of the file's A2 count, else of its A1."""
 
     def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
-        """As `unpooled.kernels.products.coded_products`: float64 (m, c) from (n, c)."""
+        """Multiply as `unpooled.kernels.products.coded_products`: float64 (m, c) from (n, c)."""
 
     def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
-        """As `unpooled.kernels.products.products`: float64 (m, c + s) from (n, c) and (n, s)."""
+        """Multiply as `unpooled.kernels.products.products`: float64 (m, c + s) from (n, c) and (n, s)."""
 
     def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Sums of columns, (n, c), over the people of whom some variants, bool (m,), are not known."""

@@ -61,9 +61,10 @@ def inflation(products: np.ndarray) -> np.ndarray:
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray:
-    """By Gauss and Jordan, of a positive definite matrix.
+    """Invert a positive definite matrix by Gauss-Jordan elimination.
 
-    Not by LAPACK, whose last bit may differ where a study is replayed: the same sums are refused everywhere.
+    LAPACK is avoided because its last bit may differ where a study is replayed: the same sums must be refused
+    everywhere.
     """
     found = matrix.copy()
     for k in range(len(found)):

@@ -18,7 +18,7 @@ from unpooled.question import Arrays, Condition, Real
 
 
 def has_penalised_fit(plan: Plan, coding: str) -> bool:
-    """Whether a study fits variants of this coding by Firth's likelihood: those of plink2's report."""
+    """Tell whether a study fits variants of this coding by Firth's likelihood: those of plink2's report."""
     return choice(plan) != NEVER and counts_as_plink2(coding)
 
 

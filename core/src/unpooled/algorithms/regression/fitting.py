@@ -55,8 +55,9 @@ class CovariatesModel:
         return terms_of(plan, self.with_sex)
 
     def units(self, terms: Terms) -> np.ndarray:
-        """What turns estimates, for genotype, covariates and sex, and for the other columns that the genotype
-        becomes, into those of the report."""
+        """Factors that turn estimates, for genotype, covariates and sex, and for the other columns that the
+        genotype becomes, into those of the report.
+        """
         units = np.append(1 / self.columns.scales, [1.0] * self.with_sex)
         others = [1.0 if s < 0 else units[s] for _, s in terms.extra]
         return np.concatenate([[1.0], units, others])
@@ -75,14 +76,18 @@ class CovariatesModel:
         return product(beta, back), turned[:, *pairs(size)]
 
     def covariance(self, terms: Terms, coding: str, hessian: np.ndarray) -> np.ndarray:
-        """Of the estimates as the report has them, (m, p, p), from Hessians of models with covariates about
-        their centres: inverted there, where columns depend less on one another. NaN where there is none."""
+        """Return the covariance of the estimates as reported, (m, p, p), from Hessians of models with centred
+        covariates; they are inverted in that form, where columns depend less on one another. NaN where there
+        is none.
+        """
         size = len(self.beta) + len(terms.own)
         back = self._with_raw_products(terms, coding, -1.0)
         return congruent(back.T, square(inverses(hessian, size)[0], size))
 
     def _with_raw_products(self, terms: Terms, coding: str, sign: float) -> np.ndarray:
-        """What turns the columns of a design into those with covariates as they are, or back: (p, p)."""
+        """Return the matrix that turns a design with centred covariates into one with raw covariates, or
+        back: (p, p).
+        """
         own = 1 + np.array(terms.places(len(self.columns.centre), self.with_sex))
         found = np.eye(len(self.beta) + len(terms.own))
         found[np.ix_(own, own)] = raw_products(terms, sign * shifts(self.columns.means, coding))
@@ -113,7 +118,7 @@ class Fitting:
     pool: Pool
     model: CovariatesModel
     coding: str
-    """How copies count: `unpooled.algorithms.shared.coding`."""
+    """Coding of copies: `unpooled.algorithms.shared.coding`."""
     variants: Counted
     n: np.ndarray
     """int64 (m,): people in the regression."""
@@ -136,7 +141,7 @@ class Fitting:
         order: tuple[np.ndarray, np.ndarray],
         few: np.ndarray,
     ) -> tuple[Fitting, Calls]:
-        """What follows from the genotype counts, and the calls.
+        """Build a fit from the genotype counts; return it with the calls.
 
         `order`, bool (m,) each: whether the panel's first allele is A1, and whether that is not known yet.
         `few`, bool (m,): of which variants there may be no sums.
@@ -255,8 +260,9 @@ class Fitting:
         return counts.of_other_allele(~self.counts_first)
 
     def penalised_start(self, plan: Plan) -> np.ndarray:
-        """Where Firth's fit of each variant begins, (m, p): at that of the genotype counts alone, beside the
-        covariates' model, or beside none where cases and controls are separated by covariates."""
+        """Return the start of Firth's fit for each variant, (m, p): the fit to its genotype counts alone,
+        combined with the covariates' model, or with none if covariates separate cases from controls.
+        """
         terms = self.model.terms(plan)
         found = np.zeros((len(self.n), len(self.model.beta) + len(terms.own)))
         if self.model.code == codes.FITTED:
@@ -275,7 +281,7 @@ class Fitting:
         return found
 
     def looked_at(self, plan: Plan, hessian: np.ndarray) -> Fitting:
-        """With what plink2 says of the columns of variants, given the Hessians at `begin`."""
+        """Record plink2's verdict on the columns of each variant, given the Hessians at `begin`."""
         refused = self.model.dependence(self.model.terms(plan), self.coding, hessian)
         ended = (refused != codes.FITTED) & (self.code == codes.SEPARATED)
         return replace(self, refused=refused, code=np.where(ended, refused, self.code))
@@ -303,7 +309,7 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """What a chunk leaves to be done together with that of others."""
+    """Variants of a chunk that are dealt with later, together with those of other chunks."""
 
     name: ClassVar[str] = "logistic/left"
 

@@ -62,7 +62,7 @@ class CountInside(CountBeside):
     asked_if: ClassVar[Condition] = has_floors
 
     apart: bool
-    """Whether the columns are about a cohort's own means."""
+    """True if columns are centred on a cohort's own means."""
 
     @classmethod
     def of(cls, plan: Plan, centre: np.ndarray) -> CountInside:

@@ -133,7 +133,7 @@ _ACROSS = "across_"
 
 
 def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
-    """What both questions say beside the variants that they are about."""
+    """Return the fields that both questions share, besides the variants asked about."""
     return {
         "start": chunk.start,
         "chromosome": chunk.chromosome,
@@ -157,7 +157,7 @@ class OfEstimates(OfAsked):
 
     start: int
     asked: np.ndarray
-    """Of each variant of the chunk whether it is asked about, 0 or 1: uint8."""
+    """Flags, one per variant of the chunk: 1 if it is asked about, else 0. uint8."""
     chromosome: str
     exponent: int
     test: str

@@ -81,11 +81,11 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """What a fit of some variants of a chunk is about."""
+    """Fit of some variants of a chunk."""
 
     plan: Plan
     coding: str
-    """How copies count: `unpooled.algorithms.shared.coding`."""
+    """Coding of copies: `unpooled.algorithms.shared.coding`."""
     pool: Pool
     columns: PooledColumns
     """Covariates, and the phenotype last."""
@@ -146,7 +146,7 @@ class Fitting:
 
     @property
     def with_sex(self) -> bool:
-        """Whether sex is a covariate."""
+        """True if sex is a covariate."""
         return on_x(self.coding) and self.pool.sex_varies
 
     @property
@@ -195,7 +195,7 @@ class Fit(Fitting):
         over_missing: np.ndarray,
         first_is_a1: np.ndarray,
     ) -> Rows:
-        """From the sums of genotype times column, (m, s, sums), to result rows.
+        """Compute the result rows from the sums of genotype times column, (m, s, sums).
 
         On X and Y `of_sex` are the sums that `places_of_sex` names. `over_missing` are the sums over people
         without a call of the variants that lack calls, by the rule `exact`; `first_is_a1`, bool (m,), says

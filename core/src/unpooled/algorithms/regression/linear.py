@@ -213,7 +213,7 @@ class SumColumns(Question):
     exponent: np.ndarray
     cohorts: int
     phenotypes: int = came_later(1)
-    """How many of the columns, the last, are phenotypes."""
+    """Number of phenotypes; they are the last columns."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -299,11 +299,11 @@ class SumWithGenotypes(AboutVariants):
     asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     phenotypes: int = came_later(1)
-    """How many of the columns, the last, are phenotypes."""
+    """Number of phenotypes; they are the last columns."""
 
     @property
     def bound(self) -> int:
-        """With interactions squares of copies are multiplied with squares of columns."""
+        """Bound of the sums; with interactions, squares of copies are multiplied by squares of columns."""
         return super().bound * (2 if self.interacting else 1)
 
     @property
@@ -370,12 +370,12 @@ def sums_of_sex(z: np.ndarray, phenotypes: int, samples: Samples, chromosome: st
 
 
 def missing_columns(columns: int, phenotypes: int, chromosome: str) -> int:
-    """How many numbers are sent of a variant with missing calls."""
+    """Count the numbers that are sent for a variant with missing calls."""
     return columns + len(pairs(columns, phenotypes)[0]) + (columns if on_x(chromosome) else 0)
 
 
 def missing_values(z: np.ndarray, phenotypes: int, samples: Samples, chromosome: str) -> np.ndarray:
-    """What is summed over people without a call: columns, products, and on X the columns of men."""
+    """Return the values to sum over people without a call: columns, products, and on X the columns of men."""
     z = z * counted(chromosome, samples)[:, None]
     i, j = pairs(z.shape[1], phenotypes)
     men = (samples.sex == MALE)[:, None]

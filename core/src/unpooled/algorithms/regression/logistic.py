@@ -346,7 +346,9 @@ def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
 
 
 def _falls_back(plan: Plan, fitting: Fitting, code: np.ndarray) -> np.ndarray:
-    """Which variants, of the code with which the usual fit ended, are fitted by Firth's: bool (m,)."""
+    """Mark the variants that Firth's fit takes over, given the code with which the usual fit ended: bool
+    (m,).
+    """
     depends = fitting.model.code not in (codes.FITTED, codes.UNFINISHED)  # columns, on one another
     if depends or not has_penalised_fit(plan, fitting.coding):
         return np.zeros(len(code), bool)
@@ -364,7 +366,9 @@ def _go_on(rest: Call[Left] | None, fallen: Call[None] | None, left: Left) -> As
 
 
 def _first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tuple[Advance, np.ndarray]:
-    """Where to go from the covariates' model, and the Hessians there, from the sums that `Start` asks for."""
+    """Choose the first trial after the covariates' model; return it with the Hessians there, from the sums
+    that `Start` asks for.
+    """
     likelihood, gradient, hessian = _at_covariates_model(start, fitting.model, sums)
     here = np.tile(np.insert(start.beta, 1, 0.0), (start.variants, 1))
     found = Ascent.begin(here).advance(here, likelihood, gradient, hessian, plan, start.grid)

@@ -76,9 +76,9 @@ class FitCovariates(LikelihoodBounded, Question):
     beta: np.ndarray
     cohorts: int
     iteration: int
-    """Which step leads here; 0 where the iteration begins. Cohorts are told it for the people who watch."""
+    """Number of the step that leads here; 0 at the start. Cohorts are told it only to show progress."""
     evaluation: int
-    """From 1: it is more where a trial was refused."""
+    """Number of the evaluation, from 1; refused trials count, too."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -114,7 +114,7 @@ class FitCovariates(LikelihoodBounded, Question):
 
     @property
     def grid(self) -> float:
-        """What coefficients are settled on."""
+        """Step of the grid that coefficients are rounded to."""
         return step_of(_OF_MODEL, self.people)
 
     def further(self, beta: np.ndarray, iteration: int) -> FitCovariates:
@@ -149,7 +149,7 @@ class OfModels(LikelihoodBounded, AboutVariants):
     """A question about models of some variants of a chunk."""
 
     usual_rounds: ClassVar[int] = 1
-    """How often as a rule: about most variants less often."""
+    """Usual number of rounds; most variants need fewer."""
 
     with_sex: bool
     beta: np.ndarray
@@ -171,7 +171,7 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        """By the rule `mean` no sum is of one person: there are floors."""
+        """Return what is sent; under the rule `mean`, floors ensure that no sum is of one person."""
         return tuple(replace(array, of_one=plan.missing == EXACT) for array in super().sends_under(plan))
 
     @property
@@ -181,12 +181,14 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
     @property
     def grid(self) -> float:
-        """What coefficients are settled on."""
+        """Step of the grid that coefficients are rounded to."""
         return step_of(_OF_VARIANT, self.people)
 
     @property
     def terms(self) -> Terms:
-        """With the product of genotype and sex, if there are others: among the covariates sex is last."""
+        """Terms of the model, including the product of genotype and sex if there are other interactions; sex
+        is the last covariate.
+        """
         terms = super().terms
         if not (self.with_sex and terms.interacting):
             return terms
@@ -345,9 +347,9 @@ class Evaluate(OfModels):
     }
 
     iteration: int
-    """From 1. Cohorts are told it for the people who watch."""
+    """Number of the step, from 1. Cohorts are told it only to show progress."""
     evaluation: int
-    """From 1, too: it is more where a trial was refused."""
+    """Number of the evaluation, from 1; refused trials count, too."""
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:

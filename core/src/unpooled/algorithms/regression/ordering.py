@@ -1,4 +1,4 @@
-"""Which allele is A1, before a fit that has to know it: one of copies of the other allele is another fit."""
+"""Choice of A1 before a fit that depends on it: counting copies of the other allele gives another fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unpooled.sizes import Sizes
 
 @dataclass(frozen=True, eq=False)
 class OrderBeforeFit(AlleleOrder):
-    """Which allele is A1 where both are equally frequent, of variants of a chunk that will be fitted."""
+    """Asks which allele is A1 where both are equally frequent, for variants of a chunk to be fitted."""
 
     name: ClassVar[str] = "regression/order-before-fit"
     title: ClassVar[str] = "Order the alleles of ties before they are fitted"
@@ -42,7 +42,7 @@ class OrderBeforeFit(AlleleOrder):
 def order_of(
     study: Study, chunk: Chunk, counted: Counted, few: np.ndarray | np.bool_ = np.False_
 ) -> Asks[tuple[np.ndarray, np.ndarray]]:
-    """Whether the first allele of each variant is A1, and which variants are ties still: bool (m,) each.
+    """Find which variants have the first allele as A1, and which are still ties: bool (m,) each.
 
     A regression on copies is settled with its own sums; every other one here, and that of too `few` carriers,
     bool (m,), of which there are no sums.

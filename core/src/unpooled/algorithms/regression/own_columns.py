@@ -1,5 +1,4 @@
-"""What is summed of a variant's own columns: those that its genotype becomes, and their products with
-covariates.
+"""Sums over a variant's own columns: those that its genotype becomes, and their products with covariates.
 
 With f, h columns of the model, s, t covariates that interact, and z any real column, the sums are of f z and
 f s z, and with interactions of f h s and f h s t. Sums without a real column follow from the counts; those of
@@ -30,23 +29,23 @@ _Factors = tuple[tuple[int, ...], tuple[int, int]]
 
 @dataclass(frozen=True)
 class OwnSums:
-    """Which sums there are of each variant beside so many real columns."""
+    """Sums for each variant, given the number of real columns."""
 
     terms: Terms
     columns: int
 
     @cached_property
     def factors(self) -> tuple[_Factors, ...]:
-        """What is multiplied in each sum, in the order in which they are sent."""
+        """Factors of each sum, in the order in which the sums are sent."""
         return tuple(dict.fromkeys((*self._of_one(), *self._of_two())))
 
     @cached_property
     def places(self) -> dict[_Factors, int]:
-        """Where each sum is in that order."""
+        """Index of each sum in that order."""
         return {factors: k for k, factors in enumerate(self.factors)}
 
     def among(self, wider: OwnSums, own: Sequence[int]) -> list[int]:
-        """Where these sums are among those of more columns, of which these are the columns `own`."""
+        """Find the indices of these sums among those of more columns; `own` are the columns shared."""
         at = {_ONE: _ONE, **dict(enumerate(own))}
         return [wider.places[model, (at[i], at[j])] for model, (i, j) in self.factors]
 
@@ -65,23 +64,24 @@ class OwnSums:
 
     @property
     def coded(self) -> np.ndarray:
-        """What 0, 1 and 2 copies count in each sum: float64 (3, sums)."""
+        """Values of 0, 1 and 2 copies in each sum: float64 (3, sums)."""
         values = np.array([coded.values for coded in self.terms.coded]).T
         return np.stack([_product(values, model) for model, _ in self.factors], axis=1)
 
     def of_people(self, z: np.ndarray) -> np.ndarray:
-        """What each person's genotype is multiplied with, (n, sums), from the real columns (n, columns)."""
+        """Return the factors of each person's genotype, (n, sums), from the real columns (n, columns)."""
         with_one = np.concatenate([z, np.ones((len(z), 1))], axis=1)  # where -1 finds it
         first, second = np.array([real for _, real in self.factors]).T
         return np.asarray(with_one[:, first] * with_one[:, second])
 
     def filled(self, fill: np.ndarray) -> np.ndarray:
-        """What missing calls count in each sum, (m, sums), if (m, k) in each column of the model."""
+        """Return the value of missing calls in each sum, (m, sums), given those in the model, (m, k)."""
         return np.stack([_product(fill, model) for model, _ in self.factors], axis=1)
 
     def units(self, chromosome: str) -> np.ndarray:
-        """What sums are multiplied with, (s, sums), where one copy counts 1, but homozygous calls were taken
-        for 2 copies."""
+        """Return the factors, (s, sums), that correct sums where one copy counts 1, but homozygous calls were
+        taken for 2 copies.
+        """
         half = most_copies(chromosome)[:, None] / 2
         return np.where([len(model) > 1 for model, _ in self.factors], half * half, half)
 
@@ -94,7 +94,7 @@ def _product(values: np.ndarray, model: tuple[int, ...]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class CodedCalls:
-    """Of m variants, in each of s sexes: people, and sums of the k columns of the model and of products."""
+    """People, sums of the model's k columns, and sums of products, for m variants in each of s sexes."""
 
     people: np.ndarray
     """float64 (m, s)"""
@@ -105,7 +105,7 @@ class CodedCalls:
 
     @classmethod
     def of(cls, calls: Calls, terms: Terms, chromosome: str, first: np.ndarray) -> CodedCalls:
-        """Of those called; where `first`, bool (m,), the copies are of the panel's first allele.
+        """Sum over the people called; where `first`, bool (m,), count copies of the panel's first allele.
 
         Dosages, of which there are no counts of genotypes, count as they are.
         """
@@ -129,24 +129,24 @@ class CodedCalls:
 
     @property
     def means(self) -> np.ndarray:
-        """Of each column among those called: float64 (m, s, k); 0 where nobody is."""
+        """Mean of each column among the people called: float64 (m, s, k); 0 where there are none."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.nan_to_num(self.sums / self.people[:, :, None]))
 
     @property
     def fill(self) -> np.ndarray:
-        """What a missing call counts as under the rule `mean`, as questions have it: (m, s k)."""
+        """Values that replace missing calls under the rule `mean`, in the shape questions use: (m, s k)."""
         return self.means.reshape(len(self.means), -1)
 
     @property
     def still(self) -> np.ndarray:
-        """Which columns are the same for everyone called: bool (m, k)."""
+        """True for columns that are the same for everyone called: bool (m, k)."""
         n, sums = total(self.people, 1)[:, None], total(self.sums, 1)
         squares = total(np.diagonal(self.products, axis1=2, axis2=3), 1)
         return np.asarray(n * squares == sums * sums)
 
     def filled(self, people: np.ndarray) -> CodedCalls:
-        """Of all `people`, (s,), where a missing call is the mean."""
+        """Extend the sums to all `people`, (s,), with the mean for each missing call."""
         without, mean = people - self.people, self.means
         each = mean[:, :, :, None] * mean[:, :, None, :]
         return CodedCalls(
@@ -171,7 +171,7 @@ class OwnColumns:
 
     @classmethod
     def of(cls, asked: OwnSums, coded: CodedCalls, found: np.ndarray) -> OwnColumns:
-        """From the calls, and the sums that were asked for, (m, s, sums)."""
+        """Build from the calls and the sums that were asked for, (m, s, sums)."""
 
         def summed(model: tuple[int, ...], i: int, j: int) -> np.ndarray:
             if (i, j) == (_ONE, _ONE):
@@ -194,7 +194,7 @@ class OwnColumns:
         return cls(coded.people, sums, products, np.stack(with_columns, axis=-2))
 
     def times_sex(self) -> OwnColumns:
-        """With the product of the first column and sex beside them: it is 1 for men, who come first."""
+        """Append the product of the first column and sex, which is 1 for men; men come first."""
         men = np.zeros(self.people.shape[1])
         men[0] = 1
         every = [*range(self.sums.shape[2]), 0]
@@ -219,7 +219,8 @@ class OwnColumns:
         )
 
     def turned(self, which: np.ndarray, most: np.ndarray, z: np.ndarray) -> OwnColumns:
-        """Of copies of the other allele for some variants, bool (m,): there are `most`, (s,), of both.
+        """Count the other allele for some variants, bool (m,); the copies of both alleles add up to `most`,
+        (s,).
 
         `z`, (m, s, columns), are sums of the real columns over the people in each regression.
         """
@@ -244,7 +245,7 @@ class OwnColumns:
 
 
 def shifts(means: np.ndarray, chromosome: str) -> np.ndarray:
-    """What is to be added to covariates and, last, to sex, so that they are PLINK's: (c + 1,).
+    """Return what to add to covariates and, last, to sex, to make them PLINK's: (c + 1,).
 
     `means`, (c,), was subtracted from covariates. Men count 1 and others 0, as in PLINK 1.9. In plink2 men
     count 1 and women 2: with -1 and -2 the genotype's coefficient is plink2's, and so are those of sex and of
@@ -254,7 +255,7 @@ def shifts(means: np.ndarray, chromosome: str) -> np.ndarray:
 
 
 def raw_products(terms: Terms, shift: np.ndarray) -> np.ndarray:
-    """What turns a variant's own columns into those with covariates as they stand in the files: (t, t).
+    """Return the matrix that turns own columns into those with raw covariates, as in the files: (t, t).
 
     `shift`, (c,), is what was subtracted from each covariate, in its unit. PLINK multiplies the genotype with
     covariates as they are, so its coefficient is that of people for whom they are 0.
@@ -267,6 +268,7 @@ def raw_products(terms: Terms, shift: np.ndarray) -> np.ndarray:
 
 
 def says_singular(calls: Calls, terms: Terms, columns: int) -> np.ndarray:
-    """Where a column does not vary, whether plink2 calls the columns singular, bool (m,): it finds that by
-    inverting the matrix of their correlations unless it has most of it ready."""
+    """Mark the variants whose columns plink2 calls singular where a column does not vary, bool (m,): it finds
+    this by inverting their correlation matrix, unless it has most of it ready.
+    """
     return np.asarray((calls.incomplete | bool(terms.interacting)) & (columns > 1))

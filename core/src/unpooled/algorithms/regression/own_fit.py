@@ -1,4 +1,4 @@
-"""What a regression finds in one cohort's data alone, by the study's own procedure, run at the cohort."""
+"""Regressions on one cohort's data alone, by the study's own procedure, run at the cohort."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CODES = {DIPLOID: 1, X: _AUTOSOMES + 1, Y: _AUTOSOMES + 2, MT: _AUTOSOMES + 4}
 
 @dataclass(frozen=True)
 class Model:
-    """How a cohort fits its own regressions: as the study's plan has it, without filters."""
+    """Settings of a cohort's own regressions: the study's plan, without filters."""
 
     test: str
     trait: str
@@ -75,7 +75,9 @@ _kept: WeakKeyDictionary[Cohort, deque[tuple[Model, np.ndarray, Estimates]]] = W
 
 
 def kept_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
-    """What `own_estimates` finds, or has lately found for these variants, which ascend, among others."""
+    """Return the result of `own_estimates`, from the cache if these variants, in ascending order, are among
+    those of a recent call.
+    """
     kept = _kept.setdefault(cohort, deque(maxlen=_KEPT))
     for fitted, of, (effect, se) in tuple(kept):
         places = np.searchsorted(of, variants)

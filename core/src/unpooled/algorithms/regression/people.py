@@ -1,4 +1,4 @@
-"""Who is in a logistic regression at a cohort, with their covariates; and how large sums over them can be."""
+"""People in a logistic regression at a cohort, with their covariates; bounds of sums over them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from unpooled.errors import ProtocolError
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Who is in the regressions of a class of chromosomes, with their covariates, at one cohort."""
+    """People in the regressions of a class of chromosomes at one cohort, with their covariates."""
 
     covariates: np.ndarray
     """float64 (n, c): standardised, then on X, if sex varies, 1 for men; 0 for whoever is not inside."""
     inside: np.ndarray
     case: np.ndarray
     unit: np.ndarray
-    """What a copy counts: 1/2 where there is one allele, of which a homozygous call has two copies."""
+    """Value of one copy: 1/2 where there is one allele, of which a homozygous call has two copies."""
     group: np.ndarray
     """int64: which of the `sexes` of this class each person belongs to."""
 
@@ -46,7 +46,9 @@ class People:
         )
 
     def null(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """At a model without genotype: design (n, 1 + c), weights, residuals, log-likelihoods, 0 outside."""
+        """Evaluate the model without genotype: design (n, 1 + c), weights, residuals, log-likelihoods; 0
+        outside.
+        """
         x = np.where(self.inside[:, None], np.column_stack([np.ones(len(self.case)), self.covariates]), 0)
         # Not a product of matrices: BLAS adds in an order that goes with the processor and its cores.
         eta = np.clip(np.einsum("ni,i->n", x, beta), -40, 40)
@@ -58,7 +60,7 @@ class People:
 
 
 class LikelihoodBounded(Bounded):
-    """And of sums of log-likelihoods, of which none is beyond 64: linear predictors are clipped at +-40."""
+    """Bounds that include sums of log-likelihoods, none beyond 64: linear predictors are clipped at +-40."""
 
     @property
     def likelihoods(self) -> int:

@@ -1,4 +1,4 @@
-"""What linear and logistic regression share: who is included, which allele is A1, which variants remain.
+"""Shared steps of linear and logistic regression: who is included, which allele is A1, which variants remain.
 
 The genotype counts of a chunk come first. From these follow A1, the filters, the number of calls, and the
 sums of the genotype and of its square: no later question asks for them again. The questions about those that
@@ -128,7 +128,7 @@ def finest(trait: str) -> tuple[Group, ...]:
 
 
 def count_people(study: Study) -> Asks[Pool]:
-    """How many people there are; refuses a pool without cases or controls, and levels that too few have."""
+    """Count the people in the pool; refuse one without cases or controls, or with too rare levels."""
     plan = study.plan
     sums = yield Census(plan.trait, plan.dummies)
     pool = Pool(plan.trait, tuple(sums["people"].tolist()))
@@ -141,7 +141,7 @@ def count_people(study: Study) -> Asks[Pool]:
 
 @dataclass(frozen=True)
 class Census(Question):
-    """How many people there are in each group."""
+    """Asks for the number of people in each group."""
 
     name: ClassVar[str] = "regression/census"
     title: ClassVar[str] = "Count people"
@@ -181,7 +181,7 @@ class Census(Question):
 
     trait: str
     dummies: tuple[tuple[int, ...], ...]
-    """Of each categorical covariate the columns that say whether somebody has a level: all but the first."""
+    """Columns of each categorical covariate that indicate its levels: one for each level but the first."""
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
@@ -209,7 +209,7 @@ class Census(Question):
 
 
 def at_each_level(covariates: np.ndarray, dummies: Sequence[Sequence[int]]) -> np.ndarray:
-    """How many people have each level of each categorical covariate, the first included: int64 (levels,).
+    """Count the people at each level of each categorical covariate, the first included: int64 (levels,).
 
     `covariates`, (n, c), are of people who have all of them: whoever has no other level has the first.
     """
@@ -252,7 +252,7 @@ _WITHOUT_THE_LEVEL = "Merge the level with another in the files and in the plan,
 
 @dataclass(frozen=True)
 class Pool:
-    """How many people the pool has, in the finest groups."""
+    """Number of people in the pool, in the finest groups."""
 
     name: ClassVar[str] = "pool"
 
@@ -260,12 +260,12 @@ class Pool:
     people: tuple[int, ...]
 
     def of(self, *words: str) -> int:
-        """How many are in all the groups of these words."""
+        """Count the people who are in all the groups of these words."""
         named = zip(finest(self.trait), self.people, strict=True)
         return sum(size for group, size in named if set(words) <= set(group))
 
     def rows(self) -> Rows:
-        """Those with complete data, as a result has them."""
+        """Return the numbers of people with complete data, as rows of the result."""
         classes = () if self.trait == "quantitative" else (CASE, CONTROL)
         return summary.pool(self.of(COMPLETE), *(self.of(COMPLETE, word) for word in classes))
 
@@ -292,7 +292,7 @@ class Pool:
 
     @property
     def sex_varies(self) -> bool:
-        """Whether sex becomes a covariate on X: there are men and women with complete data."""
+        """True if sex becomes a covariate on X: there are men and women with complete data."""
         return bool(self.of(COMPLETE, WOMEN) and self.of(COMPLETE, MEN))
 
 
@@ -317,7 +317,7 @@ def asked_chunks(chunks: Iterable[Chunk], pool: Pool, plan: Plan) -> tuple[Chunk
 
 
 def are_fitted(chromosome: str, plan: Plan) -> bool:
-    """Whether variants of a class of chromosomes are in a regression: the others are counted at most."""
+    """Tell whether variants of a class of chromosomes are fitted; the others are at most counted."""
     return chromosome == DIPLOID or not terms_of(plan).is_autosomal
 
 
@@ -351,7 +351,7 @@ def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None
 
 
 def foreseen_fits(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
-    """Those of them whose variants can be fitted."""
+    """Return the foreseen chunks whose variants can be fitted."""
     found = foreseen_chunks(plan, sizes)
     return found and tuple(chunk for chunk in found if are_fitted(chunk.chromosome, plan))
 
@@ -408,7 +408,7 @@ def counts_table(
 
 
 def hwe_rows(plan: Plan) -> tuple[str, ...]:
-    """Who the Hardy-Weinberg tests of a report are about."""
+    """Return the groups of people that a report's Hardy-Weinberg tests are about."""
     return ("all",) if plan.trait == "quantitative" else ("all", "case", "control")
 
 
@@ -422,7 +422,7 @@ TIES = Count(
 
 
 def ordered(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohorts: int) -> np.ndarray:
-    """Which variants' first allele is A1, once the sums of `TIES` are known: bool (m,)."""
+    """Mark the variants whose first allele is A1, once the sums of `TIES` are known: bool (m,)."""
     found = first_is_a1.copy()
     found[tied] = most_say_first(first, cohorts)
     return found
@@ -430,7 +430,7 @@ def ordered(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohort
 
 @dataclass(frozen=True, eq=False)
 class OrderAlleles(genotype_counts.AlleleOrder):
-    """Which allele is A1 where both are equally frequent, of variants that are reported, but not fitted."""
+    """Asks which allele is A1 where both are equally frequent, for variants reported but not fitted."""
 
     name: ClassVar[str] = "regression/allele-order"
     asked_if: ClassVar[Condition] = filters.reports_filtered
@@ -444,7 +444,7 @@ def report_ties(study: Study, ties: tuple[Counted, ...]) -> Asks[None]:
 
 @dataclass(frozen=True, eq=False)
 class Calls:
-    """Of m variants, in each of s sexes: calls of people with complete data, sums of copies and squares.
+    """Calls of people with complete data, sums of copies and of squares, for m variants in each of s sexes.
 
     Copies of the panel's first allele, 0 to 2, or 0 to 1 where haploid. (m, s) each; `people` (s,). Whole
     numbers, of dosages float64: whole multiples of 1 / `COPY` and its square, exact up to 2^23 people.
@@ -459,7 +459,7 @@ class Calls:
 
     @classmethod
     def of(cls, table: GenotypeTable | DosageTable, chromosome: str, pool: Pool, exact: bool) -> Calls:
-        """From what is counted. `exact` is the rule for missing calls."""
+        """Build from a table of counts. `exact` is the rule for missing calls."""
         if isinstance(table, DosageTable):
             return cls._of_dosages(table, chromosome, pool)
         counts, counted = table.counts, table.groups
@@ -492,7 +492,7 @@ class Calls:
         return cls(np.array(people), called, copies / COPY, squares / COPY**2, no_genotypes)
 
     def some(self, which: np.ndarray) -> Calls:
-        """Of some of the variants: bool (m,)."""
+        """Select some of the variants: bool (m,)."""
         each = (self.called, self.copies, self.squares, self.genotypes)
         return Calls(self.people, *(column[which] for column in each))
 
@@ -509,7 +509,7 @@ class Calls:
 
     @property
     def alike(self) -> np.ndarray:
-        """Whether everyone called has the same number of copies: bool (m,)."""
+        """True where everyone called has the same number of copies: bool (m,)."""
         n, copies, squares = self._in_all
         return np.asarray(n * squares == copies * copies)
 
@@ -524,5 +524,5 @@ class Calls:
 
     @property
     def incomplete(self) -> np.ndarray:
-        """Which variants lack a call of anyone with complete data: bool (m,)."""
+        """True for variants with a missing call among people with complete data: bool (m,)."""
         return np.asarray((self.called < self.people).any(axis=1))
