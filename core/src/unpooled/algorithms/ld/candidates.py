@@ -72,7 +72,7 @@ class Candidates:
 
     @classmethod
     def joined(cls, parts: Sequence[Candidates]) -> Candidates:
-        """Those of one or more chunks of one class of chromosomes."""
+        """Join the candidates of one or more chunks of one class of chromosomes."""
         names = ("called", "total", "squares", "majority")
         each = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return cls(np.concatenate([part.variants for part in parts]), parts[0].chromosome, *each)
@@ -85,7 +85,7 @@ class Candidates:
 
     @property
     def varies(self) -> np.ndarray:
-        """Whether there is a correlation, bool (m,): there is none where all are heterozygous."""
+        """True where a correlation is defined, bool (m,); it is not where all are heterozygous."""
         return np.asarray(self.called * self.squares > self.total**2)
 
     @property
@@ -112,7 +112,7 @@ class Candidates:
     def linked(
         self, first: np.ndarray, second: np.ndarray, products: np.ndarray, people: float, r2: float
     ) -> np.ndarray:
-        """Whether the squared correlation of pairs is above r2, as PLINK compares it: bool (pairs,).
+        """Mark the pairs whose squared correlation exceeds r2, as PLINK compares it: bool (pairs,).
 
         `first` and `second` are places of variants, `people` is how often everybody counts.
         """

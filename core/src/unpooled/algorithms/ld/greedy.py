@@ -1,4 +1,4 @@
-"""Which variants PLINK 2 prunes: its windows, its order, its choice of the one that goes.
+"""Variants that PLINK 2 prunes: its windows, its order, and which variant of a pair it removes.
 
 Over the windows of a chromosome, in their order: each variant is compared with those behind it in the window,
 each pair once. Of a pair whose r² is above the limit that one goes whose more frequent allele is the more
@@ -25,7 +25,7 @@ _MORE = 1 + 2.0**-44
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """What a walk over a chromosome has found."""
+    """Outcome of a walk over a chromosome."""
 
     removed: np.ndarray
     """bool (m,)"""
@@ -36,7 +36,7 @@ class Walk:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """What is known of the pairs of m variants: of each those with the variants behind it in its windows."""
+    """Layout of the pairs of m variants: each with those behind it in its windows."""
 
     start: np.ndarray
     """int64 (m + 1,): where the pairs of each variant begin."""

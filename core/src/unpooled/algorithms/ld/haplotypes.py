@@ -15,7 +15,7 @@ from unpooled.elementary import log
 Floats = NDArray[np.float64]
 
 _HALVINGS = 60
-"""Of an interval of frequencies, until nothing is left of it."""
+"""Number of times that an interval of frequencies is halved, until nothing is left of it."""
 
 
 def r_squared(
@@ -71,7 +71,7 @@ def _most_likely(known: Floats, open_: Floats) -> Floats:
 
 
 def _log_likelihood(known: Floats, h: Floats, x: Floats) -> Floats:
-    """Of a person, up to a constant: (tried, k)."""
+    """Compute the log-likelihood of a person, up to a constant: (tried, k)."""
     a, b, c, d = known
     frequencies = np.array([a + x, b + h - x, c + h - x, d + x])
     either = frequencies[0] * frequencies[3] + frequencies[1] * frequencies[2]

@@ -1,4 +1,4 @@
-"""What is asked about the variants around a lead: their genotypes, and products with those of the lead."""
+"""Questions about the variants around a lead: their genotypes, and products with those of the lead."""
 
 from __future__ import annotations
 
@@ -22,9 +22,13 @@ from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 MOST_TURNS = 100
-"""In which leads are chosen. Those of one turn lie further apart than a window reaches to one side."""
+"""Largest number of turns in which leads are chosen. Leads of one turn are further apart than a window
+reaches to one side.
+"""
 _MOST_PAIRS = 2 * MOST_TURNS
-"""Of one variant: of the leads of a turn one before it and one behind it are within reach."""
+"""Largest number of leads that one variant is paired with: in each turn, one before and one behind it are
+within reach.
+"""
 
 
 def groups_on(chromosome: str) -> tuple[Group, ...]:
@@ -34,7 +38,7 @@ def groups_on(chromosome: str) -> tuple[Group, ...]:
 
 @dataclass(frozen=True)
 class CountFounders(questions.CountFounders):
-    """How many founders there are, whose haplotypes are compared."""
+    """Asks for the number of founders, whose haplotypes are compared."""
 
     name: ClassVar[str] = "leads/founders"
     asked_if: ClassVar[Condition] = is_clumped
@@ -149,4 +153,4 @@ class SumWithLeads(SumPairs):
 
 
 LEADS_ASKS = (CountFounders, CountAround, SumWithLeads)
-"""What may be asked about the variants around leads, in this order."""
+"""Questions that may be asked about the variants around leads, in this order."""

@@ -47,10 +47,10 @@ from unpooled.protocol import codec
 from unpooled.question import Arrays
 
 LEADS_AT_ONCE = 250
-"""In one question: a few hundred thousand pairs where variants are dense."""
+"""Largest number of leads in one question: a few hundred thousand pairs where variants are dense."""
 
 _ROOM = 1e-3
-"""Of -log10 P: more than another machine's P of a result differs, and its rounding to four digits."""
+"""Margin in -log10 P that exceeds differences between machines and rounding to four digits."""
 
 Columns = Callable[[str, Mapping[str, Arrays]], Arrays]
 
@@ -87,7 +87,7 @@ class Hits:
 
     @classmethod
     def of(cls, rows: Rows, plan: Plan) -> Hits:
-        """Those among some finished rows."""
+        """Find the hits among some finished rows."""
         if rows.table != VARIANTS:
             return cls.none()
         limit = of_printed(plan.clump_p1)
@@ -102,7 +102,7 @@ class Hits:
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """What a procedure returned, encoded, and the hits among the rows that it gave."""
+    """Return value of a procedure, encoded, with the hits among the rows that it gave."""
 
     name: ClassVar[str] = "leads/watched"
 
@@ -204,7 +204,7 @@ def _class_of(study: Study, variant: int) -> str:
 
 
 def _leading(study: Study, hits: Hits) -> np.ndarray:
-    """Which hits have no stronger one within reach: bool (k,)."""
+    """Mark the hits without a stronger one within reach: bool (k,)."""
     panel = study.panel
     chromosome = panel.chromosome[hits.variants].astype(np.int64)
     place = chromosome << 32 | panel.position[hits.variants]
@@ -274,14 +274,16 @@ class _Pairs:
         return cls(lead[order], other[order])
 
     def asked(self, variants: int) -> tuple[np.ndarray, np.ndarray]:
-        """As `SumPairs` names them: of how many pairs each variant is the first, and the lags."""
+        """Return the pairs in the form of `SumPairs`: for each variant, how many pairs it comes first in; and
+        the lags.
+        """
         first = np.minimum(self.lead, self.other)
         ahead = np.bincount(first, minlength=variants).astype(np.uint32)
         return ahead, np.abs(self.lead - self.other).astype(np.uint32)
 
 
 def _window(study: Study, lead: int) -> tuple[int, int]:
-    """From which to before which panel index variants are within reach of a lead."""
+    """Find the range of panel indices, start and stop, of the variants within reach of a lead."""
     panel = study.panel
     code, position = int(panel.chromosome[lead]), int(panel.position[lead])
     first, last = np.searchsorted(panel.chromosome, [code, code + 1])
@@ -312,7 +314,7 @@ def clumped_or(columns: Columns) -> Columns:
 
 
 def _clump_columns(tables: Mapping[str, Arrays]) -> Arrays:
-    """What `.clumped` is written from: `LINKAGE`, and the P of the other variant."""
+    """Return the columns that `.clumped` is written from: `LINKAGE`, and the P of the other variant."""
     none: Arrays = {"variant": np.zeros(0, np.uint32), "other": np.zeros(0, np.uint32), "r2": np.zeros(0)}
     found, tested = tables.get(LINKAGE, none), tables[VARIANTS]
     other, variants = found["other"][:], tested["variant"][:]

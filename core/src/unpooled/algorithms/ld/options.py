@@ -1,4 +1,4 @@
-"""How variants are pruned, in PLINK's words."""
+"""Options of pruning variants, in PLINK's words."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ MOST_AHEAD = 4000
 _MORE = 1 + 2.0**-44
 """PLINK's tolerance."""
 FEWEST_FOUNDERS = 50
-"""As in PLINK: of fewer people no correlation is estimated."""
+"""Smallest number of founders, as in PLINK, that correlations are estimated from."""
 
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)\s*(kb)?(?:\s+(\d+))?\s+(\d*\.?\d+(?:e-?\d+)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Windows:
-    """What --indep-pairwise says."""
+    """Windows as --indep-pairwise describes them."""
 
     size: float
     """Variants, or kilobases."""
     is_kb: bool
     step: int
-    """By how many variants a window moves on."""
+    """Number of variants that a window moves on by."""
     r2: float
     """Squared correlation above which one of two variants goes."""
 
     @classmethod
     def read(cls, text: str) -> Windows:
-        """From such words as `50 5 0.2` or `1000kb 0.1`; ValueError for others."""
+        """Parse words such as `50 5 0.2` or `1000kb 0.1`; ValueError for others."""
         found = _PARTS.fullmatch(text.strip())
         if found is None:
             raise ValueError(text)
@@ -51,7 +51,7 @@ class Windows:
 
     @property
     def most_ahead(self) -> int:
-        """How many variants can follow another in one window."""
+        """Largest number of variants that can follow another in one window."""
         return MOST_AHEAD if self.is_kb else int(self.size) - 1
 
     @property
@@ -59,13 +59,13 @@ class Windows:
         return int(self.size * 1000 * _MORE)
 
     def alone(self, position: np.ndarray) -> np.ndarray:
-        """Which variants have no other of their chromosome in reach, bool (m,): PLINK looks at none."""
+        """Mark the variants with no other of their chromosome in reach, bool (m,): PLINK looks at none."""
         far = np.ones(len(position) + 1, bool)
         far[1:-1] = np.diff(position) > self.base_pairs if self.is_kb else False
         return far[1:] & far[:-1]
 
     def bounds(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the windows over the variants of a chromosome start and stop: int64 each.
+        """Return the starts and stops of the windows over the variants of a chromosome: int64 each.
 
         `position`, (m,), rises. A window moves on by its step; one of kilobases as far as it must to take in
         another variant.
@@ -134,7 +134,7 @@ PRUNE_COMPONENTS = Text(
 
 
 def windows_of(plan: Plan) -> str:
-    """What a plan says of pruning; empty if nothing."""
+    """Return the words of a plan about pruning; empty if there are none."""
     return str(plan.indep_pairwise or plan.prune_components)
 
 

@@ -66,7 +66,7 @@ def candidates(study: Study, founders: np.ndarray, chunks: Sequence[Chunk]) -> A
 
 
 def pruned(study: Study, founders: np.ndarray, compared: Sequence[Candidates]) -> Asks[np.ndarray]:
-    """Those of them that remain: panel indices, rising, uint32 (k,)."""
+    """Prune the compared variants; return those that remain: panel indices, ascending, uint32 (k,)."""
     kept = yield Each(prune_chromosome(study, each, founders) for each in compared)
     return np.concatenate([np.zeros(0, np.uint32), *kept])
 
@@ -77,13 +77,13 @@ def _by_chromosome(study: Study, part: Candidates) -> list[int]:
 
 
 def _joined(study: Study, parts: Sequence[Candidates], code: int) -> Candidates:
-    """Those on one chromosome."""
+    """Join the candidates on one chromosome."""
     here = [part.some(study.panel.chromosome[part.variants] == code) for part in parts]
     return Candidates.joined([part for part in here if len(part.variants)])
 
 
 def count_founders(study: Study) -> Asks[np.ndarray]:
-    """How many founders there are, in the groups of `EVERY_FOUNDER`; refuses a pool with few."""
+    """Count the founders, in the groups of `EVERY_FOUNDER`; refuse a pool with few."""
     founders = (yield CountFounders())["people"]
     people, least = (
         int(founders.sum(dtype=np.int64)),
@@ -100,7 +100,7 @@ def count_founders(study: Study) -> Asks[np.ndarray]:
 
 
 def count_others(study: Study) -> Asks[np.ndarray]:
-    """How many nonfounders there are if they count in frequencies; refuses a few, whom sums would tell of."""
+    """Count the nonfounders if frequencies include them; refuse a few, as sums would reveal them."""
     if not study.plan.nonfounders:
         return np.zeros(0, int)
     sums = yield CountOthers()
@@ -128,12 +128,12 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Candidat
 
 
 def people_counted(chromosome: str, founders: np.ndarray) -> float:
-    """How often all founders count together, on a class of chromosomes."""
+    """Return the sum of all founders' weights on a class of chromosomes."""
     return float(sum(weight * size_of(group, founders) for group, weight in weights(chromosome).items()))
 
 
 def size_of(group: tuple[str, ...], people: np.ndarray) -> int:
-    """How many people are in a group, given those in each of `EVERY_FOUNDER`, and perhaps `EVERY_OTHER`."""
+    """Count the people in a group, given those in each of `EVERY_FOUNDER`, and perhaps `EVERY_OTHER`."""
     named = zip((*EVERY_FOUNDER, *EVERY_OTHER), people.tolist(), strict=False)
     return sum(size for finest, size in named if set(group) <= set(finest))
 
@@ -184,7 +184,7 @@ def walk_on(
 
 
 def _ends_of_parts(first: np.ndarray) -> np.ndarray:
-    """Where to part pairs, so that those of one variant stay together."""
+    """Find where to split pairs so that those of one variant stay together."""
     at = np.arange(PAIRS_AT_ONCE, len(first), PAIRS_AT_ONCE)
     return np.unique(np.searchsorted(first, first[at]))
 
@@ -193,7 +193,7 @@ def _ends_of_parts(first: np.ndarray) -> np.ndarray:
 def compare(
     study: Study, candidates: Candidates, founders: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> Asks[np.ndarray]:
-    """Which pairs are linked, `first` and `second` being places of variants: bool (pairs,)."""
+    """Find which pairs are linked; `first` and `second` are places of variants: bool (pairs,)."""
     named = np.unique(np.concatenate([first, second]))
     places = np.searchsorted(named, first), np.searchsorted(named, second)
     some = candidates.some(named)

@@ -1,4 +1,4 @@
-"""What is asked for linkage disequilibrium: founders, their genotypes, and products of two variants."""
+"""Questions of linkage disequilibrium: founders, their genotypes, and products of two variants."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from unpooled.sizes import Sizes
 EVERY_FOUNDER: tuple[Group, ...] = ((FOUNDER, MEN), (FOUNDER, NOT_MEN))
 EVERY_OTHER: tuple[Group, ...] = ((NONFOUNDER, MEN), (NONFOUNDER, NOT_MEN))
 PAIRS_AT_ONCE = 1 << 20
-"""In one question: four megabytes of answers."""
+"""Largest number of pairs in one question: four megabytes of answers."""
 MOST_ROUNDS = 40
-"""In which pairs of one variant are asked about."""
+"""Largest number of rounds in which pairs of one variant are asked about."""
 
 
 _USUALLY_AHEAD = 50
@@ -40,7 +40,9 @@ CLASSES = (DIPLOID, X, Y, MT)
 
 
 def weights(chromosome: str) -> dict[Group, int]:
-    """Who counts in products on a class of chromosomes, and how often: a man once on X, others twice."""
+    """Return the groups that count in products on a class of chromosomes, with their weights: on X, 1 for a
+    man and 2 for others.
+    """
     men, others = EVERY_FOUNDER
     if chromosome == X:
         return {men: 1, others: 2}
@@ -56,7 +58,7 @@ def counted_on(chromosome: str, plan: Plan) -> tuple[Group, ...]:
 
 @dataclass(frozen=True)
 class CountFounders(Question):
-    """How many founders there are."""
+    """Asks for the number of founders."""
 
     name: ClassVar[str] = "ld/founders"
     title: ClassVar[str] = "Count founders"
@@ -84,7 +86,7 @@ class CountFounders(Question):
 
 @dataclass(frozen=True)
 class CountOthers(CountFounders):
-    """How many others there are, where these count in frequencies."""
+    """Asks for the number of nonfounders, if frequencies include them."""
 
     name: ClassVar[str] = "ld/others"
     title: ClassVar[str] = "Count nonfounders"
@@ -193,7 +195,7 @@ class SumPairs(Question):
         return int(self.variants[-1]) + 1 if len(self.variants) else 0
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of each pair the places of both among the variants: int64 (pairs,)."""
+        """Return the places of both variants of each pair among the variants: int64 (pairs,)."""
         first = np.repeat(np.arange(len(self.variants)), self.ahead)
         return first, first + self.lag
 
@@ -236,4 +238,4 @@ def of_size(pairs: int) -> SumPairs:
 
 
 PRUNING_ASKS: tuple[type[Question], ...] = (CountFounders, CountOthers, CountGenotypes, SumPairs)
-"""What pruning may ask, in this order."""
+"""Questions that pruning may ask, in this order."""

@@ -86,7 +86,7 @@ subtracts its own sees those of two"
 
 
 def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
-    """What is wrong with the columns of a study of models."""
+    """Yield what is wrong with the columns of a study of models."""
     if not any(column.is_number for column in plan.schema):
         yield "schema", "want at least one feature, or an outcome, that is a number"
     if not any((c.is_number or c.is_category) and not c.is_outcome for c in plan.schema):

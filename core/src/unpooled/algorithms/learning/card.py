@@ -85,7 +85,7 @@ def _performance(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
 
 
 def _calibration(score: Mapping[str, Any]) -> Iterator[str]:
-    """What was expected and seen, by group of the score."""
+    """Yield the lines of the calibration table: expected and observed values, by group of the score."""
     if score["calibration"]:
         of = f" of {_text(score['of'])}" if score["of"] else ""
         yield from ("", f"Calibration{of}, in rows that were left out:", "")

@@ -1,4 +1,6 @@
-"""How well a model does, for people: in the model file, on its card, and as pictures in the report."""
+"""Performance of a model, described for people: in the model file, on its card, and as pictures in the
+report.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,13 @@ from unpooled.question import Arrays
 
 _GROUPS = 10
 _Z = 1.959963984540054
-"""Of 95 %"""
+"""Quantile of the standard normal distribution for a 95 % interval."""
 
 
 def performance_of(found: Arrays, plan: Plan) -> dict[str, Any]:
-    """What the model file says of it, from the columns of all result tables; nothing if unknown."""
+    """Return the performance as the model file states it, from the columns of all result tables; empty if
+    unknown.
+    """
     if f"{RANGES}.rows" not in found:
         return {}
     classes, place = class_names(plan), found[f"{RANGES}.score"]
@@ -47,9 +51,9 @@ def _known(values: np.ndarray) -> list[Any] | None:
 
 
 def calibration(ranges: Mapping[str, np.ndarray], *, of_numbers: bool) -> list[dict[str, Any]]:
-    """What was expected and what was seen in some ten groups of about as many rows, by the score.
+    """Compare expected with observed values in about ten groups of similar size, by the score.
 
-    Of classes shares, with Wilson's interval of 95 % for what was seen; of numbers means.
+    Classes give shares, with Wilson's 95 % interval of the observed one; numbers give means.
     """
     rows, expected = ranges["rows"], ranges["expected"]
     if np.isnan(expected).any() or not rows.sum():

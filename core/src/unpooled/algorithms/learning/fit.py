@@ -30,11 +30,11 @@ from unpooled.plan import Plan
 from unpooled.procedure import Asks, Finish, Rows, Study, procedure
 
 _MOST_INFLATION = 1e10
-"""Of a variance: beyond, rounding decides a coefficient."""
+"""Largest variance inflation allowed: beyond it, rounding decides a coefficient."""
 
 
 def solver_of(plan: Plan, sums: Sums) -> Solver:
-    """How a plan's method fits."""
+    """Return the solver of a plan's method."""
     solvers: dict[str, Solver] = {
         LINEAR: LeastSquares(sums.references),
         RIDGE: Ridge(),
@@ -46,7 +46,7 @@ def solver_of(plan: Plan, sums: Sums) -> Solver:
 
 
 def times_of(plan: Plan) -> float:
-    """What an outcome of 1 is taken for."""
+    """Return the number that stands for an outcome of 1 in the fit."""
     return LOG_ODDS if plan.test == FEDHEONN else 1.0
 
 
@@ -54,7 +54,7 @@ def times_of(plan: Plan) -> float:
 def fit(study: Study) -> Asks[None]:
     """Sum products; then report the model of the penalty with the least error in the folds left out.
 
-    And how well such models do there.
+    Report the performance of such models there, too.
     """
     described = yield from describe_columns(study)
     if is_wide(study.plan):

@@ -31,9 +31,10 @@ from unpooled.scaler import YEO_JOHNSON
 
 FEWEST_PEOPLE_A_COLUMN = 10
 FEWEST_OTHERS_A_COLUMN = 5
-"""Without any one cohort, which knows its own."""
+"""Smallest number of people for each column in the pool without any one cohort, which knows its own people.
+"""
 PEOPLE, CLASS, COLUMN, MISSING = "people", "class", "column", "missing"
-"""What a floor is about."""
+"""Kinds of floors, named for what they count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Floor:
 
 
 def fewest_folds(plan: Plan) -> int:
-    """How many folds a fit needs: a second one, where it has a penalty to choose."""
+    """Return the number of folds that a fit needs: two if it has a penalty to choose, else one."""
     return 1 if plan.test == LINEAR else 2
 
 
@@ -149,7 +150,7 @@ def _set_of(inside: np.ndarray) -> int:
 
 
 def _good(floors: Sequence[Floor], count: int, fewest: int) -> np.ndarray:
-    """Which sets of folds, each a bit of its number, hold all floors if joined: bool (2^count,)."""
+    """Mark the sets of folds, each a bit of its number, that hold all floors if joined: bool (2^count,)."""
     sets = np.arange(1, 1 << count)
     for floor in floors:
         if not floor.holds(floor.counts, fewest).all():  # else any folds that are joined hold it

@@ -39,20 +39,21 @@ from unpooled.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.question import Arrays
 
 _NEAR = 1e-8
-"""Of a step, in standard errors: one that is no longer is the last, for what is left is about its square."""
+"""Length of a step, in standard errors, at which it is the last: the error left is about its square."""
 _SETTLED = 1e-3
-"""By which share coefficients change at most then: where a likelihood has no maximum, it flattens out while
-they grow on."""
+"""Largest relative change of the coefficients in the last step: where a likelihood has no maximum, it
+flattens out while they keep growing.
+"""
 _MOST_HALVINGS = 30
 _NOISE = 1e-10
-"""By which share a likelihood may fall for rounding."""
+"""Relative fall of a likelihood that rounding can explain."""
 _GRID_BITS = 30
 """Trials lie on a grid of 2^-30 in standard errors: no last bit shows in them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What the fit stands on: the sums of the products of columns."""
+    """Sums of the products of columns, on which the fit is built."""
 
     name: ClassVar[str] = "model/ground"
 
@@ -88,7 +89,9 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """Where several models are: coefficients per deviation, float64 (models, scores, m + 1)."""
+    """State of several models during the fit; `taken` holds coefficients per deviation, float64 (models,
+    scores, m + 1).
+    """
 
     name: ClassVar[str] = "model/climb"
 
@@ -98,7 +101,7 @@ class Climb:
     """int64 (models,): the fold that each leaves out; -1 for none"""
     taken: np.ndarray
     step: np.ndarray
-    """From there to what is tried."""
+    """Change of the coefficients, from `taken` to the next trial."""
     height: np.ndarray
     """float64 (models,): the penalised log likelihood where a model is; -inf before the first turn"""
     halvings: np.ndarray
@@ -186,7 +189,7 @@ def _folds(tested: Climb) -> int:
 
 
 def _by_penalty(tested: Climb) -> np.ndarray:
-    """Of each penalty and fold the log likelihood of what was left out: float64 (penalties, folds)."""
+    """Return the log likelihood of the fold left out, by penalty and fold: float64 (penalties, folds)."""
     return tested.held_out.reshape(-1, _folds(tested))
 
 
@@ -250,7 +253,9 @@ def _standardised(sums: Arrays, place: int, to: np.ndarray, scores: int) -> tupl
 
 
 def _free(ground: Ground, folds: Folds, penalty: float) -> np.ndarray:
-    """Which coefficients are fitted, bool (width,): without a penalty not those of the reference levels."""
+    """Mark the coefficients that are fitted, bool (width,): without a penalty, those of the reference levels
+    are not.
+    """
     fitted = np.append(True, folds.varies)
     if penalty == 0:
         fitted[1 + np.array(ground.references, np.int64)] = False

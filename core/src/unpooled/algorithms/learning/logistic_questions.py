@@ -1,4 +1,4 @@
-"""What a fit of a logistic or multinomial model asks: the likelihood and its derivatives.
+"""Questions of a logistic or multinomial fit: the likelihood and its derivatives.
 
 Of rows (1, z), z the standardised columns, with scores s = B (1, z), the log likelihood of a row of class c
 is s_c - log(sum of e^s); two classes have the scores 0 and s. With p the probabilities and y 1 for the row's
@@ -25,9 +25,9 @@ from unpooled.question import Arrays, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 MOST_NUMBERS = 1 << 24
-"""Of a share: 128 MB"""
+"""Largest size of a share: 128 MB."""
 _LEAST_LOGARITHM = 1 << 10
-"""What the negative log likelihood of a row is cut off at: a trial step may go too far."""
+"""Upper limit at which the negative log likelihood of a row is cut off: a trial step may go too far."""
 _COHORTS = 10
 """Bits for a thousand cohorts."""
 
@@ -76,7 +76,7 @@ class Differentiate(OfDesign):
     ring_bits: ClassVar[int] = 64
 
     design: SumProducts
-    """How a row becomes columns: as it did for the sums that means and deviations are from."""
+    """Design that turns a row into columns, as for the sums that means and deviations come from."""
     beta: np.ndarray
     """float64 (models, scores, columns + 1), the intercept first"""
     without: np.ndarray

@@ -1,23 +1,23 @@
-"""What a study that fits a model can be asked for."""
+"""Options of a study that fits a model."""
 
 from __future__ import annotations
 
 from unpooled.options import Answer, Choice, Number, Numbers, Place, Whole
 
 PENALTIES = 50
-"""How many are tried where the plan names none."""
+"""Number of penalties tried if the plan names none."""
 LOGISTIC_PENALTIES = 8
-"""Of a logistic model, of which each takes turns of its own."""
+"""Number of penalties for a logistic model, whose penalties each take turns of their own."""
 WIDE_PENALTIES = 20
-"""Of a table of very many columns."""
+"""Number of penalties for a table of very many columns."""
 MOST_DIRECTIONS = 500
-"""In which such a table is projected for each of its fits."""
+"""Largest number of directions that such a table is projected on for each of its fits."""
 PEOPLE_A_PROJECTION = 10
-"""As each tells a sum over the people."""
+"""Smallest number of people in the pool for each projection, since each reveals a sum over them."""
 OTHERS_A_PROJECTION = 5
-"""Without any one cohort, which knows its own."""
+"""Smallest number of people for each projection in the pool without any one cohort, which knows its own."""
 MOST_TURNS = 30
-"""Of Newton's method, and of its halved steps."""
+"""Largest number of turns of Newton's method, halved steps included."""
 POOLED_MEAN, COMPLETE = "mean", "complete"
 
 VALIDATION_FOLDS = Whole(

@@ -1,4 +1,4 @@
-"""How well a model does on rows that it has not seen, from masked counts by range of score.
+"""Performance of a model on rows that it has not seen, from masked counts by range of score.
 
     AUC        the share of pairs of a case and another row in which the case has the higher score. Of pairs
                in different ranges that is known; of those in one range none, half or all may be so
@@ -62,7 +62,9 @@ def grid(design: SumProducts) -> float:
 
 
 def edges(mean: np.ndarray, deviation: np.ndarray, rows: int, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where ranges of the scores end, given mean and deviation of each; and how many ranges each has."""
+    """Return the ends of the ranges of the scores, given mean and deviation of each, and the number of ranges
+    of each.
+    """
     ranges = int(np.clip(rows // _ROWS_A_RANGE, 2, MOST_RANGES))
     normal = normal_quantile(np.arange(1, ranges) / ranges)
     found = [np.unique(settled(m + s * normal, step)) for m, s in zip(mean, deviation, strict=True)]
@@ -167,7 +169,7 @@ def _report(question: SumScores, sums: Arrays) -> Iterator[Rows]:
 
 
 def _of_ranges(question: SumScores, sums: Arrays) -> Arrays:
-    """What is told of each range, in units of the files. What is not asked for is NaN."""
+    """Return the values reported for each range, in units of the files; NaN for what is not asked."""
     unknown = np.full(question.cells, np.nan)
     if question.design.classes:
         expected = sums["expected"] if question.likely else unknown

@@ -11,7 +11,7 @@ from unpooled.kernels.fixed_order import product, total
 from unpooled.question import Arrays
 
 _CONSTANT = 1e-14
-"""Of a variance in units of nearly its own size."""
+"""Smallest variance that counts as variation, for columns in units of nearly their own size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """How the columns of `SumProducts` are standardised once more: by the mean and deviation of all folds."""
+    """Second standardisation of the columns of `SumProducts`: by the mean and deviation over all folds."""
 
     shift: np.ndarray
     """float64 (k,): subtracted"""

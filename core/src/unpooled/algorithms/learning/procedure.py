@@ -1,4 +1,4 @@
-"""From counts to products: what a study of models asks, and which tables the model is computed from.
+"""Procedure of a study of models, from counts to products, and the tables the model is computed from.
 
 Nothing but counts is asked before the floors have been looked at: enough people in each fold, of each class,
 with each level, and for each column. Then one sum of each column, its mean, is asked for, and how many people
@@ -75,7 +75,7 @@ class Levels:
     kept: np.ndarray
     """bool (levels of all categories,)"""
     rows: tuple[np.ndarray, ...]
-    """Of each category int64 (kept + 1,), the rest last."""
+    """Rows at each kept level of a category, the rest last: one int64 (kept + 1,) for each category."""
 
     @property
     def shares(self) -> np.ndarray:
@@ -85,20 +85,20 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What a model is computed from."""
+    """Sums that a model is computed from."""
 
     folds: Arrays
     """The columns of the table `FOLDS`."""
     design: Arrays
-    """Those of `DESIGN`."""
+    """Columns of the table `DESIGN`."""
     targets: int
-    """How many of the design's columns, the last ones, are the outcome."""
+    """Number of outcome columns; they are the design's last."""
     names: tuple[str, ...]
-    """Of its other columns"""
+    """Names of the other columns."""
     references: tuple[int, ...]
     """The first column of each category that has one for each value."""
     question: SumProducts
-    """What was asked for them."""
+    """Question that the sums answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,9 @@ def sum_products(study: Study, described: Described) -> Asks[Sums]:
 
 
 def describe_columns(study: Study) -> Asks[Described]:
-    """How columns are standardised, which levels are kept and folds joined. Refuses what is below a floor."""
+    """Find how columns are standardised, which levels are kept and which folds joined. Refuse what is below a
+    floor.
+    """
     plan = study.plan
     counted = yield CountPeople.of(plan)
     floors = of_people(plan, counted)

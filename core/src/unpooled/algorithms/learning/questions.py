@@ -1,4 +1,4 @@
-"""What a study of models asks: counts that its floors go by, and then the products of all columns, by fold.
+"""Questions of a study of models: counts for its floors, then the products of all columns, by fold.
 
 People are counted, not rows: a patient with ten rows is one. The columns of the design are the features that
 are numbers, in the schema's order, and then what each category becomes.
@@ -50,9 +50,9 @@ from unpooled.sizes import Sizes
 
 FRACTION_BITS = 60
 MOST_COLUMNS = 2000
-"""Of a design whose products are asked for: 16 MB a fold."""
+"""Largest number of columns of a design whose products are asked for: 16 MB a fold."""
 MOST_WIDE = 20_000
-"""Of one that is fitted without them."""
+"""Largest number of columns of a design that is fitted without their products."""
 SHARES = 4
 """The number of shares of all people with which `FindNearlyAll` compares those of a cohort."""
 MOST_JOININGS = 20
@@ -70,7 +70,7 @@ def examples(table: Table) -> Examples:
 
 @dataclass(frozen=True)
 class CountPeople(Question):
-    """How many people and rows there are in each fold, and people of each class."""
+    """Asks for the number of people and rows in each fold, and of people in each class."""
 
     name: ClassVar[str] = "model/people"
     title: ClassVar[str] = "Count people"
@@ -257,7 +257,7 @@ class CountLevelsByFold(_ByFold, CountLevels):
 
 @dataclass(frozen=True, eq=False)
 class CountSides(Question):
-    """How many people have more, and how many less, than the mean of each column of numbers.
+    """Asks how many people are above the mean of each column of numbers, and how many below.
 
     A column in which all but a few people have one value is far from that value only for those few: a sum
     over the column would be theirs. Whatever the column, few are then on one side of its mean.
@@ -427,14 +427,14 @@ class SumProducts(Question):
     asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
 
     rows: int
-    """Of the pool."""
+    """Number of rows in the pool."""
     part_of: np.ndarray
     """int64 (folds,): the fold that each of the plan's folds is summed with: itself, or another's first."""
     classes: int
     outcome: int
     """The place of the outcome among the features of the table; -1 if it has classes."""
     encodings: tuple[str, ...]
-    """Of each category"""
+    """Encoding of each category."""
     sizes: np.ndarray
     """int64 (categories,): how many levels each has"""
     kept: np.ndarray
@@ -476,7 +476,7 @@ class SumProducts(Question):
 
     @property
     def folds(self) -> int:
-        """How many the plan has; those that are joined to others have no rows."""
+        """Number of folds in the plan; those joined to others have no rows."""
         return len(self.part_of)
 
     @property
@@ -496,7 +496,7 @@ class SumProducts(Question):
         return 2 * self.rows  # twice: a deviation is rounded
 
     def _width(self, features: int) -> int:
-        """How many columns there are for so many features of the table."""
+        """Count the columns, given the number of features of the table."""
         wide = (
             len(part) if of == ONE_HOT else 1 for of, part in zip(self.encodings, self._shares, strict=True)
         )
@@ -546,7 +546,7 @@ class SumProducts(Question):
         return np.asarray(np.nan_to_num(z, copy=False, nan=0.0))
 
     def _encoded(self, found: Examples, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """What each category becomes in some rows: float64 (rows, its columns); NaN is missing."""
+        """Encode each category in some rows: float64 (rows, its columns); NaN is missing."""
         categories = found.categories
         for k, (encoding, kept, shares) in enumerate(
             zip(self.encodings, self._kept, self._shares, strict=True)
@@ -575,7 +575,7 @@ class OfDesign(Question):
 
 
 def is_wide(plan: Plan) -> bool:
-    """Whether a plan's fit does without the products of all columns: there may be too many."""
+    """Tell whether a plan's fit does without the products of all columns, as there may be too many."""
     widest = SumProducts.widest(plan)
     return plan.test in WITHOUT_PRODUCTS and widest.columns - widest.targets > MOST_COLUMNS
 
@@ -587,5 +587,5 @@ def one_hot_places(plan: Plan) -> np.ndarray:
 
 
 def targets_of(classes: int) -> int:
-    """How many columns the outcome has."""
+    """Count the columns of the outcome."""
     return classes if classes > 2 else 1

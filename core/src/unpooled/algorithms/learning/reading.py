@@ -52,7 +52,7 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
 
 
 def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
-    """How many different patients each cell has, from the cell and the patient of each row: int64 (size,).
+    """Count the different patients in each cell, from the cell and the patient of each row: int64 (size,).
 
     Without patients each row is a person of its own.
     """
@@ -67,7 +67,7 @@ def of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
 
 
 def outcome_place(plan: Plan) -> int | None:
-    """Where the outcome is among the plan's features; None if it has classes."""
+    """Find the place of the outcome among the plan's features; None if it has classes."""
     return next((place for place, column in enumerate(plan.features) if column.is_outcome), None)
 
 
@@ -124,7 +124,7 @@ def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndar
 
 
 def _names(table: ArrayTable, plan: Plan, patients: np.ndarray) -> list[bytes]:
-    """What stands for each of the patients; of one without a name, the row's number."""
+    """Return the identifier of each patient: its name, or the row's number if it has none."""
     values = table.words[_patient_title(plan) or ""].values
     return [
         b"name " + normal(values[k]).encode() if k < len(values) else b"row %d" % k for k in patients.tolist()

@@ -124,7 +124,7 @@ def write_coefficients(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan)
 
 
 def _scores(model: Mapping[str, Any]) -> list[str]:
-    """What each score is of."""
+    """Name the class that each score is for; empty if there are none."""
     classes = model["outcome"].get("classes", [])
     return [f" of {name}" for name in (classes if len(classes) > 2 else classes[1:])] or [""]
 
@@ -197,7 +197,7 @@ def folds_of(model: Mapping[str, Any], plan: Plan) -> str:
 
 
 def share_explained(model: Mapping[str, Any]) -> str:
-    """What R² is called: of a likelihood that of the deviance."""
+    """Name R²: for a likelihood it is a share of the deviance."""
     of = "variance" if model["loss"] == SQUARED_ERROR else "deviance"
     return f"Share of the {of} explained there"
 

@@ -1,4 +1,5 @@
-"""What a study of models asks about its scores: counts by range of score, of rows that a model has not seen.
+"""Questions of a study of models about its scores: counts by range of score, over rows that a model has not
+seen.
 
 Each row is scored by the model that was fitted without the row's fold. Which ranges enough people are in is
 compared first; what is then counted is about ranges joined so that each has that many.
@@ -22,9 +23,10 @@ from unpooled.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, 
 from unpooled.sizes import Sizes
 
 MOST_RANGES = 256
-"""Of a score"""
+"""Largest number of ranges of a score."""
 _FARTHEST = 1 << 20
-"""What a predicted number is cut off at, in units of about the outcome's deviation: models may fail."""
+"""Limit at which a predicted number is cut off, in units of about the outcome's deviation: models may fail.
+"""
 _FRACTION_BITS = 60
 
 
@@ -36,9 +38,9 @@ class OfScores(OfDesign):
     ring_bits: ClassVar[int] = 128
 
     design: SumProducts
-    """How a row becomes columns: the question whose sums the models were fitted to."""
+    """Design that turns a row into columns: the question whose sums the models were fitted to."""
     link: str
-    """What a score is, as in the model file."""
+    """Kind of score, as named in the model file."""
     weights: np.ndarray
     """float64 (folds, columns before the outcome, scores): of the model that was fitted without a fold"""
     intercepts: np.ndarray
@@ -133,7 +135,7 @@ class AverageScores(OfScores):
 
 @dataclass(frozen=True, eq=False)
 class SiftScores(OfScores):
-    """Which ranges of a score enough people are in: nobody reads how many."""
+    """Asks which ranges of a score hold enough people; nobody reads how many."""
 
     name: ClassVar[str] = "model/sift-scores"
     title: ClassVar[str] = "Sift scores"
@@ -163,7 +165,7 @@ class SiftScores(OfScores):
 
 @dataclass(frozen=True, eq=False)
 class SumScores(OfScores):
-    """What became of the rows in each range of a score."""
+    """Asks for the outcomes of the rows in each range of a score."""
 
     name: ClassVar[str] = "model/scores"
     title: ClassVar[str] = "Test the model"

@@ -23,7 +23,7 @@ from unpooled.kernels.fixed_order import eigen, geometric, product, solve_positi
 _SURE = 1e-12
 """A pivot that is a larger share of its diagonal is no rounding."""
 _DETERMINED = 1e-14
-"""Of the largest eigenvalue: below, columns determine one another."""
+"""Share of the largest eigenvalue below which columns determine one another."""
 
 
 class Solver(Protocol):
@@ -33,7 +33,7 @@ class Solver(Protocol):
         """The usual penalties, falling: float64 (models,)."""
 
     def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each penalty, coefficients (models, m, t) and intercepts (models, t)."""
+        """Return coefficients (models, m, t) and intercepts (models, t), one model for each penalty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,9 @@ class Path:
     intercept: np.ndarray
     """float64 (t,): where every feature is at its mean"""
     held_out: tuple[np.ndarray, np.ndarray]
-    """Of the chosen penalty, fitted without each fold: coefficients (folds, m, t), intercepts (folds, t)."""
+    """Models of the chosen penalty, each fitted without one fold: coefficients (folds, m, t), intercepts
+    (folds, t).
+    """
 
 
 def fit_path(folds: Folds, solver: Solver, penalties: tuple[float, ...]) -> Path:
@@ -84,10 +86,10 @@ class Ridge:
 
 @dataclass(frozen=True)
 class ElasticNet:
-    """By coordinate descent on covariances, each penalty from the solution of the one before."""
+    """Solver by coordinate descent on covariances; each penalty starts from the previous solution."""
 
     share: float
-    """Of the penalty that is on |w|_1: 1 is the lasso."""
+    """Share of the penalty that is on |w|_1: 1 is the lasso."""
 
     def path(self, pool: Pool) -> np.ndarray:
         m = len(pool.sums) - pool.targets
@@ -108,7 +110,7 @@ class ElasticNet:
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Without a penalty: S w = c, refined once, over the columns that are not left out."""
+    """Solver without a penalty: S w = c, refined once, over the columns that are not left out."""
 
     left_out: tuple[int, ...] = ()
 
@@ -132,7 +134,7 @@ class LeastSquares:
 
 
 LOG_ODDS = 2.9444389791664403  # log 19
-"""What a one-layer network takes for an outcome of 0.95; the negative for one of 0.05."""
+"""Value that a one-layer network uses for an outcome of 0.95; its negative stands for one of 0.05."""
 SLOPE = 0.95 * 0.05
 """The derivative of the logistic function at both."""
 
@@ -185,17 +187,17 @@ def penalised(matrix: np.ndarray, right: np.ndarray, penalties: np.ndarray) -> n
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """How sure the coefficients of least squares are."""
+    """Standard errors of least squares, with their degrees of freedom."""
 
     coefficients: np.ndarray
     """float64 (m,): standard errors, per deviation of the feature; NaN of those left out"""
     intercept: float
-    """Of the outcome where every feature is 0, in the units of the files."""
+    """Standard error of the outcome where every feature is 0, in the units of the files."""
     freedom: float
 
 
 def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
-    """Of least squares with one outcome: s^2 S^-1 / n, s^2 = RSS / (n - p - 1)."""
+    """Compute standard errors of least squares with one outcome: s^2 S^-1 / n, s^2 = RSS / (n - p - 1)."""
     pool = folds.but()
     used, m = solver.used(pool), len(folds.mean)
     S = pool.covariance[np.ix_(used, used)]

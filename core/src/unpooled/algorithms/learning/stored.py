@@ -32,7 +32,9 @@ from unpooled.question import Arrays
 
 FORMAT, VERSION = "unpooled/sums", 1
 FEWEST_COHORTS = 4
-"""With three, a cohort that subtracts itself has the sums of two, and either of these those of the other."""
+"""Smallest number of cohorts. Of three, a cohort that subtracts itself has the sums of two, and either of
+these those of the other.
+"""
 
 _ARRAYS = {
     "centre": (DESIGN, float),
@@ -54,7 +56,7 @@ def write_sums(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None
 
 
 def _levels(columns: Arrays, plan: Plan) -> tuple[list[list[int]], list[bool]]:
-    """Of each category the rows of its kept levels and the rest; and which of all levels are kept."""
+    """Return the rows of the kept levels and of the rest, by category; and flags of the levels kept."""
     if f"{LEVELS}.kept" not in columns:
         return [], []
     counts, kept = [], []
@@ -72,11 +74,11 @@ class Stored:
 
     levels: Levels
     arrays: Mapping[str, np.ndarray]
-    """What `SumProducts` asked for, with rows and people of each fold, and how columns were standardised."""
+    """Answers to `SumProducts`, rows and people of each fold, and the columns' standardisation."""
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Stored:
-        """From the content of the file; ValueError if it is none."""
+        """Read from the content of the file; ValueError if it is none."""
         if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
             raise ValueError(f"got {content.get('format')} {content.get('version')}; want {FORMAT} {VERSION}")
         try:
@@ -94,7 +96,7 @@ class Stored:
         return question_of(plan, self.levels, rows, *about)
 
     def sums(self, plan: Plan, without: Arrays | None = None) -> Sums:
-        """What a model is computed from, without a part of it."""
+        """Return the sums that a model is computed from, less a part of them."""
         less = without or {}
         folds = {
             name: self.arrays[name] - less.get(name, 0) for name in ("people", "rows", "sums", "products")
@@ -128,7 +130,7 @@ def refitted(contents: Sequence[Mapping[str, Any]], plan: Plan) -> dict[str, Any
 
 
 def refitted_columns(contents: Sequence[Mapping[str, Any]], plan: Plan) -> Arrays:
-    """What the files of a model are written from, from the sums of several studies.
+    """Return the columns that a model's files are written from, from the sums of several studies.
 
     `plan` is that of the first, whose columns, levels and folds all must have; ValueError if one has others.
     Each row must be in one study only. A missing cell counts as the mean of its own study.

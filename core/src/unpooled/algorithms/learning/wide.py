@@ -35,12 +35,12 @@ from unpooled.plan import Plan
 from unpooled.procedure import Asks, Go, Rows, Study, procedure
 
 TOLERANCE = 1e-12
-"""Of a residual: coefficients then agree with those of a direct solution to nine digits and more."""
+"""Largest relative residual left: coefficients then agree with a direct solution to nine digits and more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What the fits stand on: by fold, sums of all columns, and of their products with the outcome."""
+    """Sums by fold that the fits are built on: of all columns, and of their products with the outcome."""
 
     name: ClassVar[str] = "model/wide-ground"
 
@@ -56,7 +56,7 @@ class Ground:
 
     @property
     def folds(self) -> Folds:
-        """How columns are standardised."""
+        """Standardisation of the columns, by fold."""
         sums = {"rows": self.rows, "sums": self.sums, "squares": self.squares}
         times = LOG_ODDS if self.one_layer else 1.0
         return standardised(sums, self.question.centre, self.question.exponent, self.question.targets, times)
@@ -88,7 +88,7 @@ class Ground:
         )
 
     def penalties(self, plan: Plan) -> np.ndarray:
-        """Those to try, rising: float64."""
+        """Return the penalties to try, ascending: float64."""
         if plan.penalties:
             return np.array(sorted(set(plan.penalties)))
         usual = geometric(1e-4, 1e2, WIDE_PENALTIES)
@@ -166,7 +166,9 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
 
 
 def most_turns(plan: Plan, ground: Ground, systems: int) -> int:
-    """In how many directions each of so many systems may be asked about."""
+    """Return the largest number of directions in which each of the given number of systems may be asked
+    about.
+    """
     of_all = int(ground.people.sum(dtype=int)) // (PEOPLE_A_PROJECTION * systems)
     of_others = ground.others // (OTHERS_A_PROJECTION * systems)
     return MOST_DIRECTIONS if plan.alone else min(MOST_DIRECTIONS, of_all, of_others)
@@ -217,7 +219,7 @@ def choose_wide(study: Study, ground: Ground, systems: tuple[Gradients, ...], tu
 
 
 Models = tuple[np.ndarray, np.ndarray]
-"""Of each penalty coefficients, (models, m, t), and intercepts, (models, t)."""
+"""Coefficients, (models, m, t), and intercepts, (models, t), of one model for each penalty."""
 
 
 def _models(part: Part, systems: Sequence[Gradients], solved: np.ndarray) -> Models:

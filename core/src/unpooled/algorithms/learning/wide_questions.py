@@ -1,4 +1,4 @@
-"""What a fit asks of a table of very many columns: sums and projections in the place of all products."""
+"""Questions of a fit to very many columns: sums and projections instead of all products."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from unpooled.question import Arrays, Condition, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 _FARTHEST = 1 << 12
-"""What a residual is cut off at, in units of about the outcome's deviation."""
+"""Limit at which a residual is cut off, in units of about the outcome's deviation."""
 
 
 def penalties_tried(plan: Plan) -> int:
-    """How many penalties a fit tries."""
+    """Count the penalties that a fit tries."""
     return len(set(plan.penalties)) or WIDE_PENALTIES
 
 
@@ -172,7 +172,7 @@ class ProjectColumns(_OfWide):
 
 @dataclass(frozen=True, eq=False)
 class SumResiduals(_OfWide):
-    """How far the models of each penalty are from the rows of the fold that they have not seen."""
+    """Asks for the squared errors of each penalty's models on the fold that they have not seen."""
 
     name: ClassVar[str] = "model/residuals"
     title: ClassVar[str] = "Test the penalties"

@@ -1,4 +1,4 @@
-"""What a study of a polygenic score counts before it sums: who is left out, and who is beside the means."""
+"""Counts before the sums of a polygenic score: people left out, and people on either side of the means."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OfDrawn(Question):
 
 @dataclass(frozen=True)
 class CountLeftOut(OfDrawn):
-    """How many people are fitted to and how many left out, also at each level of a categorical covariate."""
+    """Asks for the number of people fitted to and left out, also at each level of a categorical covariate."""
 
     name: ClassVar[str] = "polygenic/people"
     title: ClassVar[str] = "Count people left out"

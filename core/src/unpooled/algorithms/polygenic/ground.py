@@ -1,4 +1,4 @@
-"""What a fit of a polygenic score stands on: the sums in which no direction is."""
+"""Sums that a fit of a polygenic score is built on, none of which depends on a direction."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Ground:
 
     @cached_property
     def people(self) -> np.ndarray:
-        """How many people each fit is of: float64 (fits,)."""
+        """Number of people in each fit: float64 (fits,)."""
         return np.array([self.products_of(fit)[0, 0] for fit in (OF_SOME, OF_ALL)])
 
     def crossed_of(self, fit: int) -> np.ndarray:
@@ -96,7 +96,7 @@ class Ground:
         return of_fit(self.crossed.swapaxes(0, 1), fit)
 
     def products_of(self, fit: int) -> np.ndarray:
-        """Of one, the covariates and the phenotype: float64 (q + 1, q + 1)."""
+        """Return the products of one, the covariates and the phenotype: float64 (q + 1, q + 1)."""
         return of_fit(self.products, fit)
 
     def on_columns(self, fit: int, with_columns: np.ndarray) -> np.ndarray:

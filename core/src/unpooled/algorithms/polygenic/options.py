@@ -1,4 +1,4 @@
-"""What a study of a polygenic score can be asked for."""
+"""Options of a study of a polygenic score."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from unpooled.options import Numbers, Place, Whole
 
 USUAL_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
 MOST_ROUNDS = 70
-"""In each of which the server reads one product of the genotypes for each fit that has not ended."""
+"""Largest number of rounds; in each, the server reads one product of the genotypes for each fit not ended."""
 ROUNDS_PER_PERSON = 10
 """People of the pool for each such product, at the least."""
 
 TOLERANCE = 1e-6
-"""Of a residual, by which a share of variance is solved: what is predicted then has 6 digits and more."""
+"""Relative residual at which a variance share counts as solved: predictions then have 6 digits or more."""
 
 HELD_OUT = Whole(
     name="held_out",

@@ -1,4 +1,4 @@
-"""Who a polygenic score is fitted to, and who is left out to choose it."""
+"""Choice of the people that a polygenic score is fitted to, and of those left out to choose among scores."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def key_of(plan: Plan) -> bytes:
 
 
 def groups(samples: Samples, key: bytes, one_in: int) -> list[np.ndarray]:
-    """Who is fitted to, and who is left out: bool (n,) each. In neither is who lacks a value.
+    """Return the people fitted to, and those left out: bool (n,) each. Whoever lacks a value is in neither.
 
-    By the person's place in the file, so that it is the same whenever it is drawn; one in `one_in` of all.
+    The draw goes by the place in the file, so that it is always the same, and leaves out one in `one_in`.
     """
     stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * len(samples)))
     left_out = np.zeros(len(samples), bool)

@@ -44,7 +44,7 @@ from unpooled.question import Arrays
 from unpooled.shared_options import COVARIATES, MAF
 
 WEIGHT_BITS = 36
-"""Of the largest number, to which the weights of scores that are tested are settled."""
+"""Precision, in bits of the largest weight, to which the weights of tested scores are settled."""
 
 
 @procedure("polygenic")

@@ -1,4 +1,4 @@
-"""What a study of a polygenic score asks after its first counts: sums with the genotypes, and products.
+"""Questions of a study of a polygenic score after its first counts: sums with the genotypes, and products.
 
 With X the genotypes of everyone, (people, variants), each variant about its mean and a missing call 0, and
 C the columns 1 and the covariates,
@@ -35,7 +35,7 @@ from unpooled.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 _MOST_COPIES = 4
-"""No sum of copies about their mean, times a standardised column, is beyond this times the people."""
+"""Bound, per person, of a sum of copies about their mean times a standardised column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class SumColumns(OfDrawn):
 
     @classmethod
     def none(cls, plan: Plan) -> SumColumns:
-        """Of no people, as wide as the plan's columns are."""
+        """Build a question about no people, as wide as the plan's columns are."""
         columns = len(plan.covariate_columns) + 1
         return cls(
             key_of(plan), plan.held_out, 1, plan.cohorts, np.zeros(columns), np.zeros(columns, np.int64)
@@ -266,7 +266,7 @@ class Project(_OfColumns, OfKept):
     directions: np.ndarray
     """float64 (fits, kept): what a copy counts"""
     is_of_all: tuple[bool, ...]
-    """Of each fit whether it is to everyone; else it is without the people that are left out"""
+    """Flags by fit: True if it is of everyone; else it is without the people left out."""
     design: SumColumns
     iteration: int
 
@@ -310,7 +310,7 @@ class Project(_OfColumns, OfKept):
 
 @dataclass(frozen=True, eq=False)
 class SumScores(_OfColumns, OfKept):
-    """How the scores of the people that are left out go with what is known of them."""
+    """Asks how the scores of the people left out relate to what is known of them."""
 
     name: ClassVar[str] = "polygenic/scores"
     title: ClassVar[str] = "Test the scores"

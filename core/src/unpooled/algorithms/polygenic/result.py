@@ -1,4 +1,4 @@
-"""From the fits to what people get: the weights of the variants, and how well each share of variance does."""
+"""Results of the fits: the weights of the variants, and how well each share of variance predicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Scored:
     weights: np.ndarray
     """float64 (m,): of each variant in deviations; of a standardised phenotype"""
     deviation: float
-    """Of the score, about, among the people that it is fitted to."""
+    """Standard deviation of the score, approximately, among the people that it is fitted to."""
     of_columns: np.ndarray
     """float64 (q,): what is predicted by one and the covariates beside it"""
 
@@ -59,7 +59,7 @@ def score(ground: Ground, penalty: float, weights: np.ndarray) -> Scored:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """How well a score predicts the people that are left out."""
+    """Performance of a score in the people left out."""
 
     error: float
     """Mean squared, of the standardised phenotype."""
@@ -70,7 +70,7 @@ class Tested:
 
 
 def tested(ground: Ground, scored: Scored, squares: float, products: np.ndarray) -> Tested:
-    """From sums over the people that are left out.
+    """Compute a score's performance from sums over the people left out.
 
     `squares` and `products`, float64 (q + 1,), are of the score in deviations: with itself, and with one,
     covariates and phenotype.
@@ -147,7 +147,7 @@ def rows_of(
 
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
-    """Of all tables, each column but those of the variants with its table before its name."""
+    """Return the columns of all tables, named with their table except for those of the variants."""
     others = {f"{name}.{key}": tables[name][key][:] for name in (PATH, FIT) for key in tables[name]}
     return ChainMap(others, tables[VARIANTS])  # type: ignore[arg-type]  # nothing is ever written to it
 

@@ -54,8 +54,8 @@ class CaseControlCounts:
     def separated(self, terms: Terms) -> np.ndarray:
         """Mark the variants whose genotype alone separates cases from controls, so that there is no estimate.
 
-        By one column if all cases have at least (or at most) as much of it as any control; by two if only
-        cases, or only controls, have some genotype.
+        One column does so if all cases have at least (or at most) as much of it as any control; two do so if
+        only cases, or only controls, have some genotype.
         """
         if terms.has_joint_test:
             one_sided = (self.cases == 0) != (self.controls == 0)
