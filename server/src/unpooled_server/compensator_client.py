@@ -18,10 +18,10 @@ from django.conf import settings
 
 from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, masking, messages, sealing
-from unpooled.protocol.codes import TAG_BYTES, part_bytes
+from unpooled.protocol.codes import TAG_BYTES, part_bytes, patience
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest, Witnesses
 
-TIMEOUT = httpx.Timeout(60, connect=5)
+CONNECT, READ = 5.0, 60.0  # seconds until it is reached, and until its answer begins
 PATIENCE = 60  # seconds for an answer, besides those for its bytes
 LEAST_RATE = 1 << 16  # bytes a second
 MOST_TEXT = 1 << 16  # bytes of an answer in words
@@ -101,27 +101,36 @@ class Compensator:
         path = f"/v1/studies/{request.study}/comparisons/{request.round}/turns/{number}"
         return self._vector(path, openings, size, meter)
 
-    def _vector(self, path: str, body: bytes, size: int, meter: Meter) -> bytes:
-        """An answer of exactly so many bytes."""
-        content = self._send("POST", path, body, meter, most=size)
+    def _vector(self, path: str, body: bytes, size: int, meter: Meter, seconds: float = READ) -> bytes:
+        """An answer of exactly so many bytes, which begins within these seconds."""
+        content = self._send("POST", path, body, meter, most=size, seconds=seconds)
         if len(content) != size:
             raise CompensatorAway(f"the compensator answers with {len(content)} bytes; want {size}")
         return content
 
     def codes(self, request: CodeRequest, meter: Meter) -> bytes:
         """As many points, times both keys, with proof and tag. The same again gets the same answer."""
-        size = part_bytes(len(request.points)) + TAG_BYTES
-        return self._vector(f"/v1/studies/{request.study}/codes", codec.encode(request), size, meter)
+        path, size = f"/v1/studies/{request.study}/codes", part_bytes(len(request.points)) + TAG_BYTES
+        return self._vector(path, codec.encode(request), size, meter, patience(len(request.points)))
 
     def forget(self, study: str, meter: Meter) -> None:
         """Have a study's seeds deleted."""
         self._send("DELETE", f"/v1/studies/{study}", b"", meter)
 
-    def _send(self, method: str, path: str, body: bytes, meter: Meter | None, most: int = MOST_TEXT) -> bytes:
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        meter: Meter | None,
+        most: int = MOST_TEXT,
+        seconds: float = READ,
+    ) -> bytes:
         """The body of an answer in the affirmative, of `most` bytes."""
         headers = {"Content-Type": "application/octet-stream", "Accept-Encoding": "identity"}
         try:
-            with self.http.stream(method, path, content=body, headers=headers) as answer:
+            timeout = httpx.Timeout(seconds, connect=CONNECT)
+            with self.http.stream(method, path, content=body, headers=headers, timeout=timeout) as answer:
                 content = _content(answer, most if answer.is_success else MOST_TEXT)
         except httpx.HTTPError as error:
             raise CompensatorAway(f"the compensator does not answer ({type(error).__name__})") from error
@@ -198,9 +207,7 @@ def _json(content: bytes) -> Any:
 @functools.cache
 def _http(url: str, secret: str) -> httpx.Client:
     # No proxy from the environment: the compensator's address is the operator's own setting.
-    return httpx.Client(
-        base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=TIMEOUT, trust_env=False
-    )
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {secret}"}, trust_env=False)
 
 
 def compensator() -> Compensator:

@@ -32,7 +32,7 @@ from unpooled.list_form import MOST_BYTES
 from unpooled.overlap import Overlap
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, bodies, messages, stages
-from unpooled.protocol.codes import answer_bytes
+from unpooled.protocol.codes import answer_bytes, patience
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Questions, Roster, Told
 from unpooled.protocol.problems import Problem
@@ -343,7 +343,11 @@ class Api:
     def put_codes(self, column: int, points: bytes, signature: bytes) -> bytes:
         """As many points, times the server's key and times both keys, with both proofs and a tag."""
         headers, most = {"Unpooled-Signature": signature.hex()}, answer_bytes(len(points))
-        return self._ask("PUT", f"codes/{column}", content=points, headers=headers, most=most).content
+        seconds = patience(len(points))
+        answer = self._ask(
+            "PUT", f"codes/{column}", content=points, headers=headers, most=most, seconds=seconds
+        )
+        return answer.content
 
     def report_timing(self, seconds: Mapping[str, int]) -> None:
         self._tell("POST", "timing", bodies.timing(seconds))
@@ -372,6 +376,7 @@ class Api:
         wait: float = 0,
         most: int = connection.MOST,
         into: Path | None = None,
+        seconds: float = 60.0,
         **message: Any,
     ) -> Answer:
         """Send a request until there is an answer; raises what the answer means if it is a refusal.
@@ -382,7 +387,7 @@ class Api:
             message["headers"] = {"Content-Type": "application/octet-stream"} | message.get("headers", {})
         if self.doing is not None:
             message["headers"] = {stages.HEADER: self.doing.value} | message.get("headers", {})
-        timeout = httpx.Timeout(60.0 if wait == 0 else wait + 15.0, connect=connection.CONNECTING)
+        timeout = httpx.Timeout(seconds if wait == 0 else wait + 15.0, connect=connection.CONNECTING)
         request = self._client.build_request(method, path, timeout=timeout, **message)
         for delay in _delays():
             answer, reason = self._once(request, most, into)

@@ -35,6 +35,7 @@ Told = Callable[[int], None]
 SECRET_BYTES = 32
 TAG_BYTES = 32
 MOST_BITS = 64
+_LEAST_A_SECOND = 200
 
 
 def part_bytes(points: int) -> int:
@@ -45,6 +46,11 @@ def part_bytes(points: int) -> int:
 def answer_bytes(points: int) -> int:
     """The length of what a cohort gets for so many bytes of points: both answers, and a tag."""
     return 2 * part_bytes(points) + TAG_BYTES
+
+
+def patience(points: int) -> float:
+    """The seconds for which an answer to so many bytes of points is waited for: other cohorts ask as well."""
+    return 60 + points / POINT_BYTES / _LEAST_A_SECOND
 
 
 def compensator_key(seeds: Sequence[bytes], study: str) -> bytes:
