@@ -75,7 +75,7 @@ def without(
 
 
 def _contributions(cohort: PlinkCohort, panel: Panel, plan: Plan) -> dict[str, tuple[str, float, float]]:
-    """Return by ID an allele, this cohort's effect of a copy of it, and the standard error; NaN without one."""
+    """Return by ID an allele, this cohort's effect per copy, and the standard error; NaN without one."""
     model = Model(plan.test, plan.trait, plan.missing == EXACT, plan.max_iterations, plan.tolerance)
     places = [chromosome_class(code, plan.autosomes) for code in panel.chromosome.tolist()]
     found = {}

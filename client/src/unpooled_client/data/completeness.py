@@ -18,7 +18,7 @@ _TOLERANCE = 2.0**-44  # so that a share printed as the limit is within it
 
 
 def kept_by_mind(cohort: PlinkCohort, panel: Panel, most: float, autosomes: int) -> np.ndarray:
-    """Mark the people to keep, bool (n,): those kept so far whose share of missing calls is at most `most`."""
+    """Mark the people to keep, bool (n,): kept so far, and a share of missing calls of at most `most`."""
     samples = cohort.samples
     on_y = panel.chromosome == autosomes + 2
     elsewhere, there = (missing_calls(cohort, np.flatnonzero(which)) for which in (~on_y, on_y))

@@ -233,7 +233,7 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
 
 
 def _has_allele(which: np.ndarray) -> Callable[[Variants], np.ndarray]:
-    """Return a function that marks the variants with any of the marked alleles; `which` is bool (alleles,)."""
+    """Return a function that marks variants with any of the alleles in `which`, bool (alleles,)."""
     return lambda part: np.asarray(which[part.panel.first] | which[part.panel.second])
 
 

@@ -59,7 +59,7 @@ class PgenFile:
 
     @functools.cached_property
     def has_dosages(self) -> bool:
-        """True if any of some rows, spread over the file, has a dosage that is not a whole number of copies."""
+        """True if any of some rows, spread over the file, has a dosage that is not whole copies."""
         return any(
             bool(_in_part(self.dosages(np.arange(stretch.start, stretch.stop))).any())
             for stretch in stretches(self.variants)

@@ -133,7 +133,7 @@ class Saved:
     few_apart: tuple[FewApart, ...] = ()
     """The earlier studies from whose people those of these files differ by few."""
     few_released: tuple[FewApart, ...] = ()
-    """Those of `few_apart` that the person knew of when releasing."""
+    """Entries of `few_apart` that the person knew of when releasing."""
     acceptance: Acceptance | None = None
     out: str = ""
     """Folder for the results, once somebody named one."""
@@ -300,7 +300,7 @@ class StateFolder:
         return os.fdopen(descriptor, "a", encoding="utf-8")
 
     def load(self) -> Saved:
-        """Load the saved state; StateError if there is none, if it cannot be read, or if others may read it."""
+        """Load the saved state; StateError if it is missing, cannot be read, or others may read it."""
         self._refuse_shared()
         try:
             return Saved.from_json(json.loads(self.file.read_bytes()))

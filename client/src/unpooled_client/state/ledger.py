@@ -172,7 +172,7 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 def _damage(path: Path) -> tuple[Head, str]:
-    """Return the head from which the chain continues, and the fault at the end of the ledger; empty if none."""
+    """Return the head from which the chain continues, and any fault at the ledger's end, in words."""
     try:
         kept, problem = Head.read(head_path(path)), ""  # before the lines: one may be added meanwhile
     except (ValueError, OSError):

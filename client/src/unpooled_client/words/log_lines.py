@@ -110,7 +110,7 @@ class Sparing:
         return is_first
 
     def _is_due(self, now: float, spared: int) -> bool:
-        """Tell whether enough time has passed for another recurring line, with more than `spared` lines left."""
+        """Tell whether another recurring line is due, and more than `spared` lines are left."""
         left = _BEFORE_THE_END - self._told
         if now < self._due or left <= spared or self._began is None:
             return False

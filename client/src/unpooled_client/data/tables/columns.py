@@ -58,7 +58,7 @@ def features_of(schema: Sequence[Column]) -> list[Column]:
 
 
 def has_fraction(values: np.ndarray, column: Column) -> np.ndarray:
-    """Mark the values of an integer column that are not integers: bool (n,). A missing value is not marked."""
+    """Mark the fractions in a column of integers: bool (n,). A missing value is not marked."""
     return np.asarray((values != np.floor(values)) & ~np.isnan(values) & (column.type == INTEGER))
 
 
