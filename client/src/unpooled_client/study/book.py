@@ -223,7 +223,7 @@ class Book:
 
 
 def knows_of_a_release(path: Path, seed: bytes) -> bool:
-    """Tell whether questions were answered that only a released sum can lead to; BookLost if that is unknown."""
+    """Tell whether questions were answered that follow only from a released sum; BookLost if unknown."""
     return len({entry.kind for entry in _entries(path, seed)}) > 1
 
 

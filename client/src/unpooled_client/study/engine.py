@@ -97,11 +97,11 @@ class Engine:
         self._repetition: StateFolder | None = None
         """Folder in which the run continues if its study has ended and is repeated."""
         self._speaks = True
-        """Whether the server is to be told of a failure."""
+        """True if the server is to be told of a failure."""
         self._session: Session | None = None
         self._cluster: Cluster | None = None
         self._table: ArrayTable | None = None
-        """In a study of tables: as it was read."""
+        """Table as it was read, in a study of tables."""
 
     def accept(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
         """A person has read this and accepts. May be called from another thread."""

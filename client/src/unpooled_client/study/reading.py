@@ -161,7 +161,7 @@ def _opened_table(
 
 
 def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
-    """Return the size of the data: samples and variants (`unpooled.sizes`), or rows and columns of a table."""
+    """Count the data: samples and variants (`unpooled.sizes`), or rows and columns of a table."""
     if isinstance(data, ArrayTable):
         rows, columns = data.values.shape
         return {"rows": rows, "columns": columns}

@@ -47,6 +47,6 @@ def _leaves(saved: Saved, agreement: Agreement) -> Any:
 
 
 def _reads(options: DataOptions, plan: Plan) -> Any:
-    """Return what decides which people and variants are read, without the floors: these refuse or let pass."""
+    """Return what decides which people and variants are read; floors do not, they refuse or let pass."""
     read = dataclasses.replace(options.under(plan), min_samples=None, min_per_class=None)
     return read, plan.phenotype, plan.panel_mode, plan.panel_digest

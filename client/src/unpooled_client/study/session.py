@@ -63,7 +63,7 @@ class Session:
         self.decision: Future[bool] = Future()
         """Answer of the person to `asked`."""
         self.files_changed = False
-        """True if the files for which a person released what leaves were replaced by others."""
+        """True if the files for which a person released what leaves have changed under the same paths."""
         self.seconds: dict[str, float] = {}
         self._lock = threading.Lock()
         self._told: Trouble | None = None

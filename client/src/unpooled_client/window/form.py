@@ -117,7 +117,7 @@ _KINDS = "; or ".join(
 
 
 def genotypes_text(form: DataForm) -> str:
-    """Return the text of the field: one file of the three or the one file, else the common prefix."""
+    """Return the text of the field: the .pgen of three files, the one file, or the prefix of a --bfile."""
     return f"{form.pfile}.{OF_PFILE.genotypes}" if form.pfile else form.vcf or form.bgen or form.bfile
 
 
