@@ -107,7 +107,7 @@ def _print(report: Report, *, to_json: bool) -> None:
 
 
 def _sizes(options: DataOptions) -> dict[str, str]:
-    """Which files were read, with their sizes, as far as they are there."""
+    """Return the files that were read, each with its size, as far as they exist."""
     found = {}
     for name, path in options.paths.items():
         with contextlib.suppress(OSError):
@@ -129,7 +129,7 @@ def _check_for_study(state: Path, options: DataOptions, closer: Closer, told: To
 
 
 def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Report:
-    """What a study would say of a table whose columns are those of the schema, or else all numbers."""
+    """Check a table as a study would, with the columns of the schema, or else with all columns as numbers."""
     from unpooled.schema import schema_from_file
     from unpooled_client.data.report import Report
     from unpooled_client.data.tables import open_table, schema_of

@@ -18,7 +18,8 @@ from unpooled.memory import share_one_heap
 
 PROGRAM = "unpooled-client"
 COMPLETE_VARIABLE = "_UNPOOLED_CLIENT_COMPLETE"
-"""By which a shell asks for completions; click derives it from the program's name."""
+"""Environment variable through which a shell requests completions; click derives it from the program's name.
+"""
 
 _COMMANDS = {
     "check": "Check data files offline; sends nothing.",

@@ -36,7 +36,7 @@ def columns(file: Path, to_json: bool) -> None:
 
 
 def _show(found: Columns, console: Console) -> None:
-    """As a table on a terminal, elsewhere as lines between tabs."""
+    """Show a table on a terminal, and elsewhere lines of tab-separated cells."""
     rows = [_HEADS, *map(_cells, found.columns)]
     if not console.is_terminal:
         console.file.write("".join("\t".join(row) + "\n" for row in rows))

@@ -23,7 +23,7 @@ from unpooled_client.study.invitation import invitation_from
 
 _SIGNS = {Mark.GOOD: "✓", Mark.WARNING: "!", Mark.PROBLEM: "✗"}
 _PLAIN_SIGNS = {Mark.GOOD: "+", Mark.WARNING: "!", Mark.PROBLEM: "x"}
-"""For a terminal that lacks the others."""
+"""Signs for a terminal that lacks the others."""
 _COLOURS = {Mark.GOOD: "green", Mark.WARNING: "yellow", Mark.PROBLEM: "red"}
 
 
@@ -75,7 +75,7 @@ def _server_of(joined: StateFolder | None) -> str:
 
 
 def _network_of(joined: StateFolder | None) -> dict[str, Any]:
-    """How runs of this study reach the server."""
+    """Return the saved network settings of a study; empty without any."""
     saved = _state_of(joined)
     return saved.network if saved else {}
 

@@ -98,7 +98,7 @@ def _verify(
 
 
 def _ask(folder: StateFolder, given: dict[str, Any]) -> Counted | str:
-    """What the server counted, or why it does not say."""
+    """Return the server's counts, or the reason why there are none."""
     from unpooled_client.network.api import Api, Network, ServerError
 
     saved = folder.load()

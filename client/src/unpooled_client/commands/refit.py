@@ -32,7 +32,7 @@ _SAME = {
     "missing_words": "the same rule for missing words",
     "ignore_case": "the same rule for capital letters",
 }
-"""In what the plans of all studies must agree, beside their columns."""
+"""Parts of the plan, besides the columns, that must agree in all studies, with their names for people."""
 _OF_A_COLUMN = {
     "title": "name",
     "type": "type",
@@ -41,7 +41,7 @@ _OF_A_COLUMN = {
     "encoding": "encoding",
     "levels": "values",
 }
-"""In what a column of them must agree: limits say only what a cohort lets through."""
+"""Parts of a column that must agree; limits need not, since they only say what a cohort lets through."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _at(study: Earlier, field: str) -> object:
 
 
 def _apart(columns: Sequence[Column], others: Sequence[Column]) -> Iterator[str]:
-    """In what the columns of two schemas that count are not the same, for people."""
+    """Yield the differences between the columns of two schemas, ignored ones apart, in words."""
     mine, theirs = ([c for c in schema if c.role != IGNORED] for schema in (columns, others))
     if [column.title for column in mine] != [column.title for column in theirs]:
         yield "the same columns in the same order"

@@ -1,4 +1,4 @@
-"""How the command line shows events: JSON lines, lines of text, or bars on a terminal.
+"""Display of events on the command line: JSON lines, lines of text, or bars on a terminal.
 
 Progress goes to standard error; the names of result files, and JSON, to standard output.
 """
@@ -38,7 +38,7 @@ class Screen(Protocol):
 
     def show(self, event: Event) -> None: ...
     def ask(self, question: str, more: str = "") -> bool | None:
-        """What a person answers, who may read `more` before; None if there is nobody to ask."""
+        """Return a person's answer, who may read `more` first; None if there is nobody to ask."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -121,7 +121,7 @@ class JsonScreen(_Base):
 
 
 class QuietScreen(_Base):
-    """What goes wrong; and what is asked for, if somebody must accept it."""
+    """Screen that shows only failures, and what somebody must accept."""
 
     def __init__(self) -> None:
         self._asked: list[str] = []

@@ -24,7 +24,7 @@ def titles(effect: str, percent: int) -> list[str]:
 
 
 def cells(one: Across | None) -> list[str]:
-    """What stands under these titles."""
+    """Return the cells under these titles."""
     if one is None:
         return [_NONE] * len(titles("", 0))
     each = [word for of in (one.fixed, one.random, one.without) for word in _words(of)]

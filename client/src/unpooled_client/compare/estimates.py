@@ -1,4 +1,4 @@
-"""What a study found of a variant, in the pool and here."""
+"""Estimates of a study for a variant, in the pool and at this cohort."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Estimate:
     """Limits of the effect."""
     neg_log10_p: float
     n: int | None = None
-    """How many people it is about, where that is known."""
+    """Number of people behind the estimate, if known."""
 
     @property
     def is_known(self) -> bool:
@@ -62,7 +62,7 @@ class Across:
     """A variant across the cohorts; effects are of A1, odds ratios or betas, NaN where there is none."""
 
     studies: int
-    """How many cohorts have an estimate of their own."""
+    """Number of cohorts with an estimate of their own."""
     fixed: Estimate
     random: Estimate
     q_p: float
@@ -82,10 +82,10 @@ class Contrast:
     note: str = ""
     """Why there is no estimate here."""
     across: Across | None = None
-    """What the cohorts' own estimates say together, where the study combined them."""
+    """Combination of the cohorts' own estimates, if the study made one."""
 
     def same_direction(self, *, odds: bool) -> bool | None:
-        """Whether both effects go the same way; None where one of them goes no way."""
+        """Tell whether both effects have the same direction; None if one of them has none."""
         if self.own is None:
             return None
         middle = 1.0 if odds else 0.0
@@ -94,12 +94,12 @@ class Contrast:
 
     @property
     def in_pool_limits(self) -> bool | None:
-        """Whether this cohort's effect lies within the limits of the pool's."""
+        """True if this cohort's effect lies within the limits of the pool's."""
         return None if self.own is None else _within(self.own.effect, self.pool)
 
     @property
     def in_own_limits(self) -> bool | None:
-        """Whether the pool's effect lies within the limits of this cohort's."""
+        """True if the pool's effect lies within the limits of this cohort's."""
         return None if self.own is None else _within(self.pool.effect, self.own)
 
 

@@ -42,12 +42,12 @@ class Far:
 
 @dataclass(frozen=True)
 class Frequencies:
-    """What was compared."""
+    """Comparison of this cohort's frequencies with the pool's."""
 
     variants: int
     """Autosomal ones that were counted here and in the pool."""
     far: int
-    """Those that are more than FAR deviations away."""
+    """Variants that are more than FAR deviations away."""
     farthest: tuple[Far, ...]
 
 
@@ -86,7 +86,9 @@ class _Names:
         self._held = -1
 
     def find(self, code: int, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of some names are of this cohort's variants of a chromosome, and these variants' rows."""
+        """Match names with this cohort's variants of a chromosome; return the indices of the matched names,
+        and the variants' rows.
+        """
         if code != self._held:  # a report goes from one chromosome to the next
             stop = int(self._ends[code])
             self._start = stop - int(self._panel.counts[code])

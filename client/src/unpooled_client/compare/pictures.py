@@ -1,4 +1,4 @@
-"""What the results of a study of variants look like, out of the result files that every cohort gets.
+"""Pictures of the results of a study of variants, from the result files that every cohort gets.
 
 The pictures are those of `unpooled.pictures`, so a cohort sees what the coordinator sees. They are made from
 plink2's report if it is there, which has frequencies, else from PLINK 1.9's. Files may have many millions of
@@ -57,7 +57,9 @@ def pictures(files: Iterable[Path], plan: Plan) -> dict[str, Any]:
 
 
 def _inflation(files: Iterable[Path], plan: Plan, printed: float | None) -> float | None:
-    """As the study's manifest has it, else of the statistics as they are `printed`, which is less exact."""
+    """Return the genomic inflation from the study's manifest, else that of the `printed` statistics, which is
+    less exact.
+    """
     for manifest in (path for path in files if path.name == manifest_name(plan)):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             summary = json.loads(manifest.read_bytes())["summary"]
@@ -79,7 +81,7 @@ class Reported(Associations):
 
     report: Report
     at: NDArray[np.int64]
-    """Where in the file the line of each begins."""
+    """Offset in the file at which the line of each begins."""
 
     def id(self, part: Part) -> list[str]:
         return self.report.texts(self._lines(part), titles.NAME)

@@ -48,14 +48,14 @@ class Pool:
     file: str
     """The report that they are from, by its name in the plan."""
     odds: bool
-    """Whether effects are odds ratios."""
+    """True if effects are odds ratios."""
     has_frequencies: bool
-    """Whether frequencies are those of `.frq`, of founders."""
+    """True if frequencies are those of `.frq`, of founders."""
     leads: tuple[Lead, ...]
 
 
 def strongest(files: Iterable[Path], plan: Plan, count: int) -> Pool:
-    """At most `count` variants of the smallest P, each far from the others, out of the delivered `files`.
+    """Return the variants of smallest P in the delivered `files`, `count` at most, each far from the others.
 
     Raises NothingToCompare if there are none.
     """
@@ -145,7 +145,7 @@ class Effects(NamedTuple):
 
 
 def estimates(report: Report, lines: Sequence[Line], plan: Plan) -> Effects:
-    """What some lines of a report say about effects; limits are those of the plan."""
+    """Return the effects in some lines of a report; their limits are at the plan's confidence."""
     odds, effect = report.has(titles.ODDS_RATIO), report.numbers(lines, *EFFECT)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         size = np.log(np.where(effect > 0, effect, np.nan)) if odds else effect
@@ -160,7 +160,9 @@ def _chromosomes(report: Report, lines: Sequence[Line], plan: Plan) -> list[int]
 
 
 def _standard_errors(report: Report, lines: Sequence[Line], size: Floats) -> Floats:
-    """As printed; those that a report without them implies by its test are Miettinen's, or Wald's."""
+    """Return standard errors as printed; where a report has none, those implied by its test, Miettinen's or
+    Wald's.
+    """
     z = report.numbers(lines, *STATISTIC)
     if report.has(titles.CHI_SQUARE):
         z = np.sqrt(z)

@@ -29,7 +29,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Study:
-    """What both files are headed with."""
+    """Heading of both files."""
 
     name: str
     cohort: str
@@ -38,7 +38,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Place:
-    """Where both files go."""
+    """Destination of both files."""
 
     folder: Path
     written: Written
@@ -272,7 +272,7 @@ _POOL_Y, _OWN_Y = 11, 29
 
 @dataclass(frozen=True)
 class _Scale:
-    """Where on the pictures an effect stands; odds ratios by their logarithms."""
+    """Scale of the effects on the pictures; odds ratios are placed by their logarithms."""
 
     low: float
     high: float

@@ -39,7 +39,7 @@ _WHOLE = "(model)"
 WITHOUT = "mean squared error here of the model without this cohort"
 
 Found = dict[str, dict[str, float]]
-"""By feature: numbers by their names."""
+"""Numbers by their names, by feature."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _by_the_pools_words(content: bytes, table: ArrayTable, plan: Plan) -> tuple[
 
 
 def _own(file: str, table: ArrayTable, plan: Plan) -> Found:
-    """What the study's file would have said of this table alone."""
+    """Return the numbers that the study's file would hold for this table alone."""
     method, nothing, written = algorithm(plan.test), Panel.of([]), io.BytesIO()
     tables = run_alone(plan, nothing, table)
     method.files[file](written, nothing, method.columns_for(file, tables), plan)
@@ -117,7 +117,9 @@ def _read(content: bytes) -> Found:
 
 
 def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Of a column of words the share of each value; where it is encoded by a target, also that number."""
+    """Yield the share of each value of a column of words; if it is encoded by a target, also the encoded
+    numbers.
+    """
     counts, total = [*column["counts"], column["rest"]], max(1, column["known"])
     for value, count in zip([*column["values"], REST], counts, strict=True):
         yield f"share of {value}", count / total
@@ -128,14 +130,14 @@ def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Of a feature of a model its coefficients, one for each score."""
+    """Yield the coefficients of a model's feature, one for each score."""
     classes = model["outcome"].get("classes", [])
     names = [f"coefficient of {name}" for name in classes] if len(classes) > 2 else ["coefficient"]
     yield from zip(names, feature["coefficients"], strict=True)
 
 
 def _of_fit(model: Mapping[str, Any]) -> dict[str, float]:
-    """Of a model as a whole how well it does on folds that were left out."""
+    """Return the performance of a whole model on folds that were left out."""
     found = {"penalty": model["penalty"], f"{model['loss']} of folds left out": model["error"]}
     performance = model.get("performance", {"scores": []})
     for score in performance["scores"]:

@@ -68,7 +68,9 @@ def compare(
 
 
 def conditioned(data: PlinkData, plan: Plan) -> PlinkData:
-    """With copies of what the study conditions on among the covariates; of which allele does not matter."""
+    """Return the data with the copies of the variants that the study conditions on as covariates, of either
+    allele.
+    """
     if not plan.condition:
         return data  # the names of all variants are not to be looked through
     names = np.array([name.encode() for name in plan.condition], np.bytes_)
@@ -130,7 +132,7 @@ def _row(variant: Variant, own: Panel) -> tuple[int, int, bytes, bytes, bytes] |
 
 
 def _estimates(pool: Pool, cohort: PlinkCohort, panel: Panel, plan: Plan) -> dict[str, _Own]:
-    """By the variants' IDs."""
+    """Estimate this cohort's own effects, by the variants' IDs."""
     columns = telling(cohort.samples)
     own_plan = _plan(plan, columns, pool)
     samples = dataclasses.replace(cohort.samples, covariates=cohort.samples.covariates[:, columns])
@@ -176,7 +178,7 @@ def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
 
 
 def _of_the_variant(column: np.ndarray) -> np.ndarray:
-    """Of a regression's tests the one of the variant itself."""
+    """Return the variant's own test of a regression's tests."""
     return column if column.ndim == 1 else column[:, 0]
 
 

@@ -1,4 +1,4 @@
-"""What the cohorts' estimates, combined, say of a variant; and what they would say without this cohort.
+"""Combined estimates of the cohorts for a variant, with and without this cohort.
 
 The first is in the study's file of heterogeneity. This cohort knows what it added to its sums, its own effect
 by the weight of its own error, and takes it off again.
@@ -27,7 +27,7 @@ from unpooled_client.data.cohort import PlinkCohort
 
 
 def read_across(files: Iterable[Path], variants: Sequence[Variant], plan: Plan) -> dict[str, Across]:
-    """By ID what the study's file of heterogeneity says of some variants; nothing if it has none.
+    """Read the study's file of heterogeneity for some variants, by ID; empty if the study has none.
 
     `without` is the fixed effect of all: see `without`.
     """
@@ -75,7 +75,7 @@ def without(
 
 
 def _contributions(cohort: PlinkCohort, panel: Panel, plan: Plan) -> dict[str, tuple[str, float, float]]:
-    """By ID: an allele, this cohort's effect of a copy of it, and the standard error; NaN without one."""
+    """Return by ID an allele, this cohort's effect per copy, and the standard error; NaN without one."""
     model = Model(plan.test, plan.trait, plan.missing == EXACT, plan.max_iterations, plan.tolerance)
     places = [chromosome_class(code, plan.autosomes) for code in panel.chromosome.tolist()]
     found = {}
@@ -105,7 +105,7 @@ _ROUNDING = 1e-4
 
 
 def _estimate(effect: float, se: float, plan: Plan, odds: bool, p: str = "") -> Estimate:
-    """From an effect on the scale of a sum. P as printed, where it is."""
+    """Return an estimate from an effect on the scale of a sum. P is the printed one, if there is one."""
     reach = float(normal_quantile(1 - (1 - confidence(plan)) / 2)) * se
     shown = [effect, effect - reach, effect + reach]
     with np.errstate(over="ignore"):

@@ -48,7 +48,9 @@ class BedFile:
         return HEADER + self.variants * self.row_bytes
 
     def words(self, rows: np.ndarray) -> np.ndarray:
-        """As `unpooled_client.data.genotypes` says; besides the result, about 1 MiB is in memory."""
+        """Return packed calls, as `unpooled_client.data.genotypes` says; takes about 1 MiB of memory besides
+        the result.
+        """
         out = np.empty((len(rows), -(-self.samples // 32)), "<u8")
         padded = out.view(np.uint8)[:, : self.row_bytes]
         order = np.argsort(rows, kind="stable")
@@ -74,7 +76,7 @@ class BedFile:
         return False
 
     def dosages(self, rows: np.ndarray) -> np.ndarray:
-        """As `unpooled_client.data.genotypes` says: whole copies."""
+        """Return whole copies as dosages, as `unpooled_client.data.genotypes` says."""
         return dosages_of(Packed(self.words(rows), np.zeros(len(rows), bool)), self.samples).values
 
     def _windows(self, rows: np.ndarray, start: int) -> list[tuple[int, int]]:
@@ -107,12 +109,12 @@ class BedFile:
 
 
 def _follow(numbers: np.ndarray) -> bool:
-    """Whether ascending numbers follow one another without a hole or a repetition."""
+    """Tell whether ascending numbers are consecutive, without gaps or repetitions."""
     return bool(numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all())
 
 
 def has_header(path: Path, report: Report) -> bool:
-    """Whether a file begins as a SNP-major .bed; if not, the report says what it is."""
+    """Tell whether a file begins as a SNP-major .bed; if not, the report says what it is."""
     if not exists(path, WHAT, report):
         return False
     try:
@@ -155,7 +157,7 @@ def _is_snp_major(head: bytes, path: Path, report: Report) -> bool:
 
 
 def has_size(bed: BedFile, report: Report) -> bool:
-    """Whether a .bed has the size that it must have; if not, the report says what would fit."""
+    """Tell whether a .bed has its expected size; if not, the report says which size would fit."""
     size = bed.path.stat().st_size
     if size == bed.size:
         return True

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 LAYOUT = 2
 _UNITS = (255, 65535)
-"""Of which a probability is a whole number, at 8 and at 16 bits: the package tells it in single precision."""
+"""Largest stored value of a probability at 8 and at 16 bits; the package returns value / largest in single
+precision.
+"""
 _NEAR = 2**-22  # above the error of single precision, far below the distance of two numbers of 16 bits
 
 PLOIDY = "genotypes of more than two alleles"
@@ -52,7 +54,7 @@ class BgenFile:
         return "" if self.is_phased else "its probabilities are not phased"
 
     def variants(self, told: Told) -> int:
-        """As the header says; a file with others is damaged."""
+        """Return the number of variants in the header; a file with any other number is damaged."""
         return self.count
 
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:

@@ -55,7 +55,7 @@ BLOCK = 1 << 20
 LAST_POSITION = 2**31 - 2
 
 _NOT_SEEN = {b".": UNSEEN}
-"""What a .pvar writes for an allele that was not seen, beside what a .bim does."""
+"""Codes of a .pvar for an unseen allele, in addition to those of a .bim."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class _Block:
     line: np.ndarray
 
     def names(self, rows: np.ndarray) -> np.ndarray:
-        """Of some lines, (k,); of no letters where none were read."""
+        """Return the IDs of some lines, (k,); empty strings if IDs were not read."""
         return np.zeros(len(rows), "S1") if self.name is None else self.name[rows]
 
 
@@ -208,7 +208,7 @@ class _Reader:
             self.blocks.append(block)
 
     def _block(self, data: bytes, first_line: int) -> _Block | None:
-        """What they say; None if there is no variant in them."""
+        """Parse a block of lines; None if it holds no variant."""
         if not self.is_laid_out and self.is_pvar:
             self._read_header(data, first_line)
         if self.is_unknown:
@@ -261,7 +261,7 @@ class _Reader:
             )
 
     def _several(self, tokens: Tokens, column: int) -> np.ndarray:
-        """Which variants have more than one alternate allele, bool (rows,)."""
+        """Mark the variants with more than one alternate allele, bool (rows,)."""
         code, words = text.distinct(tokens.text, *tokens.column(column))
         several = np.array([b"," in word for word in words])[code]
         if several.any():
@@ -438,7 +438,7 @@ class _Reader:
             )
 
     def _oddities(self, whole: Variants, ordered: Variants) -> dict[str, Any]:
-        """What is odd about the variants that are not passed over; nothing if some could not be read."""
+        """Summarize what is odd about the variants that are not skipped; empty if some could not be read."""
         if len(self.report.of(Severity.ERROR)) > self.errors:
             return {}
         listed = Listed(

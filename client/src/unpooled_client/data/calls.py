@@ -1,4 +1,4 @@
-"""How many genotypes are missing, from a few hundred variants spread evenly over the file.
+"""Check of missing genotypes, from a few hundred variants spread evenly over the file.
 
 That takes a moment where reading the whole file may take minutes, and shows a person whose sample failed, a
 file that is nearly empty, and roughly how many calls are missing in all.
@@ -19,7 +19,7 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.variants import Variants
 
 STRETCHES, LENGTH = 64, 8
-"""How many stretches, of how many neighbouring variants each: a disk finds a stretch in one go."""
+"""Number of stretches, and of neighbouring variants in each; a disk reads one stretch in a single access."""
 FEWEST = 100
 """Variants looked at, below which nobody is judged by them."""
 MANY, MOST = 0.05, 0.5
@@ -98,7 +98,7 @@ def _tell(fam: Fam, lacking: np.ndarray, looked: int, report: Report) -> None:
 
 
 def _by_share(of_people: np.ndarray) -> dict[str, int]:
-    """How many people lack which share of the calls."""
+    """Return a histogram of people by share of missing calls."""
     kind = np.searchsorted(_LIMITS, of_people)
     names = ["none", *(f"to {limit:.0%}" for limit in _LIMITS[1:])]
     return {name: int(np.count_nonzero(kind == k)) for k, name in enumerate(names)}

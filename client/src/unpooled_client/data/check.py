@@ -46,7 +46,7 @@ def check_samples(
 
 
 def _of(name: str, all_of_them: Sequence[object]) -> str:
-    """How one of several phenotypes is called; of one alone nothing has to be said."""
+    """Return the name of one of several phenotypes, after a blank; empty if there is only one."""
     return f" {name}" if len(all_of_them) > 1 else ""
 
 
@@ -230,7 +230,7 @@ def _describe(values: np.ndarray, phenotype: Phenotype) -> dict[str, Any]:
 
 
 def _distribution(known: np.ndarray) -> dict[str, int]:
-    """How many people are in each of BINS equal parts of the values' range, by the part's lower end."""
+    """Return a histogram of the values in BINS equal bins, keyed by each bin's lower end."""
     if np.abs(known).max() > 1e300:  # a range that is no number
         return {}
     counts, ends = np.histogram(known, BINS)

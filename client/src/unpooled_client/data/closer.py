@@ -1,4 +1,4 @@
-"""What is looked at once, before a study, beyond what every opening of the files checks."""
+"""Checks made once, before a study, beyond those made whenever the files are opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unpooled_client.data.report import Report
 
 @dataclass(frozen=True)
 class Closer:
-    """How it is looked at. None stands for "not given"."""
+    """Settings of the closer checks. None stands for "not given"."""
 
     king_cutoff: float | None = None
     """Pairs of people of this kinship or more are told."""

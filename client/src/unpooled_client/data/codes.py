@@ -15,7 +15,7 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 
 _NINES = tuple(10**digits - 1 for digits in range(1, 10))
 CODES = tuple(sign * code for code in (7, 8, 77, 88, 777, 888, *_NINES) for sign in (-1, 1))
-"""What questionnaires and statistics packages write for missing, unknown or refused."""
+"""Numbers that questionnaires and statistics packages write for missing, unknown or refused."""
 
 LIKE_MISSING = frozenset(
     b"unknown unk ? ?? -- --- n.a. n.a na. nil empty refused undefined missing. *".split()
@@ -24,7 +24,7 @@ LIKE_MISSING = frozenset(
 
 
 def look_like_codes(values: np.ndarray) -> list[float]:
-    """Which of some numbers, NaN apart, look like codes.
+    """Return those of some numbers, NaN apart, that look like codes.
 
     Such numbers are the smallest or the largest, are among CODES, and stand apart: beyond zero, where all
     others are on its other side or zero, or farther from the next than the others are from one another.
@@ -37,7 +37,7 @@ def look_like_codes(values: np.ndarray) -> list[float]:
 
 
 def _codes_above(known: np.ndarray) -> int:
-    """How many of the largest of some different numbers, ascending, look like codes."""
+    """Count the largest of some distinct ascending numbers that look like codes."""
     ends = int(np.argmin(np.append(np.isin(known, CODES)[::-1], False)))
     for count in range(min(ends, len(known) - 1), 0, -1):
         rest, first = known[:-count], known[-count]

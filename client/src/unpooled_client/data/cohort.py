@@ -64,7 +64,7 @@ class PlinkData:
     variants: Variants
     genotypes: Genotypes
     phenotypes: tuple[str, ...]
-    """As the files call them; none of a study that needs none."""
+    """Names of the phenotypes in the files; empty if the study needs none."""
     trait: str
     covariates: tuple[str, ...]
 

@@ -18,12 +18,13 @@ from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.report import Code, Report
 
 TOLERANCE = 1e-3
-"""Of a column's length: what may remain of it when what the others determine is taken away, so that rounding
-to a few digits hides nothing."""
+"""Largest residual of a column, relative to its length, at which the other columns still count as determining
+it; loose enough that rounding to a few digits hides nothing.
+"""
 LINKED = 0.003
-"""Of the null space: what two columns must share of it to be in one group. Of k levels each two share 1/k."""
+"""Least share of the null space that links two columns into one group. Among k levels each two share 1/k."""
 STILL = 1e-9
-"""Of a column's length: what a constant column varies by."""
+"""Largest variation of a column, relative to its length, at which it still counts as constant."""
 
 
 def check_collinear(
@@ -119,7 +120,9 @@ def inflation(values: np.ndarray) -> np.ndarray:
 
 
 def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which columns vary, and these centred and scaled to length one; none if there are too few people."""
+    """Return the indices of the columns that vary, and these columns centred and scaled to length one; none
+    if there are too few people.
+    """
     if len(values) <= values.shape[1] + 1:
         return np.zeros(0, np.intp), np.empty((len(values), 0))
     largest = np.abs(values).max(axis=0, initial=0)

@@ -18,7 +18,7 @@ _TOLERANCE = 2.0**-44  # so that a share printed as the limit is within it
 
 
 def kept_by_mind(cohort: PlinkCohort, panel: Panel, most: float, autosomes: int) -> np.ndarray:
-    """Who is kept, bool (n,): of those kept so far, the people with a share of missing calls up to `most`."""
+    """Mark the people to keep, bool (n,): kept so far, and a share of missing calls of at most `most`."""
     samples = cohort.samples
     on_y = panel.chromosome == autosomes + 2
     elsewhere, there = (missing_calls(cohort, np.flatnonzero(which)) for which in (~on_y, on_y))
@@ -29,7 +29,7 @@ def kept_by_mind(cohort: PlinkCohort, panel: Panel, most: float, autosomes: int)
 
 
 def missing_calls(cohort: PlinkCohort, variants: np.ndarray) -> np.ndarray:
-    """How many of some variants (panel indices) each person has no call of: int64 (n,)."""
+    """Count each person's missing calls among some variants (panel indices): int64 (n,)."""
     found = np.zeros(-(-len(cohort.samples) // 32) * 32, np.int64).reshape(-1, 32)
     for start in range(0, len(variants), _BLOCK):
         words = cohort.packed(variants[start : start + _BLOCK]).words

@@ -114,7 +114,7 @@ def _person(rows: Tokens, header: list[bytes], row: int) -> _Person:
 
 
 def _in_order(path: Path, rows: Tokens, named: tuple[str, ...], report: Report) -> bool:
-    """Whether a .sample has the people in the order of the file, as far as that names them."""
+    """Tell whether a .sample lists the people in the order of the file, as far as the file names them."""
     other = [row for row, name in enumerate(named) if name.encode() not in _names(rows, row)]
     if other:
         report.error(
@@ -135,7 +135,7 @@ def _in_order(path: Path, rows: Tokens, named: tuple[str, ...], report: Report) 
 
 
 def _names(rows: Tokens, row: int) -> tuple[bytes, ...]:
-    """What a program may have called someone: by one ID or both."""
+    """Return the names that a program may give a person: one ID, or both joined."""
     first, second = rows.word(row, 0), rows.word(row, min(1, int(rows.widths[row]) - 1))
     return first, second, first + b"_" + second, first + b" " + second
 

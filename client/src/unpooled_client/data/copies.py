@@ -42,7 +42,7 @@ from unpooled_client.data.source import exists, how_to_install
 from unpooled_client.data.vcf import open_vcf
 
 _FORMAT = 2
-"""Of copies: another number when they would be made otherwise."""
+"""Format version of the copies; raised whenever copies would be made differently."""
 NAME, MADE, QUALITY = "genotypes", "made.json", "r2"
 COPYING = "Copying the genotypes"
 
@@ -54,7 +54,7 @@ class _Copy:
     prefix: Path
     psam: Path
     notes: dict[str, int]
-    """How often what was odd in the file."""
+    """Counts of the oddities found in the file."""
 
 
 def nobody(done: int, total: int) -> None:
@@ -62,7 +62,7 @@ def nobody(done: int, total: int) -> None:
 
 
 def default_folder() -> Path:
-    """Where this system keeps what can be made again."""
+    """Return the folder where this system caches what can be made again."""
     return user_cache_path("unpooled", appauthor=False) / "copies"
 
 
@@ -164,7 +164,9 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
 
 @contextmanager
 def _alone(lock: Path, told: Told) -> Iterator[None]:
-    """Of two that want the same copy, one makes it; the other waits, and tells that it is copied."""
+    """Hold the lock of a copy, so that only one process makes it; while waiting, report that copying is under
+    way.
+    """
     holds = FileLock(lock, timeout=1)
     while True:
         try:
@@ -183,7 +185,7 @@ def _digest(text: str) -> str:
 
 
 def _notes(made: Path) -> dict[str, int] | None:
-    """What was told of a copy that is here and whole; None if there is none."""
+    """Return the notes of a copy that is present and whole; None if there is none."""
     try:
         about = json.loads((made / MADE).read_bytes())
         sizes = {kind: made.joinpath(f"{NAME}.{kind}").stat().st_size for kind in about["sizes"]}
@@ -266,5 +268,7 @@ def _writable(prefix: Path) -> Iterator[None]:
 
 
 def _copies(dosages: np.ndarray) -> np.ndarray:
-    """As Pgenlib takes them: float32, which holds every 1/16384 of two copies; missing below 0."""
+    """Convert dosages to Pgenlib's form: float32, which holds every 1/16384 of two copies; negative if
+    missing.
+    """
     return np.where(dosages == NO_DOSAGE, np.float32(-9), dosages / np.float32(COPY))

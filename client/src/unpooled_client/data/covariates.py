@@ -78,7 +78,7 @@ def read_covariates(fam: Fam, options: DataOptions, kept: np.ndarray, report: Re
 
 
 def _choose(table: Table, options: DataOptions, report: Report) -> list[tuple[Covariate, int]] | None:
-    """Which columns are wanted, as (covariate, word of a row); None with the reason in the report."""
+    """Choose the columns to read, as (covariate, word of a row); None with the reason in the report."""
     names = table.names or [f"COV{k + 1}" for k in range(table.columns)]
     if table.columns < 1:
         report.error(
@@ -108,7 +108,7 @@ def _choose(table: Table, options: DataOptions, report: Report) -> list[tuple[Co
 
 
 def _known(table: Table, names: list[str], wanted: list[str], report: Report) -> bool:
-    """Whether every name stands once in the header."""
+    """Tell whether every name stands exactly once in the header."""
     good = True
     for name in wanted:
         times = names.count(name)
@@ -272,7 +272,7 @@ class _Reader:
         self.columns.append(column)
 
     def _missing_as(self, column: Column) -> dict[str, Any]:
-        """For the summary: the codes for a missing value that were seen."""
+        """Return the codes for a missing value that were seen, for the summary."""
         seen = missing_as(column, self.options.missing_phenotype)
         return {"missing as": seen} if seen else {}
 
@@ -310,7 +310,7 @@ class _Reader:
         )
 
     def _report_text(self, covariate: Covariate, column: Column) -> bool:
-        """Whether all values are numbers or missing."""
+        """Tell whether all values are numbers or missing."""
         bad = np.flatnonzero(column.text)
         if not len(bad):
             return True
@@ -386,7 +386,9 @@ class _Reader:
             )
 
     def _report_nearly_constant(self, covariate: Covariate, index: int, known: np.ndarray) -> None:
-        """Of a number nobody counts who has which value, in the pool or in a cohort: so it is told here."""
+        """Report a numeric covariate that is constant or nearly so: its values are counted neither in the
+        pool nor in a cohort.
+        """
         values, counts = np.unique(known, return_counts=True)
         others = len(known) - counts.max(initial=0)
         if len(values) == 1:

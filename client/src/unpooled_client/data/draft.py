@@ -33,7 +33,7 @@ class _Seen:
 
     title: str
     types: dict[str, str] = field(default_factory=dict)
-    """By table; empty where no cell has a value."""
+    """Type of the column by table; empty where no cell has a value."""
     words: dict[str, set[str]] = field(default_factory=dict)
     names_rows: bool = True
     """Tell whether no two rows of a table have the same word, and these are no dates."""

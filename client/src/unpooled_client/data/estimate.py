@@ -1,4 +1,4 @@
-"""How much memory and computing a study will take here: simple formulas with measured constants.
+"""Estimates of the memory and time that a study takes here: simple formulas with measured constants.
 
     memory   BASE + (PER_VARIANT + 3 · letters) · m + 2 · threads · genotypes bytes
     time     m · (n · (person + dosed) / threads + each) seconds
@@ -46,7 +46,9 @@ def memory(
 def seconds(
     cost: Cost, people: int, variants: int, covariates: int, threads: int, *, dosages: bool = False
 ) -> float:
-    """Of computing, masking and sending, while nobody is waited for; `covariates` are columns."""
+    """Estimate the seconds of computing, masking and sending, waits for others excluded; `covariates` counts
+    columns.
+    """
     person = cost.person(covariates + 2) + (cost.dosed if dosages else 0)
     return variants * (people * person / threads + cost.each)
 

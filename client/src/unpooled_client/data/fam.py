@@ -30,9 +30,9 @@ COLUMNS = "FID, IID, father, mother, sex, phenotype"
 NAMES = (b"FID", b"IID", b"PAT", b"MAT", b"SEX")
 """The first five of these as a .psam calls them."""
 ABSENT = (b"0", b"0", b"0", b"0", b"NA", b"NA")
-"""What stands for a column that a .psam lacks."""
+"""Words that stand for columns that a .psam lacks."""
 _SEXES = ({MALE: [b"1"], FEMALE: [b"2"]}, {MALE: [b"1", b"M", b"m"], FEMALE: [b"2", b"F", b"f"]})
-"""What a .fam and what a .psam writes for them."""
+"""Words for each sex in a .fam and in a .psam."""
 _ODD = re.compile(rb"[^A-Za-z0-9_.:@#~+\-/*=|()\[\]]")
 
 
@@ -54,9 +54,9 @@ class Fam:
     rows: int
     """Samples in the file, lines that are too short included."""
     place: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
-    """Which column of the file each of COLUMNS is, from 1; 0 for one that it lacks."""
+    """Column of the file, from 1, that holds each of COLUMNS; 0 for one that it lacks."""
     phenotype: str = ""
-    """What the file calls its phenotype, if it does."""
+    """Name of the phenotype in the file, if it has one."""
     kind: str = ".fam"
     """The kind of the file, by its header or its name: .fam or .psam."""
 
@@ -65,7 +65,7 @@ class Fam:
 
     @property
     def what(self) -> str:
-        """What people call the file."""
+        """Name of the file in messages, as "the .fam file"."""
         return _called(self.kind)
 
     @property
@@ -135,7 +135,7 @@ def kind_of(path: Path) -> str:
 
 
 def _called(kind: str) -> str:
-    """What people call the file."""
+    """Return the name of a kind of file in messages, as "the .fam file"."""
     return f"the {kind} file"
 
 
@@ -155,7 +155,7 @@ _NONE = 1 << 20
 
 
 def _places(header: list[bytes]) -> tuple[int, ...]:
-    """Which word of a row is each of COLUMNS, from 0; the usual ones without a header."""
+    """Find the word of a row, from 0, that holds each of COLUMNS; the usual places without a header."""
     if not header:
         return tuple(range(6))
     known = (*NAMES, b"SID")

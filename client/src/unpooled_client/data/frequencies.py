@@ -229,7 +229,8 @@ def dosed_in(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def _standard_error(
     one: np.ndarray, of_one: np.ndarray, other: np.ndarray, of_other: np.ndarray
 ) -> np.ndarray:
-    """Of the difference of two frequencies, each of so many alleles: of two proportions, pooled.
+    """Return the standard error of the difference of two frequencies, from the pooled proportion and each
+    one's number of alleles.
 
     Where one is part of the other, as of the pool, it is too large, so that fewer differences are beyond it.
     """
@@ -238,7 +239,7 @@ def _standard_error(
 
 
 def _ambiguous(variants: Variants, mine: np.ndarray) -> np.ndarray:
-    """Which variants look the same on both strands, bool (k,)."""
+    """Mark the variants that look the same on both strands, bool (k,)."""
     panel = variants.panel
     pairs, which = np.unique(
         np.stack([panel.first[mine], panel.second[mine]], 1), axis=0, return_inverse=True

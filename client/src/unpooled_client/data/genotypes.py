@@ -19,7 +19,7 @@ class Genotypes(Protocol):
 
     @property
     def has_dosages(self) -> bool:
-        """Whether it holds any dosage that is no whole number of copies, as far as was looked."""
+        """True if any dosage is not a whole number of copies, as far as was looked."""
 
     def words(self, rows: np.ndarray) -> np.ndarray:
         """The calls of some rows, uint64 (k, ceil(samples/32)), packed as `unpooled.cohort.Packed` says.

@@ -1,4 +1,4 @@
-"""What there is to say of the IDs and the alleles of a whole .bim or .pvar file."""
+"""Checks of the IDs and the alleles of a whole .bim or .pvar file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class IdsAndAlleles:
 
     path: Path
     column: int
-    """Of the IDs, from 1."""
+    """Column of the IDs, from 1."""
     report: Report
     at_once: int = AT_ONCE
 
@@ -81,7 +81,7 @@ class IdsAndAlleles:
         self._tell_twice(again, variants)
 
     def _repeated(self, variants: Variants) -> Found:
-        """Those whose ID stands more than once."""
+        """Find the variants whose ID stands more than once."""
         name, again = variants.panel.name, Found()
         parts = partition.number_of_parts(len(variants), self.at_once)
         for rows in partition.members(partition.by_name(name, parts, self.at_once), parts, self.at_once):
@@ -155,7 +155,7 @@ def _unseen(variants: Variants) -> int:
 
 
 def _repeated(name: np.ndarray) -> np.ndarray:
-    """Which names stand more than once, bool (m,)."""
+    """Mark the names that stand more than once, bool (m,)."""
     width = name.dtype.itemsize
     letters: Bytes = np.ascontiguousarray(name).view(np.uint8)
     letters.flags.writeable = False  # as the text of a file is: one compiled kernel serves both
@@ -167,6 +167,6 @@ def _repeated(name: np.ndarray) -> np.ndarray:
 
 
 def _not_ascii(name: np.ndarray) -> np.ndarray:
-    """Which names hold a byte beyond ASCII, bool (k,)."""
+    """Mark the names that hold a byte beyond ASCII, bool (k,)."""
     letters = np.ascontiguousarray(name).view(np.uint8).reshape(len(name), -1)
     return np.asarray((letters > 127).any(axis=1))

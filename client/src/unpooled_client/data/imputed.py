@@ -1,4 +1,4 @@
-"""How well variants were imputed at this cohort, and those that were not well enough: --minimac3-r2-filter.
+"""Quality of this cohort's imputed variants, and the filter of poor ones: --minimac3-r2-filter.
 
 The quality is Minimac3's r²: of the dosages of all haplotypes in the file, each from 0 to 1, their variance
 over p(1-p), where p is their mean. It is plink2's, from dosages with phase (tried with v2.00a3.5); of a VCF

@@ -1,4 +1,4 @@
-"""Which column of a .bim or a .pvar is what."""
+"""Layout of the columns of a .bim or a .pvar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Layout:
-    """Which word of a line is what, from 0."""
+    """Index of the word of a line, from 0, that holds each field."""
 
     chromosome: int
     name: int
@@ -21,17 +21,17 @@ class Layout:
 
     @property
     def columns(self) -> int:
-        """How many words each line has at least."""
+        """Minimum number of words in a line."""
         return 1 + max(self.chromosome, self.name, self.position, self.a1, self.a2)
 
     @classmethod
     def of_bim(cls, words: int) -> Layout:
-        """Of a file whose first line has so many words."""
+        """Return the layout of a .bim whose first line has `words` words."""
         return cls(0, 1, 2, 3, 4) if words == 5 else cls(0, 1, 3, 4, 5, 2)
 
     @classmethod
     def of_pvar(cls, header: Sequence[bytes]) -> Layout | None:
-        """As a header says; None if it lacks a column."""
+        """Return the layout that a header gives; None if it lacks a column."""
         place = {name: index for index, name in reversed(list(enumerate(header)))}
         if not place.keys() >= {b"#CHROM", b"POS", b"ID", b"REF", b"ALT"}:
             return None
@@ -57,7 +57,7 @@ def kind_of(path: Path) -> str:
 
 
 def called(path: Path) -> str:
-    """What people call the file."""
+    """Return the name of the file in messages, as "the .bim file"."""
     return f"the {kind_of(path)} file"
 
 

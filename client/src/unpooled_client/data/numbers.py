@@ -25,13 +25,13 @@ class Column:
 
     tokens: Tokens
     index: int
-    """Which word of a row, from 0."""
+    """Index of the word of a row, from 0."""
     values: np.ndarray
     """float64 (rows,); NaN where the word is no finite number."""
     text: np.ndarray
     """bool (rows,): neither a finite number nor a missing code."""
     place: int
-    """Which column of the file it is, from 1."""
+    """Number of the column in the file, from 1."""
 
     def words(self, rows: np.ndarray) -> list[bytes]:
         return [self.tokens.word(int(row), self.index) for row in rows]

@@ -55,18 +55,18 @@ class Listed:
 
     path: Path
     variants: Variants
-    """In the order of the file."""
+    """Variants in the order of the file."""
     ordered: Variants
-    """In canonical order."""
+    """Variants in canonical order."""
     position_column: int
-    """Which word of a line the position is, from 1."""
+    """Column of the position, from 1."""
     autosomes: int
     has_centimorgans: bool = False
-    """Whether the column before the position has any number but 0, where all positions are 0."""
+    """True if the column before the position has a number other than 0 in lines whose positions are all 0."""
     at_once: int = AT_ONCE
 
     def found(self, which: Callable[[Variants], np.ndarray]) -> Found:
-        """Those for which it holds, bool (k,) of some of them."""
+        """Find the variants that `which` marks; it maps some variants to bool (k,)."""
         return found(self.variants, which, self.at_once)
 
     def examples(self, some: Found, show: Callable[[int], bytes]) -> dict[str, Any]:
@@ -180,8 +180,9 @@ def _whole_places(panel: Panel, at_once: int) -> Iterator[slice]:
 
 
 def _twins(variants: Variants) -> tuple[np.ndarray, np.ndarray]:
-    """Which have another ID than the one before them in the file that has their place and alleles; and their
-    lines."""
+    """Find the variants that share place and alleles with the one before them in the file but have another
+    ID; return rows and lines.
+    """
     panel = variants.panel
     place = places(panel.chromosome, panel.position)
     same = np.append(place[1:] == place[:-1], False) & (panel.position > 0)
@@ -232,7 +233,7 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
 
 
 def _has_allele(which: np.ndarray) -> Callable[[Variants], np.ndarray]:
-    """Whether variants have any of some alleles, bool (alleles,)."""
+    """Return a function that marks variants with any of the alleles in `which`, bool (alleles,)."""
     return lambda part: np.asarray(which[part.panel.first] | which[part.panel.second])
 
 
@@ -270,7 +271,9 @@ def _check_build(listed: Listed, plan: str, report: Report) -> dict[str, Any]:
 
 
 def _beyond(*of: str) -> Callable[[Variants], np.ndarray]:
-    """Whether variants lie beyond the ends of their chromosomes in all of some builds."""
+    """Return a function that marks the variants beyond the ends of their chromosomes in all of the builds
+    `of`.
+    """
     return lambda part: np.logical_and.reduce(
         [beyond(part.panel.chromosome, part.panel.position, build) for build in of]
     )

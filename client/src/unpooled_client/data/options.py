@@ -1,4 +1,4 @@
-"""Which files a cohort has, and how they are to be read: PLINK's names with PLINK's meaning."""
+"""Options that name a cohort's files and say how to read them: PLINK's names with PLINK's meaning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Covariate:
 
     name: str
     levels: tuple[str, ...] = ()
-    """Of a categorical covariate: all levels, the reference first. Empty for a number."""
+    """All levels of a categorical covariate, the reference first. Empty for a number."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DataOptions:
     """Everything that decides how a cohort's files are read. None stands for "not given"."""
 
     table: Path | None = None
-    """In a study of tables, and then alone."""
+    """The table of a study of tables; no other file is then given."""
     bfile: Path | None = None
     pfile: Path | None = None
     vcf: Path | None = None
@@ -59,7 +59,7 @@ class DataOptions:
     minimac3_r2_filter: float | None = None
     """The least quality of imputation."""
     quality: Path | None = None
-    """That of each variant, of a copy: `unpooled_client.data.copies` says so."""
+    """File of each variant's imputation quality, for a copy: see `unpooled_client.data.copies`."""
     missing_phenotype: int = -9
     one: bool = False
     allow_no_sex: bool = False
@@ -67,26 +67,26 @@ class DataOptions:
     min_samples: int | None = None
     min_per_class: int | None = None
     chromosomes: tuple[str, ...] = ()
-    """What the plan says; empty for all."""
+    """The plan's chromosomes; empty for all."""
     condition: tuple[str, ...] = ()
     """IDs of variants that the plan conditions on, where the cohort may say in clear that it lacks one."""
     by_place: bool = False
-    """What the plan says: variants are called after their place and alleles."""
+    """True if the plan names variants by place and alleles."""
     dosages: bool = False
-    """What the plan says: the study is of imputed dosages."""
+    """True if the plan's study is of imputed dosages."""
     sexes: str = EVERYONE
-    """What the plan says."""
+    """The plan's choice of sexes."""
     build: str = ""
-    """What the plan says, as `test`; empty if there is no plan."""
+    """The plan's genome build; like `test`, empty if there is no plan."""
     test: str = ""
     one_class: bool = False
     """The data manager says: this cohort has only cases, or only controls."""
     phenotypes: tuple[str, ...] = ()
-    """What the plan says, if it has several."""
+    """The plan's phenotypes, if it has several."""
     require_pheno: bool = False
-    """What the plan says: whoever lacks one of these counts nowhere."""
+    """True if the plan excludes whoever lacks any phenotype from all counts."""
     trait: str | None = None
-    """What the plan says; None lets the values decide, as PLINK does."""
+    """The plan's kind of trait; None lets the values decide, as PLINK does."""
     covariates: tuple[Covariate, ...] = ()
     """Covariates whose kind is known: those of the plan, or of --categorical."""
     schema: tuple[Column, ...] = ()
@@ -95,7 +95,9 @@ class DataOptions:
     """`covariates` are all that the plan has, in its order: --covar-name and --covar-number do not choose."""
 
     def to_json(self) -> dict[str, Any]:
-        """As they are kept with the state; paths absolute, so that the folder does not matter."""
+        """Return the options as they are kept with the state; paths are absolute, so that the folder does not
+        matter.
+        """
         return {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
 
     @classmethod
@@ -124,7 +126,7 @@ class DataOptions:
 
     @property
     def prefix(self) -> Path | None:
-        """What the names of the three files of genotypes have in common, if it was given; or the one file."""
+        """Common prefix of the three genotype files, if it was given; or the one file that is copied."""
         found: Path | None = getattr(self, (self.copied or self.fileset).option)
         return found
 
@@ -145,7 +147,7 @@ class DataOptions:
         return self._file(self.fileset.samples)
 
     def _file(self, kind: str) -> Path:
-        """As given, else beside the prefix."""
+        """Return the path that was given for a kind of file, else the one with the common prefix."""
         given: Path | None = getattr(self, kind, None)
         return given if given is not None else Path(f"{self.prefix}.{kind}")
 
@@ -168,7 +170,7 @@ class DataOptions:
         return tuple(self.pheno_name.split(",")) if self.pheno_name else self.phenotypes
 
     def reads(self, path: Path) -> bool:
-        """Whether a file is one of those that are read: nothing is to be written there."""
+        """Tell whether a file is one of the inputs: nothing may be written there."""
         return path.resolve() in {each.resolve() for each in self.paths.values()}
 
     def under(self, plan: Plan) -> DataOptions:
@@ -213,7 +215,7 @@ def _kinds_given(options: DataOptions) -> list[str]:
 
 
 def check_options(options: DataOptions, report: Report) -> bool:
-    """Whether the options go together; the report says which do not."""
+    """Tell whether the options are compatible; the report says which are not."""
     rules = [
         (
             options.prefix is not None or None not in (options.bed, options.bim, options.fam),

@@ -21,7 +21,7 @@ from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 STILL = 1e-12
-"""Of a column's size: what a constant column varies by, rounding included."""
+"""Largest variation of a column, relative to its size, at which it still counts as constant: rounding."""
 
 
 def check_outliers(
@@ -47,7 +47,8 @@ def check_outliers(
 
 
 def outlying(values: np.ndarray) -> np.ndarray:
-    """Which values are 2^FAR or more deviations from nearly all others: bool (n,). NaN is not among them.
+    """Mark the values that are 2^FAR or more deviations from nearly all others: bool (n,). NaN is never
+    marked.
 
     The deviation is that of nearly all values, around which the others may lie anywhere.
     """

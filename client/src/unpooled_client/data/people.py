@@ -1,4 +1,4 @@
-"""What the genotypes say of people: who is there twice or related, and whose heterozygosity stands out.
+"""Checks of people by their genotypes: duplicates, relatives, and outlying heterozygosity.
 
 From common variants of the autosomes, evenly spread. Relatedness by KING-robust, as `plink2
 --make-king-table` has it, heterozygosity as `plink2 --het`. People who share a parent or a sample make P
@@ -24,7 +24,7 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 TWICE = 0.354
 """The kinship above which two samples are one person, or twins (Manichaikul et al., 2010)."""
 STRETCHES, LENGTH, BLOCKS = 1024, 8, 16
-"""How many stretches, of how many neighbouring variants each, are read in how many goes."""
+"""Number of stretches, of neighbouring variants in each, and of reads over which the stretches are spread."""
 COMMON = 0.05
 """The least frequency of the rarer allele."""
 FEWEST = 500
@@ -114,7 +114,7 @@ def _bits(calls: np.ndarray) -> np.ndarray:
 
 
 def _tell_related(fam: Fam, kept: np.ndarray, seen: _Seen, cutoff: float, report: Report) -> int:
-    """How many pairs have at least this kinship; the report hears of them."""
+    """Report the pairs with at least this kinship, and return their number."""
 
     def pairs_of(start: int) -> tuple[int, np.ndarray, np.ndarray]:
         stop = min(start + AT_ONCE, len(kept))
@@ -179,6 +179,6 @@ def _name(fam: Fam, row: int) -> str:
 
 
 def _distribution(inbreeding: np.ndarray) -> dict[str, int]:
-    """How many people are in each of BINS equal parts of the range of F, by the part's lower end."""
+    """Return a histogram of F in BINS equal bins, keyed by each bin's lower end."""
     counts, ends = np.histogram(inbreeding[~np.isnan(inbreeding)], BINS)
     return {f"{end:.3g}": int(count) for end, count in zip(ends[:-1], counts, strict=True)}

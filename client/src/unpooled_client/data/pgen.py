@@ -59,14 +59,14 @@ class PgenFile:
 
     @functools.cached_property
     def has_dosages(self) -> bool:
-        """Whether any of some rows, spread over the file, has a dosage that is no whole number of copies."""
+        """True if any of some rows, spread over the file, has a dosage that is not whole copies."""
         return any(
             bool(_in_part(self.dosages(np.arange(stretch.start, stretch.stop))).any())
             for stretch in stretches(self.variants)
         )
 
     def dosages(self, rows: np.ndarray) -> np.ndarray:
-        """As `unpooled_client.data.genotypes` says, of which A1 is ALT.
+        """Return dosages of A1, which is ALT, as `unpooled_client.data.genotypes` says.
 
         Pgenlib gives the file's whole numbers of 1/16384 in single precision, which holds them exactly.
         """
@@ -86,7 +86,7 @@ class PgenFile:
         return out
 
     def _taken(self, rows: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Which rows need no Pgenlib: their dosages are then in `out`."""
+        """Read rows into `out` without Pgenlib where possible, and mark those that were read."""
         try:
             return take_dosages(self.path, self.variants, rows, places, out)
         except OSError:
@@ -132,7 +132,7 @@ class PgenFile:
 
 
 def _in_part(dosages: np.ndarray) -> np.ndarray:
-    """Which dosages are no whole number of copies."""
+    """Mark the dosages that are not a whole number of copies."""
     return np.asarray((dosages % COPY > 0) & (dosages != NO_DOSAGE))
 
 
@@ -154,7 +154,7 @@ def _opened(file: PgenFile, modified: int, size: int) -> _Opened:
 
 
 def _reason(error: Exception) -> str:
-    """What Pgenlib says, without its functions' names."""
+    """Return Pgenlib's message without the names of its functions."""
     if isinstance(error, OSError):
         return str(error.strerror)
     said = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
@@ -201,7 +201,7 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
 
 
 def is_pgen(path: Path, report: Report) -> bool:
-    """Whether a file begins as a .pgen; if not, the report says what it is."""
+    """Tell whether a file begins as a .pgen; if not, the report says what it is."""
     if not exists(path, WHAT, report):
         return False
     try:

@@ -24,7 +24,9 @@ _WINDOW = 1 << 19
 _FARTHEST = 1 << 62
 """Bytes: no file is as long, and what follows there can still be added to."""
 _MOST_BYTES, _DIFFERENCES = 4, 1 << 10
-"""Of a person, and beside: no record is longer that can be unpacked here, whatever a damaged header says."""
+"""Maximum length of a record that is unpacked here: bytes per person, and bytes besides. A longer one comes
+from a damaged header.
+"""
 
 
 def take_dosages(
@@ -60,7 +62,7 @@ def take_dosages(
 
 @dataclass(frozen=True)
 class _Header:
-    """Of an open file: how its blocks are laid out."""
+    """Header of an open file, with the layout of its blocks."""
 
     file: io.FileIO
     variants: int
@@ -72,7 +74,8 @@ class _Header:
     """A bit for each variant, whether REF is the reference, stands there, too."""
 
     def records(self, block: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Where records begin, their lengths, both int64 (k,), and kinds, uint8 (k,), by row in the block.
+        """Return the starts and lengths of records, both int64 (k,), and their kinds, uint8 (k,), by row in
+        the block.
 
         None if the file ends before.
         """

@@ -40,11 +40,11 @@ class Phenotype:
     trait: str
     """`case/control` or `quantitative`."""
     coding: str
-    """What the numbers of the file mean."""
+    """Meaning of the numbers in the file."""
     values: np.ndarray
     """float64 (n,): 1 a case and 0 a control, or the quantity; NaN is missing."""
     seen: dict[str, int]
-    """What is in the file, and how often: all values if they are few, else the commonest codes."""
+    """Counts of the values in the file: all values if they are few, else the commonest codes."""
     missing_as: dict[str, int]
     """The codes for a missing value that stand in the file, and how often."""
 
@@ -119,7 +119,7 @@ def _of_table(
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """Where the values come from."""
+    """Source of a phenotype's values."""
 
     path: Path
     column: Column
@@ -128,11 +128,11 @@ class _Source:
     name: str
     written_codes: bool
     about: str = ""
-    """What the plan calls it, where it has several phenotypes."""
+    """Name of the phenotype in the plan, if the plan has several."""
 
 
 def _choose(table: Table, name: str | None, about: str, options: DataOptions, report: Report) -> int | None:
-    """Which word of a row is the phenotype of this name."""
+    """Find the word of a row that holds the phenotype of this name."""
     if name is None:
         if table.columns < (options.mpheno or 1):
             report.error(
@@ -268,7 +268,7 @@ def _text_remedy(word: bytes) -> str:
 
 
 def _trait(source: _Source, values: np.ndarray, options: DataOptions, report: Report) -> str:
-    """What the plan says, else what the values say; the report hears of a contradiction."""
+    """Return the plan's kind of trait, else the one that the values suggest; a contradiction is reported."""
     if options.one:
         return CASE_CONTROL
     known = values[~np.isnan(values)]

@@ -45,7 +45,7 @@ class Dosed(Protocol):
     def samples(self) -> int: ...
     @property
     def counted_by(self) -> str:
-        """What says how many variants there are."""
+        """Source of the number of variants: for example an index."""
 
     @property
     def lacks_quality(self) -> str:
@@ -57,7 +57,7 @@ class Dosed(Protocol):
 
 
 def at_once(people: int) -> int:
-    """How many variants make a piece."""
+    """Return the number of variants in a piece."""
     return max(1, min(4096, BYTES // (2 * people)))
 
 

@@ -1,4 +1,4 @@
-"""What a check found: findings with a code from a fixed list, and the report that collects them.
+"""Findings of a check, with a code from a fixed list, and the report that collects them.
 
 Readers do not stop at the first problem. They tell the report and carry on, so that a person can fix
 everything in a file at once. Equal problems of one file and column are one finding with a count and three
@@ -29,7 +29,7 @@ class Severity(enum.StrEnum):
 
 
 class Code(enum.StrEnum):
-    """What was found. The only words of a finding that may ever be sent to a server."""
+    """Kinds of findings. These are the only words of a finding that may ever be sent to a server."""
 
     OPTION = "option"
 
@@ -174,12 +174,12 @@ class Finding:
     """Line of the first example."""
     column: int | None = None
     read: str | None = None
-    """What stands at the first example."""
+    """Text at the first example."""
     expected: str | None = None
     remedy: str = ""
     count: int = 1
     examples: tuple[str, ...] = ()
-    """At most three, as a person would point at them: "line 7: A,C"."""
+    """Examples, three at most, in the form "line 7: A,C"."""
     about: str = ""
     """The covariate or the feature, as the plan names it."""
 
@@ -189,7 +189,7 @@ class Finding:
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
 
     def alike(self, other: Finding) -> bool:
-        """Whether both say the same of the same column of the same file."""
+        """Tell whether both findings say the same of the same column of the same file."""
         same = ("severity", "code", "message", "file", "column")
         return all(getattr(self, name) == getattr(other, name) for name in same)
 

@@ -30,12 +30,14 @@ class Column:
     """A column, and what it seems to be. `type`: case/control, number, category, text, constant or empty."""
 
     number: int
-    """From 1; of a PLINK table the first after the IDs is 1, as --mpheno and --covar-number count."""
+    """Number of the column, from 1; in a PLINK table the first after the IDs is 1, as --mpheno and --covar-
+    number count.
+    """
     name: str
     type: str
     missing: int
     values: tuple[str, ...]
-    """At most five that stand there first, each with how often if more than once."""
+    """The first values in the file, five at most, each with its count if more than one."""
     hint: str = ""
 
 
@@ -63,7 +65,7 @@ def columns_of(path: Path, report: Report) -> Columns | None:
 
 
 def _has_commas(head: bytes) -> bool:
-    """Whether the first line is one of CSV: a PLINK table has blanks, and seldom a comma in a name."""
+    """Tell whether the first line is CSV: a PLINK table has blanks, and seldom a comma in a name."""
     line = next((line for line in head.splitlines() if line.strip()), b"")
     return line.count(b",") >= max(1, len(line.split()))
 
@@ -125,7 +127,7 @@ def type_of(values: Mapping[bytes, float], texts: list[bytes], *, of_plink: bool
 
 
 def _hints(name: str, kind: str, values: Mapping[bytes, float], texts: list[bytes]) -> Iterator[str]:
-    """What to know before the column is chosen as phenotype or covariate."""
+    """Yield advice for choosing the column as phenotype or covariate."""
     known = np.array(list(values.values()))
     if kind == "case/control":
         yield WITHOUT_ONE if 2 in known else WITH_ONE

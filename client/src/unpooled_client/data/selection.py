@@ -23,7 +23,7 @@ from unpooled_client.data.variants import Variants
 
 
 def read_selection(fam: Fam, options: DataOptions, report: Report) -> np.ndarray:
-    """Which samples count, bool (n,)."""
+    """Mark the samples that count, bool (n,)."""
     kept = np.ones(len(fam), bool)
     if (
         options.keep is not None
@@ -42,7 +42,9 @@ def read_selection(fam: Fam, options: DataOptions, report: Report) -> np.ndarray
 
 
 def _of_the_plans_sex(fam: Fam, kept: np.ndarray, options: DataOptions, report: Report) -> np.ndarray:
-    """Who is of the sex that the plan is about, bool (n,); as in PLINK nobody of unknown sex is."""
+    """Mark the people of the sex that the plan is about, bool (n,); as in PLINK, people of unknown sex are
+    excluded.
+    """
     if options.sexes == EVERYONE:
         return np.ones(len(fam), bool)
     code = {MALES: MALE, FEMALES: FEMALE}[options.sexes]

@@ -1,4 +1,4 @@
-"""Whether the sexes of the .fam fit the genotypes on X, from some of its variants.
+"""Check of the sexes in the .fam against the genotypes on X, from some of its variants.
 
 A man has one X, so that no call there is heterozygous except in the regions that Y shares; a woman has about
 as many heterozygous calls as the frequencies say. PLINK's --check-sex does the same with all variants.
@@ -22,7 +22,9 @@ from unpooled_client.data.variants import Variants
 FEWEST = 30
 """Heterozygous calls to be expected of a woman, below which nobody is judged."""
 LEAST, MOST = 0.2, 0.5
-"""Of what is to be expected of a woman: a woman has more than LEAST, a man less than MOST."""
+"""Limits of heterozygous calls, relative to those expected of a woman: a woman has more than LEAST, a man
+less than MOST.
+"""
 
 
 def check_sexes(
@@ -58,7 +60,7 @@ def check_sexes(
 
 
 def _heterozygous(variants: Variants, genotypes: Genotypes) -> tuple[np.ndarray, np.ndarray]:
-    """Of each sample, how many calls on X are heterozygous, and of a woman would be; float64 (n,) each."""
+    """Count each sample's heterozygous calls on X, and those expected of a woman; float64 (n,) each."""
     starts, ends = zip(*PSEUDO_AUTOSOMAL.values(), strict=True)
 
     def on_x(panel: Panel) -> np.ndarray:

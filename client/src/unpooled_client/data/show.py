@@ -70,14 +70,14 @@ def _ordered(report: Report) -> list[Finding]:
 
 
 def headline(finding: Finding) -> str:
-    """Where it is, what, and how often."""
+    """Return the place, message and count of a finding on one line."""
     where = f"{finding.where}: " if finding.where else ""
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     return f"{where}{finding.message}{times}"
 
 
 def details(finding: Finding) -> list[tuple[str, str]]:
-    """What else there is to say of a finding, by name."""
+    """Return the further details of a finding, as (name, text)."""
     rows = [
         ("read", finding.read),
         ("expected", finding.expected),

@@ -44,7 +44,7 @@ def how_to_install(extra: str) -> str:
 
 
 def exists(path: Path, what: str, report: Report) -> bool:
-    """Whether `path` is a file that is not empty; if not, the report says so.
+    """Tell whether `path` is a file that is not empty; if not, the report says so.
 
     `what` is what people call it: "the .fam file".
     """
@@ -121,7 +121,9 @@ def unreadable(error: OSError, path: Path, what: str, report: Report) -> None:
 
 
 def is_text(head: bytes, path: Path, what: str, report: Report) -> bool:
-    """Whether a file that begins with `head` can be a PLINK text file; if not, the report says what it is."""
+    """Tell whether a file that begins with `head` can be a PLINK text file; if not, the report says what it
+    is.
+    """
     for magic, remedy in _COMPRESSED.items():
         if head.startswith(magic):
             report.error(Code.FILE_COMPRESSED, f"{what} is compressed", file=path, remedy=f"It is {remedy}.")
@@ -152,7 +154,7 @@ def warn_of_mark(path: Path, report: Report) -> None:
 
 
 def good_line_ends(head: bytes, path: Path, what: str, report: Report) -> bool:
-    """Whether the lines of a file end at all; the report hears of Windows line ends, too."""
+    """Tell whether the file has line ends that can be read; Windows line ends are reported, too."""
     if b"\r" not in head:
         return True
     if b"\r\n" in head:
@@ -257,7 +259,7 @@ def even_columns(tokens: Tokens, wanted: int, path: Path, what: str, report: Rep
 
 
 def _where_to_look(path: Path) -> str:
-    """What to do about a file that is not there."""
+    """Return advice about a file that is missing."""
     if (packed := path.with_name(f"{path.name}.zst")).exists():
         return f"{packed.name} is here: unpack it with `unzstd {packed.name}`."
     if path.suffix in _GENOTYPES and (hint := _of_others(path)):
@@ -283,7 +285,7 @@ def _fileset(path: Path) -> Fileset:
 
 
 def _of_others(path: Path) -> str:
-    """What to do about one of three files if others of them are there; else empty."""
+    """Return advice about a missing one of three genotype files, if others of them are there; else empty."""
     fileset = _fileset(path)
     others = [each for kind in fileset.kinds if (each := path.with_suffix(f".{kind}")).exists()]
     if not others:

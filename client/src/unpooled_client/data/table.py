@@ -38,7 +38,7 @@ class Table:
 
     path: Path
     what: str
-    """What people call it: "the --pheno file"."""
+    """Name of the file in messages: "the --pheno file"."""
     ids: int
     """Number of columns before the values: 2 for FID and IID, 1 for IID."""
     names: list[str] | None
@@ -127,7 +127,7 @@ def _even(table: Table, report: Report) -> Table:
 
 
 def header_of(tokens: Tokens) -> tuple[int, list[str] | None]:
-    """How many columns are IDs, and the names of the others if the first line is a header."""
+    """Return the number of ID columns, and the names of the others if the first line is a header."""
     words = [tokens.word(0, j) for j in range(tokens.widths[0])]
     ids = 1 if words[0] == b"#IID" else HEADERS.get((words[0], words[1]) if len(words) > 1 else (b"", b""), 0)
     if not ids:
@@ -222,7 +222,7 @@ def _example(fam: Fam, row: int) -> str:
 
 
 def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
-    """What would make most of some unmatched rows match."""
+    """Suggest a change that would make most of some unmatched rows match."""
     usual = "FID and IID must be the same in both files, letter by letter."
     if ids == 1:
         return f"The IID must be the same in both files, letter by letter, and appear once in the {fam.kind}."

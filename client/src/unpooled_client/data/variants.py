@@ -30,7 +30,7 @@ class Variants:
     rows: int
     """Variants in the file, hence rows of genotypes; lines that are too short included."""
     about: dict[str, Any] = field(default_factory=dict)
-    """What is to be said of the alleles and the build of the whole file."""
+    """Summary of the alleles and the build of the whole file."""
     unusable: Panel | None = None
     """The variants that are passed over, with one of `unpooled.panel.UNUSABLE` for a chromosome."""
 
@@ -123,7 +123,7 @@ class Found:
     count: int = 0
     lines: Sequence[int] = ()
     rows: Sequence[int] = ()
-    """Where these are in the list that was looked through."""
+    """Rows of the examples in the list that was searched."""
 
     def add(self, rows: np.ndarray, lines: np.ndarray) -> None:
         """Some more, by their rows and lines, (k,) each."""

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 _THEN = {"HDS": ("HDS", "DS", "GT"), "DS": ("DS", "GT"), "GP": ("GP", "GT"), "GT": ("GT",)}
 _INFO, _FORMAT = 1, 2  # the lines of a header that begin with ##INFO and ##FORMAT, as htslib counts them
 _QUALITIES = ("R2", "DR2")
-"""What Minimac and Beagle call the quality of imputation in INFO."""
+"""Names of the imputation quality in INFO, as Minimac and Beagle write it."""
 _DIGITS = 6
 """htslib keeps a number of a text in single precision, which has so many decimals of a dosage right."""
 _XY = 3  # the code of XY, and with it of what all people have twice, above the autosomes
 _GZIP = b"\x1f\x8b"
 _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""That ends what htslib packs: an empty block."""
+"""Empty block with which htslib ends a compressed file."""
 _WHOLE_CALL = re.compile(rb"\t[.0-9]+[/|][.0-9]+\r?\Z")
 _INDEXES = (".tbi", ".csi")
 THREADS = 2  # that unpack
@@ -63,7 +63,7 @@ class VcfFile:
     autosomes: int
     is_text: bool
     info: str | None
-    """What INFO calls the quality of imputation; None without one."""
+    """Name of the imputation quality in INFO; None without one."""
     counted_by: ClassVar[str] = "index"
 
     @property
@@ -197,7 +197,9 @@ def _of_hds(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarr
 
 
 def _of_gp(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Of all zeros there is no dosage, whatever GT says."""
+    """Return dosages from GP, and mark the bad ones; probabilities that are all zero give no dosage, whatever
+    GT says.
+    """
     width = values.shape[1]
     none, second, third = (values[:, k] if k < width else np.full(len(values), np.nan) for k in range(3))
     is_single = np.isnan(third) & ~np.isnan(second)
@@ -256,7 +258,9 @@ def _has(file: VCF, field: str, kind: int = _FORMAT) -> bool:
 
 
 def _is_bcf(path: Path) -> bool:
-    """Whether it begins as BCF, whose numbers have single precision; htslib goes by the same."""
+    """Tell whether the file begins as BCF, whose numbers have single precision; htslib decides in the same
+    way.
+    """
     with gzip.GzipFile(path) if _begins_with(path, _GZIP) else path.open("rb") as file:
         return file.read(3) == b"BCF"
 

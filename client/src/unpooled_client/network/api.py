@@ -114,14 +114,14 @@ class Study:
     panel_digest: str
     waiting_for: tuple[str, ...]
     waits: tuple[str, ...]
-    """For whom the study waits, and to do what: "Munich to join"."""
+    """Parties that the study waits for, each with what it must do: "Munich to join"."""
     results: tuple[ResultFile, ...]
     description: str = ""
     """The coordinator's words, which no hash holds."""
     is_repeated: bool = False
     """The study is over, and this cohort is invited to the one that repeats it."""
     list_apart: Overlap | None = None
-    """How this cohort's list lies beside the others', if it is to give other files."""
+    """Overlap of this cohort's list with the others', if the cohort must give other files."""
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Study:
@@ -212,7 +212,7 @@ def _size(headers: httpx.Headers) -> int:
 
 @dataclass(frozen=True)
 class Network:
-    """How the server is reached, beside what the invitation says. Proxies are taken from the environment."""
+    """Settings for reaching the server, besides the invitation. Proxies are taken from the environment."""
 
     ca_bundle: Path | None = None
     allow_http: bool = False
@@ -341,7 +341,9 @@ class Api:
         self._ask("PUT", f"dealings/{round_number}", content=dealing)
 
     def put_codes(self, column: int, points: bytes, signature: bytes) -> bytes:
-        """As many points, times the server's key and times both keys, with both proofs and a tag."""
+        """Send a column's points; return as many, times the server's key and times both keys, with both
+        proofs and a tag.
+        """
         headers, most = {"Unpooled-Signature": signature.hex()}, answer_bytes(len(points))
         seconds = patience(len(points))
         answer = self._ask(
@@ -360,7 +362,7 @@ class Api:
         self._ask("GET", f"results/{quote(file.name, safe='')}", most=file.bytes, into=part)
 
     def counted(self) -> Counted:
-        """What the server counted of this cohort's messages."""
+        """Ask for the server's counts of this cohort's messages."""
         answer = self._ask("GET", "traffic")
         return _parsed(answer, lambda values: Counted(int(values["messages"]), int(values["bytes"])))
 

@@ -42,7 +42,7 @@ LOOK = "`unpooled-client doctor` says more."
 
 
 class Place(StrEnum):
-    """Where on the way to the server something is wrong."""
+    """Place on the way to the server at which something is wrong."""
 
     SETTINGS = "settings"
     NAME = "name"
@@ -69,7 +69,7 @@ class Unanswered(ServerError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server answered, in full."""
+    """Complete answer of the server."""
 
     status: int
     headers: httpx.Headers
@@ -91,13 +91,13 @@ class Proxy:
     host: str
     port: int | None
     source: str
-    """Where it is set: the name of a variable, or "the system's settings"."""
+    """Origin of the setting: the name of a variable, or "the system's settings"."""
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
 
     @property
     def address(self) -> str:
-        """Without name and password: http://proxy.example.org:3128"""
+        """Address without name and password: http://proxy.example.org:3128"""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "")
 
@@ -152,7 +152,7 @@ def _too_large(most: int) -> Unusable:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this computer, by its name alone."""
+    """Tell whether a host is this computer, by its name alone."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -194,7 +194,9 @@ def _login(parts: SplitResult) -> tuple[str, str]:
 
 
 def trust_for(server: str, proxy: Proxy | None, ca_bundle: Path | None) -> ssl.SSLContext | bool:
-    """Whose certificates are believed; False where none is shown. Unusable if the file given is none."""
+    """Return the certificates to trust; False if the connection shows none. Unusable if the given file holds
+    none.
+    """
     if urlsplit(server).scheme == "http" and (proxy is None or proxy.scheme == "http"):
         return False  # reading the certificates takes a while
     file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
@@ -224,7 +226,7 @@ def _only(file: Path | str | None, folder: str | None, source: str) -> ssl.SSLCo
 
 
 def unusable(error: httpx.RequestError, server: str, proxy: Proxy | None) -> Unusable | None:
-    """What is wrong, if it will not pass by itself."""
+    """Return the fault behind an error, if it will not pass by itself."""
     if isinstance(error, httpx.UnsupportedProtocol):
         return Unusable(f"{server} cannot be reached: {error}.")
     if isinstance(error, httpx.ProxyError) and proxy is not None:
@@ -236,7 +238,7 @@ def unusable(error: httpx.RequestError, server: str, proxy: Proxy | None) -> Unu
 
 
 def refused_by_proxy(status: int, server: str, proxy: Proxy) -> Unusable | None:
-    """What a proxy's answer of this status means; None for one that may pass, e.g. 502."""
+    """Return the meaning of a proxy's status; None for one that may pass, e.g. 502."""
     if status == 407:
         return _asks_for_password(proxy)
     if 400 <= status < 500 and status not in (408, 429):
@@ -318,7 +320,7 @@ def unanswered(error: httpx.RequestError, server: str, proxy: Proxy | None) -> U
 
 
 def place(error: httpx.RequestError, proxy: Proxy | None) -> Place:
-    """Where it went wrong."""
+    """Find the place at which a request failed."""
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return Place.TLS

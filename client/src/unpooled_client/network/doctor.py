@@ -1,4 +1,5 @@
-"""What stands between this computer and a study: each check says one thing in one line, with the remedy.
+"""Checks for obstacles between this computer and a study: each reports one thing on one line, with the
+remedy.
 
 Nothing that was found contains a token, a key or a password: it can be shown to whoever is helping.
 """
@@ -41,7 +42,7 @@ _OFF = 60.0  # seconds by which clocks may differ
 
 
 class Mark(StrEnum):
-    """How it is."""
+    """Verdict of a check."""
 
     GOOD = "good"
     WARNING = "warning"
@@ -65,18 +66,18 @@ class Visit:
     proxy: Proxy | None = None
     answer: connection.Answer | None = None
     certificate: x509.Certificate | None = None
-    """What was shown, also if it is not trusted."""
+    """Certificate that was shown, even if it is not trusted."""
     seconds: float = 0.0
     offset: float | None = None
     """Seconds by which this computer's clock is ahead of the server's."""
     error: ServerError | None = None
     place: Place | None = None
-    """Of the error."""
+    """Place of the error."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is looked at: this computer, and if they are known a server and a study."""
+    """Subject of the checks: this computer, and a server and a study if they are known."""
 
     out: Path
     """Folder for results."""
@@ -190,7 +191,7 @@ def memory(subject: Subject) -> Finding:
 
 
 def state_folder(subject: Subject) -> Finding:
-    """Where keys and ledger are kept: to be written by this account, and to be read by no other."""
+    """Check the folder of keys and ledger: this account must be able to write it, and no other to read it."""
     folder = subject.folder or StateFolder(default_root())
     if not folder.is_private():
         readable = f"other accounts of this computer may read {folder.file}, which holds keys"
@@ -205,7 +206,7 @@ def state_folder(subject: Subject) -> Finding:
 
 
 def output_folder(subject: Subject) -> Finding:
-    """Where the results will be."""
+    """Check the folder for the results."""
     return _disk("Results", subject.out, GB, "--out DIR")
 
 
@@ -224,7 +225,7 @@ def _disk(what: str, folder: Path, wanted: int, option: str) -> Finding:
 
 
 def name(subject: Subject) -> Finding | None:
-    """Whether the server's name is known, if it is one, and need be known here."""
+    """Check that the server's name resolves; None if it need not be resolved here."""
     if (proxy := subject.visit.proxy) is not None:
         return Finding("Name", Mark.GOOD, f"{subject.host}: left to the proxy {proxy.address}")
     if subject.visit.place is Place.SETTINGS or connection.is_loopback(subject.host):
@@ -243,7 +244,7 @@ def name(subject: Subject) -> Finding | None:
 
 
 def proxy(subject: Subject) -> Finding:
-    """Which proxy is taken, and whether it lets us through."""
+    """Check the proxy: report which one is used, and whether it lets us through."""
     seen = subject.visit
     if seen.error and seen.place in (Place.PROXY, Place.SETTINGS):
         what = "Proxy" if seen.place is Place.PROXY else "Settings"
@@ -255,7 +256,7 @@ def proxy(subject: Subject) -> Finding:
 
 
 def tls(subject: Subject) -> Finding | None:
-    """Whose certificate is shown, whether it is believed, and how long it is good."""
+    """Check the certificate: report its issuer, whether it is trusted, and how long it is valid."""
     seen = subject.visit
     if urlsplit(subject.server).scheme != "https":
         return _without_tls(subject)
@@ -285,7 +286,7 @@ def _without_tls(subject: Subject) -> Finding:
 
 
 def _issuer(certificate: x509.Certificate) -> str:
-    """Who vouches, as people know them: organization and name."""
+    """Return the issuer of a certificate as people know it: organization and name."""
     oids = (NameOID.ORGANIZATION_NAME, NameOID.COMMON_NAME)
     names = [str(part.value) for oid in oids for part in certificate.issuer.get_attributes_for_oid(oid)]
     text = ", ".join(names) or certificate.issuer.rfc4514_string()
@@ -293,7 +294,7 @@ def _issuer(certificate: x509.Certificate) -> str:
 
 
 def server(subject: Subject) -> Finding | None:
-    """Whether an Unpooled server answers, and speaks as we do."""
+    """Check that an Unpooled server answers, and speaks the same protocol."""
     seen = subject.visit
     if seen.answer is None:
         if seen.error is None or seen.place is not Place.SERVER:
@@ -336,7 +337,7 @@ def _protocol(answer: connection.Answer) -> int | None:
 
 
 def clock(subject: Subject) -> Finding | None:
-    """Whether this computer's clock is right: certificates are checked against it."""
+    """Check this computer's clock, because certificates are checked against it."""
     seen = subject.visit
     if seen.offset is None:
         return None
@@ -349,7 +350,7 @@ def clock(subject: Subject) -> Finding | None:
 
 
 def study(subject: Subject) -> Finding | None:
-    """Whether the study knows this cohort. Asked only with the state of a cohort that has joined."""
+    """Check that the study knows this cohort. Asked only with the state of a cohort that has joined."""
     if subject.folder is None or subject.visit.answer is None:
         return None
     try:

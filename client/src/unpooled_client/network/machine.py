@@ -1,4 +1,4 @@
-"""How much memory and disk space this computer has, on every system."""
+"""Memory and disk space of this computer, on every system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Memory:
 
 
 def memory() -> Memory:
-    """What the system has, or less if a batch system or a container allows less."""
+    """Return the system's memory, or less if a batch system or a container allows less."""
     system = psutil.virtual_memory()
     limits = [Memory(limit, limit - used) for limit, used in _cgroup_limits()]
     found = [Memory(system.total, system.available), *limits]
@@ -54,7 +54,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, or the folder itself if it does not exist yet."""
+    """Tell whether files can be made in a folder, or the folder itself if it does not exist yet."""
     try:
         with tempfile.TemporaryFile(dir=existing(folder)):
             return True

@@ -1,4 +1,4 @@
-"""What the engine tells its face: the command line prints these, a window draws them.
+"""Events that the engine reports to its interface: the command line prints them, a window draws them.
 
 Every event is a frozen dataclass that can be written as one line of JSON (`to_json`) and read again
 (`from_json`). Times are seconds since 1970; sizes are bytes. Nothing in them leaves the computer.
@@ -75,7 +75,7 @@ class Joined(Event):
     fingerprint: str
     server: str
     again: bool
-    """Whether the client goes on with a state that it found."""
+    """True if the client resumes from a state that it found."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class Waiting(Event):
     """Nothing to do until others have acted."""
 
     what: str
-    """For people: "the other cohorts to join"."""
+    """Description for people: "the other cohorts to join"."""
     names: tuple[str, ...]
     """The cohorts that are waited for, as far as the server says."""
     since: float
     waits: tuple[str, ...] = ()
-    """Who is to do what, in the server's words: "Munich to join"."""
+    """Parties that must act, each with its task in the server's words: "Munich to join"."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Reachable(Event):
 
 @dataclass(frozen=True)
 class Proposal(Event):
-    """What a study asks of this cohort."""
+    """Request of a study to this cohort."""
 
     plan: Plan
     plan_hash: str
@@ -134,7 +134,9 @@ class ReviewNeeded(Proposal):
     cohort: str
     """The name that this cohort has in the roster."""
     changed: str = ""
-    """What differs from what was accepted earlier, in words: "the plan, the roster". Empty if nothing was."""
+    """Parts that differ from those accepted earlier, in words: "the plan, the roster". Empty if nothing was
+    accepted.
+    """
     changes: tuple[Change, ...] = ()
     """The same line by line."""
     repeats: str = ""
@@ -159,7 +161,7 @@ class Agreed(Event):
 
 
 PEOPLE, ROWS = "people", "rows"
-"""What sums are over."""
+"""Units that sums are over."""
 
 
 @dataclass(frozen=True)
@@ -175,11 +177,11 @@ class FewApart:
     than: str
     """The people of its sum."""
     more: int
-    """How many are in the new one only."""
+    """Number of people or rows in the new one only."""
     fewer: int
-    """How many are in the earlier one only."""
+    """Number of people or rows in the earlier one only."""
     unit: str
-    """What they are: PEOPLE or ROWS."""
+    """Unit that is counted: PEOPLE or ROWS."""
 
     @property
     def apart(self) -> int:
@@ -196,12 +198,12 @@ class ReleaseNeeded(Event):
     sizes: dict[str, int]
     """Counts on which the sizes rest, as `unpooled_client.study.reading.sizes_of` names them."""
     few_apart: tuple[FewApart, ...] = ()
-    """What is to be released knowingly, if anything: nobody accepts it unseen."""
+    """Earlier studies that must be released knowingly, if any: nobody accepts these unseen."""
 
 
 @dataclass(frozen=True)
 class Accepted(Event):
-    """What leaves was released, and the sealed seed was delivered."""
+    """Release of what leaves, and delivery of the sealed seed."""
 
     plan_hash: str
     roster_hash: str
@@ -228,19 +230,19 @@ class PanelAgreed(Event):
 
 @dataclass(frozen=True)
 class StepProgress(Event):
-    """How much of a step this cohort has answered; `total` is None where it cannot be known."""
+    """Progress of this cohort's answers in a step; `total` is None if it cannot be known."""
 
     title: str
     done: int
     total: int | None
     unit: str
-    """What is counted: variants or questions."""
+    """Unit that is counted: variants or questions."""
     working: int
     """Questions at work at this moment, of every kind."""
     left: float | None = None
     """Seconds until the step is answered, at the pace so far; None where that cannot be known."""
     is_last: bool = False
-    """No other step over all variants follows: `left` is then about the time of the whole study."""
+    """True if no other step over all variants follows: `left` is then roughly the time of the whole study."""
 
     @property
     def step(self) -> str:
@@ -249,7 +251,7 @@ class StepProgress(Event):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is answered."""
+        """True if the whole step is answered."""
         return self.done == self.total
 
 
@@ -285,7 +287,7 @@ class Results(Event):
 
 @dataclass(frozen=True)
 class Transformed(Event):
-    """What the results make of the cohort's own data lies beside them."""
+    """The cohort's own data, transformed by the results, lie in a file beside them."""
 
     file: str
     what: str
@@ -298,7 +300,7 @@ class Compared(Event):
     files: tuple[str, ...]
     """Empty where that could not be done."""
     count: int
-    """Of variants, or of columns of a table."""
+    """Number of variants, or of columns of a table."""
     apart: int = 0
     """Variants of which the pool's effect is beyond the limits of this cohort's."""
     reason: str = ""
@@ -306,11 +308,11 @@ class Compared(Event):
     changed: bool = False
     """The data files are no longer those that were used."""
     phenotype: str = ""
-    """In a study of several, which one this is about."""
+    """Phenotype of this event, in a study of several."""
     frequencies: int = 0
     """Variants whose frequencies were compared; 0 where the results have none."""
     frequencies_far: int = 0
-    """Of these, how many are far from the pool's."""
+    """Number of these frequencies that are far from the pool's."""
 
 
 @dataclass(frozen=True)
@@ -320,7 +322,7 @@ class Finished(Event):
     sent: int
     received: int
     seconds: dict[str, float]
-    """By phase: joining, checking, computing, sending, waiting, results."""
+    """Seconds by phase: joining, checking, computing, sending, waiting, results."""
 
 
 @dataclass(frozen=True)
@@ -338,7 +340,7 @@ class Failed(Event):
     told_name: str = ""
     """The plan's name of a quantity or a column that the server was told with the code, if any."""
     is_known: bool = False
-    """Whether `Checked` has told the same."""
+    """True if `Checked` has already reported the same."""
 
 
 def name_of(kind: type[Event]) -> str:

@@ -43,7 +43,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 
 
 def draft_of(path: Path, process: int | str | None = None) -> Path:
-    """Where a process, by default this one, writes what will take its place at `path`."""
+    """Return the path at which a process, by default this one, writes the replacement of `path`."""
     return path.with_name(f".{path.name}.{os.getpid() if process is None else process}.part")
 
 

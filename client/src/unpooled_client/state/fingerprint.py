@@ -1,4 +1,5 @@
-"""Whether a data file is still the one that was accepted: its size, its time and a digest of its content.
+"""Fingerprints that show whether a data file is still the accepted one: size, time and a digest of the
+content.
 
 Text files and a .bed of up to 4 GiB are digested whole (1.2 GB/s, once at the start). Of a larger .bed,
 for which that would take minutes at every start, 256 blocks spread evenly over it are digested: a bad
@@ -23,12 +24,12 @@ ELSE = (
     "If nothing derived from the data was sent yet, check and release it again (`unpooled-client check "
     "--state DIR`); otherwise ask for the study to be repeated."
 )
-"""What can be done about data that are not those that were accepted, other than going back to these."""
+"""Remedies for data that differ from the accepted ones, other than going back to these."""
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What is kept with the state about one file."""
+    """Record of one file that is kept with the state."""
 
     size: int
     modified: int
@@ -49,7 +50,7 @@ class Fingerprint:
         return cls(status.st_size, status.st_mtime_ns, digest, sampled)
 
     def same(self, other: Fingerprint) -> bool:
-        """Whether two fingerprints are of the same content."""
+        """Tell whether two fingerprints are of the same content."""
         alike = (self.size, self.digest, self.sampled) == (other.size, other.digest, other.sampled)
         return alike and (not self.sampled or self.modified == other.modified)
 

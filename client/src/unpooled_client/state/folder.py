@@ -1,4 +1,4 @@
-"""What a cohort's client must not forget, in one folder per study and cohort.
+"""State that a cohort's client must not lose, in one folder per study and cohort.
 
     state.json     keys, seed, what was agreed to and released, digests of the data files: secret, atomic
     book           every question that was answered, and every sum told, by their digests
@@ -48,7 +48,7 @@ _ABSENT = "not in the study"
 
 @dataclass(frozen=True)
 class Acceptance:
-    """That this cohort's person accepted one plan and one roster, and the seed that was drawn for them."""
+    """Record of consent: plan, roster, and the seed that was drawn for them."""
 
     plan_hash: bytes
     roster_hash: bytes
@@ -71,7 +71,9 @@ class Agreement:
     """Server and compensator are run by the same people: masks then hide nothing from them."""
 
     def changed_since(self, old: Agreement | None) -> str:
-        """What of an earlier one no longer holds, in words: "the plan, the roster"; empty without one."""
+        """Name the parts of an earlier agreement that changed, in words: "the plan, the roster"; empty
+        without one.
+        """
         words = {
             "study": "the study's name",
             "plan": "the plan",
@@ -118,25 +120,25 @@ class Saved:
     signing_key: bytes = field(repr=False)
     cohort: str = ""
     network: dict[str, Any] = field(default_factory=dict)
-    """How the server is reached, as `network.api.Network` has it."""
+    """Settings for reaching the server, in the form of `network.api.Network`."""
     agreement: Agreement | None = None
     options: dict[str, Any] = field(default_factory=dict)
     """The data options that passed the check, as `DataOptions.to_json` gives them."""
     files: dict[str, Fingerprint] = field(default_factory=dict)
     """The data files as they were then, by what they are."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """How much there is in them, as `study.reading.sizes_of` says."""
+    """Counts that describe the size of these files, as `study.reading.sizes_of` names them."""
     released: bytes = b""
     """Hash of the plan for which the person released what leaves of these files; empty before."""
     few_apart: tuple[FewApart, ...] = ()
     """The earlier studies from whose people those of these files differ by few."""
     few_released: tuple[FewApart, ...] = ()
-    """Those of them of which the person knew who released."""
+    """Entries of `few_apart` that the person knew of when releasing."""
     acceptance: Acceptance | None = None
     out: str = ""
     """Folder for the results, once somebody named one."""
     delivered: bool = False
-    """Whether the results are in that folder."""
+    """True if the results are in that folder."""
     problem: Failed | None = None
     """Why the last run ended, until something was done about it."""
     repeated_in: str = ""
@@ -196,13 +198,14 @@ class Saved:
 
     @property
     def is_released(self) -> bool:
-        """Whether a person released what leaves under the plan agreed to, and knew of which studies' people
-        these are few apart."""
+        """True if a person released what leaves under the plan agreed to, knowing of every study in
+        `few_apart`.
+        """
         return self.has_released and set(self.few_apart) <= set(self.few_released)
 
     @property
     def has_released(self) -> bool:
-        """Whether a person released what leaves of these files under the plan agreed to."""
+        """True if a person released what leaves of these files under the plan agreed to."""
         return self.agreement is not None and self.released == self.agreement.plan.hash()
 
 
@@ -230,7 +233,7 @@ class StateFolder:
 
     @property
     def as_option(self) -> str:
-        """How a person names it to a command."""
+        """Option that names the folder on a command line."""
         path = str(self.path)
         return f"--state {subprocess.list2cmdline([path]) if os.name == 'nt' else shlex.quote(path)}"
 
@@ -240,12 +243,12 @@ class StateFolder:
 
     @property
     def book(self) -> Path:
-        """What was answered: `unpooled_client.study.book`."""
+        """Path of the record of answers: `unpooled_client.study.book`."""
         return self.path / "book"
 
     @property
     def derived(self) -> Path:
-        """What was derived of this cohort's people: `unpooled_client.study.deriving`."""
+        """Path of what was derived from this cohort's people: `unpooled_client.study.deriving`."""
         return self.path / "derived"
 
     @property
@@ -271,7 +274,7 @@ class StateFolder:
             lock.release()
 
     def is_locked(self) -> bool:
-        """Whether a client runs with this folder."""
+        """Tell whether a client is running with this folder."""
         if not (self.path / "lock").exists():
             return False
         try:
@@ -284,7 +287,7 @@ class StateFolder:
         return self.file.is_file()
 
     def is_private(self) -> bool:
-        """Whether no other account of this computer may read or change the state.
+        """Tell whether no other account of this computer may read or change the state.
 
         So it is on Windows by itself: a profile is its owner's alone.
         """
@@ -297,7 +300,7 @@ class StateFolder:
         return os.fdopen(descriptor, "a", encoding="utf-8")
 
     def load(self) -> Saved:
-        """What was saved; StateError if there is nothing, nothing that can be read, or others may read it."""
+        """Load the saved state; StateError if it is missing, cannot be read, or others may read it."""
         self._refuse_shared()
         try:
             return Saved.from_json(json.loads(self.file.read_bytes()))
@@ -318,7 +321,9 @@ class StateFolder:
         self._refuse_shared()  # some disks keep no permissions
 
     def _refuse_shared(self) -> None:
-        """As ssh does of its keys: mending it silently would hide that they may be known."""
+        """Raise StateError if others may read the state, as ssh does for its keys: a silent repair would hide
+        that the keys may be known.
+        """
         if not self.is_private():
             raise StateError(
                 f"other accounts of this computer may read {self.file}, which holds this cohort's keys. "
@@ -329,7 +334,7 @@ class StateFolder:
 
 
 def default_root() -> Path:
-    """Where this system keeps the state of programs."""
+    """Return the folder where this system keeps the state of programs."""
     return user_state_path("unpooled", appauthor=False) / "studies"
 
 

@@ -40,7 +40,7 @@ class Entry:
     time: str
     quantity: str
     bytes: int
-    """Of what travelled, without the headers of HTTP."""
+    """Number of bytes that travelled, without the headers of HTTP."""
     form: str
     to: str
     round: int | None = None
@@ -99,7 +99,7 @@ def _append(path: Path, line: bytes) -> None:
 
 @dataclass(frozen=True)
 class Head:
-    """How far a ledger is: its number of lines, and the digest of the last."""
+    """End of a ledger: its number of lines, and the digest of the last."""
 
     lines: int = 0
     last: str = _START
@@ -118,7 +118,9 @@ class Head:
         return cls(int(number), last)
 
     def write(self, path: Path) -> None:
-        """In place, and always as long: a crash leaves this or the one before, and that one is as good."""
+        """Write in place, always at the same length: a crash leaves this head or the one before, which is as
+        good.
+        """
         descriptor = os.open(path, _IN_PLACE, 0o600)
         try:
             is_new = os.fstat(descriptor).st_size == 0
@@ -130,7 +132,7 @@ class Head:
 
 
 def head_path(ledger: Path) -> Path:
-    """Where the head of a ledger is."""
+    """Return the path of a ledger's head."""
     return ledger.with_suffix(".head")
 
 
@@ -170,7 +172,7 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 def _damage(path: Path) -> tuple[Head, str]:
-    """From where the chain goes on, and what is wrong with the end of a ledger, or nothing."""
+    """Return the head from which the chain continues, and any fault at the ledger's end, in words."""
     try:
         kept, problem = Head.read(head_path(path)), ""  # before the lines: one may be added meanwhile
     except (ValueError, OSError):

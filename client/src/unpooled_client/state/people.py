@@ -1,4 +1,4 @@
-"""Whose sums this cohort's studies were about: every set of people, by keyed hashes, beside the studies.
+"""Sets of people whose sums this cohort's studies used, as keyed hashes, beside the studies.
 
     unpooled-people       the hashes, and which of them each study's sums were over
     unpooled-people.key   the key: with both files one can ask whether a person was in a study
@@ -40,14 +40,16 @@ class Whose:
     unit: str
     """PEOPLE or ROWS."""
     ids: Sequence[bytes]
-    """By which a person, or a row, is known in any study."""
+    """IDs by which a person, or a row, is known in any study."""
     sets: Mapping[str, np.ndarray]
     """bool (n,) by who they are, in words."""
 
 
 @dataclass(frozen=True)
 class _Set:
-    """Who a sum was over: bits, the first person's the lowest, compressed; and under which words."""
+    """People that a sum was over, as compressed bits, the first person's the lowest, and the words for the
+    set.
+    """
 
     name: ClassVar[str] = "set"
 
@@ -175,7 +177,9 @@ def _sets(pairs: Collection[tuple[str, int]]) -> Iterator[_Set]:
 
 
 def _few_apart(kept: _Kept, whose: Whose, new: set[tuple[str, int]]) -> tuple[FewApart, ...]:
-    """What was summed under the same words before tells nothing new, and is not compared."""
+    """Find the earlier studies few people apart; a set summed under the same words before tells nothing new,
+    and is not compared.
+    """
     earlier = [(ran, set(ran.pairs())) for ran in kept.ran]
     fresh = new.difference(*(pairs for _, pairs in earlier))
     found = (_closest(ran, pairs, whose, fresh) for ran, pairs in earlier if ran.study != whose.study)

@@ -1,4 +1,4 @@
-"""Where a cohort is in a study, by what is kept on its disk, and the command that comes next."""
+"""Stage of a cohort in a study, from what is kept on its disk, and the command that comes next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unpooled_client.state.folder import Saved, StateFolder
 
 
 class Stage(StrEnum):
-    """What a cohort does in a study, in its order, as the window lists it."""
+    """Stages of a cohort in a study, in order, as the window lists them."""
 
     JOIN = "Join"
     """Accept the plan and the roster."""
@@ -29,7 +29,7 @@ class Stage(StrEnum):
 
     @property
     def to_do(self) -> str:
-        """What comes next here, for people."""
+        """Next task at this stage, for people."""
         return _TO_DO[self]
 
 
@@ -44,7 +44,7 @@ _TO_DO = {
 
 
 def stage_of(saved: Saved) -> Stage:
-    """What is to be done in this study."""
+    """Return the stage that comes next in this study."""
     if saved.delivered:
         return Stage.RESULTS
     if saved.agreement is None:
@@ -55,14 +55,14 @@ def stage_of(saved: Saved) -> Stage:
 
 
 def in_a_line(saved: Saved) -> str:
-    """Which study this is, and where it is."""
+    """Describe the study and its stage on one line."""
     name = saved.agreement.study if saved.agreement else f"Study {saved.invitation.study}"
     cohort = f", cohort {saved.cohort}" if saved.cohort else ", not joined yet"
     return f"{name}{cohort}. {stage_of(saved).to_do}."
 
 
 def next_command(saved: Saved, folder: StateFolder) -> str:
-    """What to type next; empty where the study has ended."""
+    """Return the next command to type; empty if the study has ended."""
     state = folder.as_option
     of_tables = saved.agreement is not None and saved.agreement.plan.of_tables
     files = "--table FILE" if of_tables else "--bfile PREFIX"

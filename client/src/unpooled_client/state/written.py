@@ -1,4 +1,4 @@
-"""Which files outside the state folder this client wrote: it replaces no others.
+"""Record of the files outside the state folder that this client wrote: it replaces no others.
 
 Kept in the state folder by path and digest. So a file that somebody has changed since is theirs, and stays.
 """
@@ -34,7 +34,7 @@ class NotOurs(UnpooledError):
 
 
 class Written:
-    """What was written, and whether a place is free to be written to."""
+    """Record of what was written, which tells whether a place is free to be written to."""
 
     def __init__(self, folder: StateFolder, remedy: str = ELSEWHERE) -> None:
         """`remedy`: what to do where a place is not free."""
@@ -66,7 +66,8 @@ class Written:
 
     @contextlib.contextmanager
     def draft(self, path: Path, *, of_people: bool) -> Iterator[Path]:
-        """Where to write what takes its place at `path` when the block ends, whole; not if it raises.
+        """Yield a path for the content that takes its place at `path` when the block ends, whole; not if it
+        raises.
 
         What is `of_people` only this account may read, whatever the umask. Raises NotOurs as `claim` does.
         """

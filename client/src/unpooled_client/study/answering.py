@@ -69,10 +69,10 @@ class Work:
     running: dict[int, Future[Share | None]] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
     paces: dict[str, Pace] = field(default_factory=dict)
-    """Of the steps over variants, by their titles with the iteration."""
+    """Paces of the steps over variants, by their titles with the iteration."""
     paused: str | None = None
     entered: bool = False
-    """Whether it is kept whose sums leave."""
+    """True if it is on record whose sums leave."""
     idle: int = 0
     reported: float = 0.0
     stamps: list[tuple[int, int] | None] = field(default_factory=list)
@@ -156,7 +156,9 @@ class Work:
             yield from self.session.waiting(f"a worker of the Dask cluster at {self.cluster.address}", ())
 
     def _is_entered(self) -> Generator[Event, None, bool]:
-        """Whether it is kept whose sums leave, before the first does; which variants are there is none."""
+        """Put on record whose sums leave, before the first sum does; the answer which variants are here is no
+        sum. False if the terms changed meanwhile.
+        """
         data, samples = self.alignments.data, self.alignments.samples
         if not self.entered and (samples is not None or isinstance(data, ArrayTable)):
             options = self.options.under(self.terms.plan)
@@ -246,7 +248,7 @@ class Work:
             self.stamps = stamps
 
     def _deliver(self, put: Callable[[], None]) -> bool:
-        """Whether a part of an answer was taken; False where the server no longer waits for it."""
+        """Deliver a part of an answer; False if the server no longer waits for it."""
         with self._told(Doing.SENDING), self.session.clock("sending"):
             try:
                 put()
@@ -269,7 +271,7 @@ class Work:
             yield from self._report_timing()
 
     def _progress(self, share: Share) -> StepProgress:
-        """What of a step is answered, now that this share is delivered."""
+        """Return the progress of a step, now that this share is delivered."""
         title, working = share.progress, len(self.running)
         if not share.variants:
             self.done[title] += 1
@@ -294,7 +296,7 @@ class Work:
             yield from self.session.report_timing()
 
     def _is_void(self, found: Questions) -> Generator[Event, None, bool]:
-        """Whether what was accepted no longer holds; tells also of pauses, and who is missing."""
+        """Tell whether what was accepted no longer holds; report pauses, and who is missing, too."""
         if found.state == RUNNING and self.paused is not None:
             self.paused = None
             yield Resumed()

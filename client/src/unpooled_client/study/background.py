@@ -38,7 +38,9 @@ class NotStopped(UnpooledError):
 
 
 def program() -> list[str]:
-    """How this program is called from a process of ours: by this Python, or frozen, as the file beside us."""
+    """Return the command that starts this program from our process: by this Python, or frozen, as the file
+    beside us.
+    """
     if getattr(sys, "frozen", False):
         suffix = ".exe" if os.name == "nt" else ""
         return [str(Path(sys.executable).with_name(f"unpooled-client{suffix}"))]
@@ -64,7 +66,7 @@ def start(folder: StateFolder, arguments: Sequence[str]) -> int:
 
 
 def _detached() -> dict[str, Any]:
-    """What keeps a process alive when the one that started it ends."""
+    """Return the options that keep a process alive when the one that started it ends."""
     if sys.platform == "win32":
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         return {"creationflags": flags}
@@ -91,7 +93,7 @@ def _begun(process: subprocess.Popen[bytes], journal: Journal) -> int:
 
 
 def is_running(folder: StateFolder) -> bool:
-    """Whether a client runs with this folder, in whichever process."""
+    """Tell whether a client is running with this folder, in whichever process."""
     return folder.is_locked()
 
 
@@ -124,7 +126,7 @@ def _tell_stopped(folder: StateFolder) -> None:
 
 
 def _is_client(pid: int) -> bool:
-    """Whether a process is this program: its number may be another's by now."""
+    """Tell whether a process is this program: its number may be another's by now."""
     try:
         return any("unpooled" in word for word in psutil.Process(pid).cmdline())
     except psutil.Error:

@@ -1,4 +1,4 @@
-"""What a person does in a study before its run, offline: check the data files, and release what leaves."""
+"""Steps of a person in a study before its run, offline: check the data files, and release what leaves."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Entry:
 
     round: int
     digest: bytes
-    """Of the question, its salt and the panel."""
+    """Digest of the question, its salt and the panel."""
     kind: str
     panel: bytes
     """Digest of the agreed variants, empty before there are any."""
@@ -85,7 +85,7 @@ class Dealt:
     round: int
     circuit: str
     digest: bytes
-    """Of what was dealt."""
+    """Digest of what was dealt."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Heard:
     round: int
     place: str
     digest: bytes
-    """Of the record in which it was told."""
+    """Digest of the record in which the sum was told."""
 
     @classmethod
     def of(cls, place: str, told: Told) -> Heard:
@@ -121,7 +121,7 @@ Line: TypeAlias = Entry | Dealt | Heard
 
 
 class Book:
-    """What one cohort has answered under one seed. May be used by several threads."""
+    """Record of one cohort's answers under one seed. May be used by several threads."""
 
     def __init__(
         self,
@@ -223,12 +223,14 @@ class Book:
 
 
 def knows_of_a_release(path: Path, seed: bytes) -> bool:
-    """Whether questions were answered that follow only from a sum that was released; or BookLost."""
+    """Tell whether questions were answered that follow only from a released sum; BookLost if unknown."""
     return len({entry.kind for entry in _entries(path, seed)}) > 1
 
 
 def has_answered(folder: StateFolder, saved: Saved) -> bool:
-    """Whether anything was answered under the seed at hand. Without its book that is not known: then True."""
+    """Tell whether anything was answered under the seed at hand; True if its book is lost, since that is then
+    unknown.
+    """
     if saved.acceptance is None:
         return False
     try:
@@ -243,7 +245,7 @@ def _entries(path: Path, seed: bytes) -> Iterator[Entry]:
 
 
 def lines_of(path: Path, seed: bytes) -> Iterator[Line]:
-    """What is in a book; what was cut off at its end is taken off. BookLost if it is not of this seed."""
+    """Yield the lines of a book, and drop one cut off at its end. BookLost if it is not of this seed."""
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:

@@ -79,7 +79,7 @@ class Cluster:
         self._client.close()
 
     def threads(self) -> int:
-        """How many threads its workers have together, 0 if there is no worker."""
+        """Count the threads of all workers, 0 if there is no worker."""
         try:
             return sum(self._client.nthreads().values())
         except (OSError, RuntimeError, CancelledError) as error:
@@ -152,7 +152,9 @@ class Held:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker does for a question, if it has this version and finds the file as it was accepted."""
+    """Computation of a worker for a question, if the worker has this version and finds the file as it was
+    accepted.
+    """
 
     question: Question
     genotypes: Path

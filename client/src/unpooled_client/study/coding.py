@@ -61,7 +61,7 @@ class Coding:
     session: Session
     terms: Terms
     seed: bytes = field(repr=False)
-    """Of the masks. The compensator has it too, and shows by it that an answer is its own."""
+    """Seed of the masks. The compensator has it too, and shows by it that an answer is its own."""
     own: bytes = field(repr=False)
     sent: Callable[[Sent], None]
     """Is told of each column's points that went out."""

@@ -65,7 +65,7 @@ def check_offered(files: Sequence[ResultFile], plan: Plan, sizes: Sizes) -> None
 
 
 def usual_folder(parent: Path, study: str, plan: Plan, written: Written) -> Path:
-    """Where results go unless a person says otherwise: a folder named after the study's files.
+    """Return the default folder for results, named after the study's files.
 
     Another study of the same name may have its results there: then one with a number.
     """
@@ -76,7 +76,7 @@ def usual_folder(parent: Path, study: str, plan: Plan, written: Written) -> Path
 
 
 def _has_others(folder: Path, plan: Plan, written: Written) -> bool:
-    """Whether files that this client did not write for this study stand where its results would."""
+    """Tell whether files that this client did not write for this study stand where its results would."""
     if folder.exists() and not folder.is_dir():
         return True
     try:

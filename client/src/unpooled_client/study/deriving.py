@@ -1,4 +1,4 @@
-"""What this cohort derives in a study for the questions that follow, such as its people's components.
+"""Values that this cohort derives in a study for the questions that follow, such as its people's components.
 
 Kept in the state folder, beside the digest of the seed under which it was derived: another seed is another
 study.
@@ -49,7 +49,7 @@ class Deriving:
 
 
 def derived_in(folder: StateFolder, seed: bytes | None = None) -> np.ndarray | None:
-    """What was derived under a seed: float64 (n, k); None if nothing was.
+    """Return what was derived under a seed: float64 (n, k); None if nothing was.
 
     Of a study that has ended the seed is gone, and what there is was derived in it.
     """

@@ -61,7 +61,7 @@ _Writes: TypeAlias = Callable[[Session, Plan, DataOptions, Path, ArrayTable | No
 
 
 class Until(IntEnum):
-    """How far a run goes."""
+    """Phase at which a run stops."""
 
     JOINED = 1
     AGREED = 2
@@ -95,13 +95,13 @@ class Engine:
         self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
         self.join_anew, self.few_apart, self.until = join_anew, few_apart, until
         self._repetition: StateFolder | None = None
-        """Where a run goes on whose study has ended and is repeated."""
+        """Folder in which the run continues if its study has ended and is repeated."""
         self._speaks = True
-        """Whether the server is to be told of a failure."""
+        """True if the server is to be told of a failure."""
         self._session: Session | None = None
         self._cluster: Cluster | None = None
         self._table: ArrayTable | None = None
-        """In a study of tables: as it was read."""
+        """Table as it was read, in a study of tables."""
 
     def accept(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
         """A person has read this and accepts. May be called from another thread."""
@@ -343,7 +343,7 @@ class Engine:
         return plan, files
 
     def _failure(self, error: Exception) -> Failed:
-        """What went wrong, for the person; the server gets no more than a code and the name of a quantity."""
+        """Explain a failure to the person; the server gets no more than a code and the name of a quantity."""
         found = explain(error)
         if found is None:
             self._log("".join(traceback.format_exception(error)))
@@ -383,7 +383,9 @@ class Engine:
 
 
 def _of_own_people(file: str) -> _Writes | None:
-    """How a cohort writes something about its own people by this result file, if it does."""
+    """Return the function that writes something about the cohort's own people from this result file; None if
+    there is none.
+    """
     if file == PARAMETERS_FILE:
         from unpooled_client.study.normalizing import transform
 

@@ -1,4 +1,4 @@
-"""What went wrong in a run: a person is told what, where and what to do; the server gets a code."""
+"""Failures of a run: a person is told what, where and what to do; the server gets a code."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Explanation:
     problem: Problem | None = None
     quantity: str = ""
     code: str = ""
-    """By which the window knows it."""
+    """Code by which the window recognizes the failure."""
 
 
 def explain(error: Exception) -> Explanation | None:

@@ -1,4 +1,4 @@
-"""Whose sums a study is about, and whether they are nearly those of an earlier study of this cohort.
+"""Check of the people whose sums a study uses, against those of this cohort's earlier studies.
 
 Two sums over nearly the same people are, subtracted from one another, a sum over the few who are in one of
 them only, and no mask hides it. So a person who releases what leaves is told, and nobody releases it unseen.

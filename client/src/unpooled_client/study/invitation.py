@@ -32,7 +32,7 @@ def _text_of(invitation: str) -> str:
 
 
 def text_of_file(path: Path) -> str:
-    """What a file with an invitation holds, whichever editor saved it."""
+    """Return the text of a file with an invitation, whichever editor saved it."""
     data = path.read_bytes()
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")  # as editors on Windows may save it
     return data.decode("utf-16" if is_utf16 else "utf-8-sig", errors="replace")

@@ -183,13 +183,13 @@ def release(session: Session, study: Study, found: Terms) -> Generator[Event, No
 
 
 def is_accepted(session: Session, found: Terms) -> bool:
-    """Whether a seed was drawn for exactly these terms."""
+    """Tell whether a seed was drawn for exactly these terms."""
     old = session.saved.acceptance
     return old is not None and (old.plan_hash, old.roster_hash) == (found.plan_hash, found.roster_hash)
 
 
 def proposal(study: Study) -> Proposal:
-    """What the study asks for, to be shown to a person."""
+    """Return the study's request, to be shown to a person."""
     plan = checked_plan(study)
     return Proposal(
         plan=plan,
@@ -259,7 +259,7 @@ def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
 
 
 def _book_is_lost(session: Session) -> bool:
-    """Whether there is a seed of which it is not known what was answered under it."""
+    """Tell whether there is a seed whose record of answers is lost."""
     acceptance = session.saved.acceptance
     if acceptance is None:
         return False
@@ -291,17 +291,17 @@ def draw_seed(session: Session, found: Terms) -> Acceptance:
 
 
 def stand(session: Session, study: Study, found: Terms) -> bool:
-    """Whether these are still the study's terms, and nothing that was accepted by them is void."""
+    """Tell whether these are still the study's terms, and no acceptance of them is void."""
     is_void = study.cohort_state == "joined" and is_accepted(session, found)
     return not changed_since(session, study, found) and not is_void
 
 
 def changed_since(session: Session, study: Study, found: Terms) -> bool:
-    """Whether the study has come to other terms, or to none, since these were read."""
+    """Tell whether the study has come to other terms, or to none, since these were read."""
     return terms(study, session.saved) != found
 
 
 def changed_terms(session: Session, study: Study) -> bool:
-    """Whether the server now shows a plan or a roster other than the accepted ones."""
+    """Tell whether the server now shows a plan or a roster other than the accepted ones."""
     found = terms(study, session.saved)
     return found is None or not is_accepted(session, found)

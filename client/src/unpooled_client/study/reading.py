@@ -48,7 +48,9 @@ from unpooled_client.study.told import what_is_told
 from unpooled_client.study.trust import TELL_BOTH, TELL_OPERATOR, Distrust, Terms
 
 _FEW = 0.01
-"""Of the coordinator's list, or of a cohort's own if that is shorter: with less these are the wrong files."""
+"""Least share of the coordinator's list, or of the cohort's own if that is shorter, that must be present:
+with less these are the wrong files.
+"""
 
 
 class DataRefused(UnpooledError):
@@ -77,7 +79,7 @@ class ListApart(UnpooledError):
 
 
 def other_files(session: Session, terms: Terms, options: DataOptions) -> bool:
-    """Whether other files are given than those for which the person released what leaves.
+    """Tell whether the given files differ from those for which the person released what leaves.
 
     They are taken as long as nothing was answered: no number of the former ones has left.
     """
@@ -159,7 +161,7 @@ def _opened_table(
 
 
 def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
-    """How much there is: samples and variants (`unpooled.sizes`), or rows and columns of a table."""
+    """Count the data: samples and variants (`unpooled.sizes`), or rows and columns of a table."""
     if isinstance(data, ArrayTable):
         rows, columns = data.values.shape
         return {"rows": rows, "columns": columns}
@@ -260,7 +262,7 @@ class Alignments:
 
     @property
     def variants(self) -> int:
-        """How many there are to be asked about: those of the list until a panel is agreed."""
+        """Number of variants to be asked about: those of the list until a panel is agreed."""
         if self.agreed is None and self.listed is not None:
             return len(self.listed.present)
         return len(self.chromosomes)

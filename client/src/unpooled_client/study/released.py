@@ -1,4 +1,4 @@
-"""What a person released under one plan, and whether it is also what leaves under another one."""
+"""Release of what leaves under one plan, and the check whether it holds under another one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unpooled_client.study.reading import DataChanged, guard, same_options
 
 
 def kept_under(saved: Saved, agreement: Agreement, options: DataOptions | None) -> dict[str, Any]:
-    """What changes in the state with a new agreement.
+    """Return the changes of the state for a new agreement.
 
     Released stays what leaves the same, of the same files, as `options` would read them. Of other files, or
     where something else leaves, they are checked again, and a person is asked again.
@@ -42,11 +42,11 @@ def _stays_released(saved: Saved, old: Agreement, new: Agreement, options: DataO
 
 
 def _leaves(saved: Saved, agreement: Agreement) -> Any:
-    """What a person is shown before it leaves."""
+    """Return what a person is shown before it leaves."""
     return what_leaves(agreement.plan, saved.sizes, one_operator=agreement.one_operator)
 
 
 def _reads(options: DataOptions, plan: Plan) -> Any:
-    """What decides which people and variants are read, without the floors: these refuse or let pass."""
+    """Return what decides which people and variants are read; floors do not, they refuse or let pass."""
     read = dataclasses.replace(options.under(plan), min_samples=None, min_per_class=None)
     return read, plan.phenotype, plan.panel_mode, plan.panel_digest

@@ -1,4 +1,4 @@
-"""How long a step over the variants will still take, judged by its questions so far."""
+"""Estimate of the remaining time of a step over the variants, from its questions so far."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ from unpooled_client.study.trust import check_compensator, check_identity, check
 
 
 def followed(folder: StateFolder) -> Repeated | None:
-    """Where the study goes on for which this folder was made, if a person agreed to that before."""
+    """Return the repetition in which this folder's study continues, if a person agreed to that before; else
+    None.
+    """
     if not folder.exists() or not (repeated_in := folder.load().repeated_in):
         return None
     found = StateFolder(Path(repeated_in)).load()
@@ -111,7 +113,9 @@ def _ask(session: Session, question: ReviewNeeded) -> Generator[Event, None, Non
 
 
 def _results_folder(old: Saved, study: str) -> str:
-    """As it was named, unless the old study's results are in it, or its name is that study's."""
+    """Return the folder as it was named, unless the old study's results are in it, or its name is that
+    study's.
+    """
     named = Path(old.out)
     if old.out and (old.delivered or named.name == f"unpooled-{old.invitation.study}"):
         return str(named.with_name(f"unpooled-{study}"))

@@ -48,7 +48,7 @@ class Share:
     variants: int
     """Panel variants that the question covers, 0 where it is about something else."""
     seconds: float
-    """Of computing, packing and masking."""
+    """Seconds of computing, packing and masking."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Answerer:
     terms: Terms
     seed: bytes = field(repr=False)
     book: Book
-    """Of this seed."""
+    """Book of this seed."""
     compute: Compute = compute_here
     own: bytes = field(default=b"", repr=False)
     """The seed that nobody else has."""
@@ -176,7 +176,8 @@ class Answerer:
         )
 
     def dealing(self, message: messages.Question, question: Question, panel: bytes = b"") -> Dealing | None:
-        """What this cohort deals for a round, the same whenever it is asked; None where another one deals.
+        """Return this cohort's dealing for a round, the same whenever it is asked; None if another cohort
+        deals.
 
         Raises Distrust as `share` does, which comes after it: the server takes them in this order.
         """
@@ -245,6 +246,6 @@ def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:
 
 
 def variants_of(question: Question) -> int:
-    """How many of the panel's variants a question goes over, if it goes over a range of them."""
+    """Count the panel's variants that a question covers; 0 if it does not go over a range of them."""
     start = getattr(question, "start", None)
     return question.reach - start if isinstance(start, int) else 0

@@ -1,4 +1,5 @@
-"""What the phases of one run share: the way to the server, the state, the ledger, and how to wait.
+"""State shared by the phases of one run: the connection to the server, the saved state, the ledger, and
+waiting.
 
 The phases are generators of events. Whatever takes time runs in a thread beside them, so that they can keep
 reporting what happens: that the server does not answer, that the study is waiting for somebody.
@@ -60,9 +61,9 @@ class Session:
         self.ledger = Ledger(folder.ledger)
         self.asked: ReviewNeeded | ReleaseNeeded | None = None
         self.decision: Future[bool] = Future()
-        """What the person answers to `asked`."""
+        """Answer of the person to `asked`."""
         self.files_changed = False
-        """Whether the files of which a person released what leaves were changed in their place."""
+        """True if the files for which a person released what leaves have changed under the same paths."""
         self.seconds: dict[str, float] = {}
         self._lock = threading.Lock()
         self._told: Trouble | None = None
@@ -71,7 +72,7 @@ class Session:
 
     @property
     def asks_anew(self) -> bool:
-        """Whether what is asked would replace what a person accepted earlier."""
+        """True if what is asked would replace what a person accepted earlier."""
         if isinstance(self.asked, ReleaseNeeded):
             return self.files_changed or self.saved.released not in (b"", bytes.fromhex(self.asked.plan_hash))
         return bool(self.saved.agreement) or self.files_changed
@@ -103,7 +104,7 @@ class Session:
         return future.result()
 
     def tell(self, event: Event) -> None:
-        """From the thread of some work: tell of its progress soon. Of several events the last one counts."""
+        """Tell of the progress of some work soon, from its thread. Of several events the last one counts."""
         self._news = event
 
     def until_one(self, futures: Collection[Future[Any]]) -> Iterator[Event]:

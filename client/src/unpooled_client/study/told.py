@@ -1,4 +1,4 @@
-"""What the server is told of files that do not fit the study: a code, and a column that the plan names."""
+"""Report to the server on files that do not fit the study: a code, and a column that the plan names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PROBLEMS = {
     Code.PHENOTYPE_CODING: Problem.VALUES,
     Code.PHENOTYPE_TRAIT: Problem.VALUES,
 }
-"""What the coordinator can mend, too: in the plan. Of all else only the data manager hears."""
+"""Problems that the coordinator can fix, too: in the plan. Only the data manager hears of all others."""
 
 _FLOORS = {Problem.FLOOR, Problem.FLOOR_PER_CLASS}
 _ABOUT_NO_COLUMN = _FLOORS | {Problem.NO_SUCH_SEX}

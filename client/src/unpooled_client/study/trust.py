@@ -1,4 +1,4 @@
-"""What a client checks of the server's claims before it believes, shows or signs anything.
+"""Checks of the server's claims that a client makes before it believes, shows or signs anything.
 
 The server could show each cohort a different plan or roster. It gains nothing by it: the hashes recomputed
 here are part of every mask's key, so answers to different plans never unmask.
@@ -23,7 +23,7 @@ SAME_RELEASE = (
     "Nothing was sent for it. Server and client must be of the same release; if they are, tell the "
     "coordinator and the server's operator."
 )
-"""What to do about a question that was not answered."""
+"""Remedy for a question that was not answered."""
 
 
 class Distrust(UnpooledError):
@@ -36,7 +36,9 @@ class Distrust(UnpooledError):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a person accepts: one plan with one roster. Everything in it was checked or recomputed here."""
+    """Terms that a person accepts: one plan with one roster. Everything in them was checked or recomputed
+    here.
+    """
 
     study: str
     cohort: str
@@ -48,7 +50,7 @@ class Terms:
 
     @property
     def purpose(self) -> Purpose:
-        """What the seed will be for."""
+        """Purpose of the seed."""
         return Purpose(self.study, self.plan_hash, self.roster_hash, self.cohort, self.plan.compensator_key)
 
 

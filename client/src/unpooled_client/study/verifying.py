@@ -35,13 +35,13 @@ class Differs(UnpooledError):
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found to be the same."""
+    """Result of a verification in which everything was the same."""
 
     manifest: Path
     sha256: str
     rounds: int
     told: int
-    """Of so many rounds this cohort was told the sum."""
+    """Number of rounds whose sum this cohort was told."""
     files: tuple[str, ...]
 
 
@@ -97,7 +97,7 @@ def _compare_terms(path: Path, found: Mapping[str, Any], study: str, agreement: 
 
 
 def _compare_rounds(path: Path, rounds: Sequence[ListedRound], book: Path, acceptance: Acceptance) -> int:
-    """In how many rounds this cohort was told the sum."""
+    """Compare the rounds in the manifest with this cohort's book, and count those whose sum it was told."""
     listed, lines = {each.round: each for each in rounds}, list(lines_of(book, acceptance.seed))
     answered = {line.round: line for line in lines if isinstance(line, Entry)}
     heard = sorted((line for line in lines if isinstance(line, Heard)), key=lambda line: line.round)

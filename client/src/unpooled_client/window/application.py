@@ -36,7 +36,7 @@ _FIRST = (1100, 760)
 
 
 class Window(QMainWindow):
-    """What a person sees. Closing it stops nothing that runs in the background."""
+    """Main window. Closing it stops nothing that runs in the background."""
 
     def __init__(self) -> None:
         look()

@@ -72,7 +72,7 @@ class BusySign(QWidget):
         self.hide()
 
     def say(self, words: str) -> None:
-        """What is under way; empty where nothing is."""
+        """Show what is under way; hide if `words` is empty."""
         self._words.setText(words)
         self.setAccessibleName(words)
         if not words:
@@ -113,7 +113,7 @@ class _Told(QObject):
 
 
 _awaited: set[_Told] = set()
-"""What nobody else holds while it is waited for."""
+"""Objects that are kept alive while they are waited for, as nothing else holds them."""
 
 
 class _Work(QRunnable):

@@ -17,7 +17,7 @@ _END_SOON = 3000
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child process ended: its exit status, and what it printed."""
+    """End of a child process: its exit status, and what it printed."""
 
     code: int
     output: str

@@ -77,7 +77,7 @@ class DataPage(Page):
         """Why the column that was chosen was."""
         self._plan: Plan | None = None
         self._rows: dict[QWidget, QWidget] = {}
-        """What stands in the form for a field."""
+        """Widget that stands in the form for each field."""
         inside = QWidget()
         inside.setObjectName("inside")
         self._form = QFormLayout(inside)
@@ -199,7 +199,7 @@ class DataPage(Page):
 
     @property
     def form(self) -> DataForm:
-        """What is typed."""
+        """Content of the form as typed."""
         if self._plan is not None and self._plan.of_tables:
             return DataForm(table=self.table.path)
         lists = {name: choice.path for name, choice in self.lists.items()}
@@ -216,7 +216,7 @@ class DataPage(Page):
         )
 
     def _of_copy(self, genotypes: dict[str, Any]) -> dict[str, str]:
-        """What is typed about a file that is copied, as far as that belongs to this one."""
+        """Return the typed options of a file that is copied, as far as they belong to this one."""
         found = {}
         if OF_VCF.option in genotypes and self.dosage.currentText() != _BEST:
             found["vcf_dosage"] = self.dosage.currentText()
@@ -310,7 +310,7 @@ class DataPage(Page):
 
     @property
     def _chooses_column(self) -> bool:
-        """Whether there is a column to choose: several phenotypes are found by their names."""
+        """True if there is a column to choose: several phenotypes are found by their names."""
         return bool(self.pheno.path) and not (self._plan is not None and self._plan.phenotypes)
 
     def _phenotype_words(self, columns: list[dict[str, Any]]) -> str:
@@ -341,7 +341,7 @@ class DataPage(Page):
 
 
 def _is_imputed(genotypes: dict[str, Any]) -> bool:
-    """Whether the files may say how well variants were imputed."""
+    """Tell whether the files may hold the imputation quality of variants."""
     return OF_BFILE.option not in genotypes
 
 

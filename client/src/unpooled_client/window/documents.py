@@ -1,4 +1,4 @@
-"""What there is to read, as simple HTML for a text view. Every word from outside is escaped; no links."""
+"""Texts to read, as simple HTML for a text view. Every word from outside is escaped; no links."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def card(shown: Card, muted: str) -> str:
 
 
 def proposal(event: Proposal, *, study: str = "", server: str = "") -> str:
-    """Who asks for what, and with whom."""
+    """Describe a study's request: who asks for what, and with whom."""
     rows = [(name, value) for name, value in (("Study", study), ("Server", server)) if value]
     parts = [facts(rows)] if rows else []
     if isinstance(event, ReviewNeeded):
@@ -79,7 +79,7 @@ def _warning(one_operator: bool) -> str:
 
 
 def agreement(agreed: Agreement) -> str:
-    """What a person has accepted."""
+    """Describe what a person has accepted."""
     return _warning(agreed.one_operator) + _plan(agreed.plan, agreed.plan.hash().hex())
 
 
@@ -92,7 +92,7 @@ def _plan(plan: Plan, plan_hash: str) -> str:
 
 
 def hashes(roster_hash: str, compensator: str) -> str:
-    """What else is compared by telephone."""
+    """Describe the other values to compare by telephone."""
     roster = [("Roster hash, the same at every cohort", grouped(roster_hash))] if roster_hash else []
     return facts([*roster, ("Compensator's fingerprint, as in your invitation", compensator)])
 
@@ -106,7 +106,7 @@ def _quote(text: str) -> str:
 
 
 def holdings(values: Mapping[str, Any]) -> str:
-    """What the files hold, by a check."""
+    """Describe the content of the files, from a check."""
     return "".join(
         heading(_capital(title)) + facts(rows) for title, rows in summary(values.get("summary", {}))
     )

@@ -1,4 +1,4 @@
-"""What a person says about the data files, and the command line arguments that say the same."""
+"""Entries of a person about the data files, and the command line arguments that say the same."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DataForm:
         return found
 
     def lacks(self, plan: Plan) -> str:
-        """What must be given before the data can be checked, in words; empty if nothing."""
+        """Return what must be given before the data can be checked, in words; empty if nothing."""
         if plan.of_tables:
             return "" if self.table else "Choose the file with this cohort's table."
         if not any(getattr(self, option) for option in GENOTYPES):
@@ -81,11 +81,11 @@ def option_of(field: str) -> str:
 
 
 _NO_VALUE = {"missing_phenotype": -9}
-"""What stands for "not given" where that is not None."""
+"""Values that stand for "not given" where that is not None."""
 
 
 def prefix_of(file: str) -> str:
-    """What the names of the three files have in common of which one was chosen; any other text as it is."""
+    """Return the common prefix of the three files, of which one was chosen; any other text as it is."""
     path = Path(file)
     kinds = [kind for fileset in FILESETS for kind in fileset.kinds]
     return str(path.with_suffix("")) if path.suffix.lower()[1:] in kinds else file
@@ -117,7 +117,7 @@ _KINDS = "; or ".join(
 
 
 def genotypes_text(form: DataForm) -> str:
-    """What stands in the field: what the names of the three files have in common, or the one file."""
+    """Return the text of the field: the .pgen of three files, the one file, or the prefix of a --bfile."""
     return f"{form.pfile}.{OF_PFILE.genotypes}" if form.pfile else form.vcf or form.bgen or form.bfile
 
 
@@ -143,23 +143,23 @@ def likely_phenotype(plan: Plan, columns: Columns) -> tuple[str, str]:
 
 
 def has_covariates(plan: Plan, columns: Columns) -> bool:
-    """Whether a file has every covariate that the plan asks for."""
+    """Tell whether a file has every covariate that the plan asks for."""
     names = {column["name"] for column in columns}
     return bool(plan.covariates) and all(covariate.title in names for covariate in plan.covariates)
 
 
 def covariates_found(plan: Plan, columns: Columns | None) -> str:
-    """Which of the plan's covariates a file has, in words; `columns` is None before it was looked into."""
+    """Name the plan's covariates that a file has, in words; `columns` is None before it was looked into."""
     return _found([covariate.title for covariate in plan.covariates], "covariates", columns)
 
 
 def phenotypes_found(plan: Plan, columns: Columns | None) -> str:
-    """Which of the plan's several phenotypes a file has, in words."""
+    """Name those of the plan's several phenotypes that a file has, in words."""
     return _found(plan.phenotype_names, "phenotypes", columns)
 
 
 def table_columns_found(plan: Plan, columns: Columns | None) -> str:
-    """Which of the plan's columns a table has, in words."""
+    """Name the plan's columns that a table has, in words."""
     return _found([column.title for column in plan.schema], "columns", columns)
 
 

@@ -73,7 +73,7 @@ class HomePage(Page):
 
 
 class _Empty(QWidget):
-    """What to do where no study was joined yet."""
+    """Guidance for a person who has not joined a study yet."""
 
     def __init__(self) -> None:
         super().__init__()

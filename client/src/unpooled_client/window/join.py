@@ -60,7 +60,7 @@ class JoinPage(Page):
         self._child: Child | None = None
         self._trouble: Card | None = None
         self.progress = Progress()
-        """What the joining told; it may not be in the log, if another client has that."""
+        """Events of the joining; they may be missing from the log if another client holds it."""
         self.document, self.hashes = Document("Plan"), Document("Hashes")
         self.changes_title = label("What has changed", "heading")
         self.changes = Table("What has changed", rows.CHANGES, wraps=True)

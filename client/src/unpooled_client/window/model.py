@@ -1,4 +1,4 @@
-"""What the window shows about a study, made from what the engine reports. Nothing here knows of Qt.
+"""Model of what the window shows about a study, made from the engine's reports. Nothing here knows of Qt.
 
 `Progress` adds up the events of a run, a `Card` says one thing that a person should know now, and
 `stage_lines` gives the list at the left.
@@ -37,7 +37,7 @@ from unpooled_client.words import sentences
 
 
 class Tone(Enum):
-    """What kind of news something is, by word and sign: none is told by colour alone."""
+    """Kind of news, by word and sign: none is told by colour alone."""
 
     GOOD = "done", "✓"
     NOW = "now", "▶"
@@ -91,7 +91,7 @@ class Card:
     remedy: str = ""
     who: str = ""
     busy: bool = False
-    """Whether this computer is at work on it, and will say more by itself."""
+    """True if this computer is at work on it, and will report again by itself."""
 
     @property
     def rows(self) -> list[tuple[str, str]]:
@@ -137,7 +137,7 @@ _REMEDIES = {
     "released.",
     "list-apart": "Choose the right files under Data. The other cohorts wait, and need do nothing.",
 }
-"""Where the engine's words are about the command line."""
+"""Remedies that replace the engine's words about the command line, by code."""
 
 
 def failure(event: Failed) -> Card:
@@ -197,7 +197,7 @@ def paused(event: Paused) -> Card:
 
 @dataclass(frozen=True)
 class Bar:
-    """How far one step of the study is; `total` is None where it cannot be known."""
+    """Progress of one step of the study; `total` is None if it cannot be known."""
 
     step: str
     """Its name, without the iteration."""
@@ -205,12 +205,12 @@ class Bar:
     done: int
     total: int | None
     note: str
-    """How much, and how long it will still take if that is known."""
+    """Text of the amount done, and of the remaining time if that is known."""
 
 
 @dataclass
 class Progress:
-    """What the events of a study's latest run add up to."""
+    """Summary of the events of a study's latest run."""
 
     study: str = ""
     cohort: str = ""
@@ -300,12 +300,12 @@ class Progress:
 
     @property
     def is_over(self) -> bool:
-        """Whether this run has ended, well or not."""
+        """True if this run has ended, well or not."""
         return self.finished is not None or self.failed is not None
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether a run, of which nothing is heard any more, did not come to an end of its own."""
+        """True if a run that is no longer heard from did not come to an end of its own."""
         ends = (Agreed, Proposal, Finished, Failed)
         return self.last is not None and not isinstance(self.last, ends)
 

@@ -1,4 +1,4 @@
-"""What a person is told who does not look at the window: a study has ended, or it waits for them."""
+"""Notifications for a person who does not look at the window: a study has ended, or it waits for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class News:
 
 
 def news(study: str, before: Where | None, now: Where) -> News | None:
-    """What is new enough to call a person: the end, and that it is their turn. Nothing at the first look."""
+    """Return news worth calling a person for: the end, or that it is their turn. None at the first look."""
     if before is None or (before.stage, before.tone, before.is_asking) == (
         now.stage,
         now.tone,

@@ -41,7 +41,7 @@ ICONS = {
 _TONES = {Tone.GOOD: "good", Tone.NOW: "info", Tone.WARNING: "warning", Tone.PROBLEM: "bad"}
 _INKS = {"primary": "on-accent", "danger": "bad", "quiet": "accent"}
 _ICON = "4"
-"""How large icons are, as a token."""
+"""Size of large icons, as a token."""
 
 
 def label(text: str = "", kind: str = "") -> QLabel:
@@ -323,6 +323,6 @@ class Scrolled(QScrollArea):
 
 
 def save_as(parent: QWidget, title: str, name: str, patterns: str) -> Path | None:
-    """Where a person wants something kept, or None."""
+    """Ask the person for a path to save to; None if they choose none."""
     found, _ = QFileDialog.getSaveFileName(parent, title, name, patterns)
     return Path(found) if found else None

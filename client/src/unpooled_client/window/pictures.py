@@ -20,7 +20,7 @@ _NO_LOCI = "No variant has a P value of at most 10⁻⁵. That, too, is a result
 
 
 class Pictures(QWidget):
-    """What is chosen in the table is ringed in the plot, and the other way round."""
+    """Plots and table of loci: a locus chosen in the table is ringed in the plot, and the other way round."""
 
     def __init__(self) -> None:
         super().__init__()

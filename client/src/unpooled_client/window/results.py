@@ -32,7 +32,7 @@ _NO_OWN = (
 
 
 class ResultsPage(Page):
-    """What came, and what went."""
+    """Page of the results that came, and of what was sent."""
 
     def __init__(self, study: Study) -> None:
         super().__init__("Results")
@@ -122,7 +122,7 @@ class ResultsPage(Page):
             self.pictures.put(found)
 
     def _show_own(self, folder: Path, plan: Plan) -> None:
-        """What the run wrote of this cohort beside the pool, if it could."""
+        """Show the run's comparison of this cohort with the pool, if it could be made."""
         file, page = own_files(folder, self._of_one(plan))
         self.own_button.setEnabled(page.is_file())
         self.compare_button.setVisible(not file.is_file() and self._is_loaded)

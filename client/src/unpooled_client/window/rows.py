@@ -1,4 +1,4 @@
-"""What the tables of the window show, row by row, out of what commands and files tell."""
+"""Rows of the window's tables, from what commands and files tell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CHANGES = (Column("What", 2), Column("Before", 3), Column("Now", 3))
 
 
 def changes(found: Iterable[Change]) -> list[Row]:
-    """What is no longer as it was accepted."""
+    """Return a row for each change since acceptance."""
     return [[strong(*name_and_option(change.label)), change.before, change.after] for change in found]
 
 
@@ -57,7 +57,7 @@ def findings(found: Iterable[Finding]) -> list[Row]:
 
 
 def details(finding: Finding) -> list[tuple[str, str]]:
-    """What there is to know of one finding."""
+    """Return the details of one finding, by name."""
     examples = "; ".join(finding.get("examples") or ()) if _times(finding) else ""
     known = [
         ("What", _message(finding)),
@@ -148,7 +148,7 @@ def ledger(entries: Entries, most: int) -> list[Row]:
 
 
 def ledger_facts(entries: Entries, *, is_whole: bool) -> list[tuple[str, str]]:
-    """How much was sent, in which form; `is_whole`: no line was changed or removed."""
+    """Return the amounts that were sent, by form; `is_whole`: no line was changed or removed."""
     total = sum(entry["bytes"] for entry in entries)
     by_form: dict[str, int] = {}
     for entry in entries:
@@ -207,7 +207,9 @@ Own = Sequence[Mapping[str, str]]
 
 
 def own_columns(rows: Own) -> tuple[Column, ...]:
-    """Of this cohort beside the pool: its strongest variants, or the columns of its table."""
+    """Return the columns for this cohort beside the pool: its strongest variants, or the columns of its
+    table.
+    """
     if rows and "SNP" not in rows[0]:
         numbers = (Column("Pool", is_number=True), Column("Here", is_number=True))
         return Column("Column", 2), Column("Unit", 1), Column("What", 2), *numbers

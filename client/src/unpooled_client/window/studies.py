@@ -22,7 +22,7 @@ class Studies(QObject):
         super().__init__(parent)
         self._known: dict[Path, Study] = {}
         self.found: list[Study] = []
-        """Those that were joined, the latest first."""
+        """Studies that were joined, the latest first."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.look)
         self._timer.start(EVERY)

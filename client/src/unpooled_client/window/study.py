@@ -26,11 +26,11 @@ LOOK_EVERY = 400
 
 
 class Study(QObject):
-    """What all pages of one study share. `changed` is emitted when there is something new to show."""
+    """State shared by all pages of one study. `changed` is emitted when there is something new to show."""
 
     changed = Signal()
     busy = Signal(str)
-    """What is under way of which nothing was heard yet, in words; empty when nothing is."""
+    """The pending action, in words; empty if none."""
 
     def __init__(self, folder: StateFolder, invitation: Invitation | None = None) -> None:
         super().__init__()
@@ -38,13 +38,13 @@ class Study(QObject):
         self.saved: Saved | None = None
         self.progress, self._journal = Progress(), Journal(folder.log)
         self.report: dict[str, Any] = {}
-        """Of the last check in this window."""
+        """Report of the last check in this window."""
         self.is_alive = False
         self._typed: DataForm | None = None
         self._children: dict[str, Child] = {}
         """The latest of each command."""
         self._silent: dict[str, str] = {}
-        """What those of them do that have said nothing yet."""
+        """Actions of the commands that have reported nothing yet, in words."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
 
@@ -112,7 +112,7 @@ class Study(QObject):
 
     @property
     def cores(self) -> int | None:
-        """How many cores a person gave the run; None before."""
+        """Number of cores that a person gave the run; None before."""
         try:
             return int(self._cores.read_text("ascii"))
         except (OSError, ValueError):
@@ -196,6 +196,6 @@ class Study(QObject):
 
 
 def documents_folder() -> Path:
-    """Where this person keeps documents."""
+    """Return the folder where this person keeps documents."""
     found = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
     return Path(found or Path.home())

@@ -138,6 +138,6 @@ class StudyView(QWidget):
 
 
 def _has_ended(join: JoinPage) -> bool:
-    """Whether the joining told no more than that the study has ended."""
+    """Tell whether the joining reported nothing but the end of the study."""
     failed = join.progress.failed
     return join.progress.finished is not None or (failed is not None and failed.exit == Exit.STUDY_ENDED)

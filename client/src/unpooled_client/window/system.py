@@ -1,4 +1,4 @@
-"""Whether the window can be opened on this system, and what is to be installed where it cannot."""
+"""Check whether the window can be opened on this system, and the packages to install if not."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ PACKAGES = {
     "libxkbcommon-x11.so.0": ("libxkbcommon-x11-0", "libxkbcommon-x11"),
     "libxkbcommon.so.0": ("libxkbcommon0", "libxkbcommon"),
 }
-"""What Qt and its plugin for X11 load of the system: the packages of Debian and Ubuntu, and of Fedora."""
+"""Libraries that Qt and its plugin for X11 load from the system, with the packages of Debian and Ubuntu, and
+of Fedora.
+"""
 
 _LIBRARY = re.compile(r"lib[\w.+-]*\.so[.\d]*")
 
@@ -84,7 +86,7 @@ def _problem_of_screen(environment: Mapping[str, str]) -> str:
 
 
 def lacking(reason: str) -> str:
-    """Which libraries are missing, and how they are installed; `reason` is the loader's, about the first."""
+    """Name the missing libraries, and how to install them; `reason` is the loader's, about the first."""
     named = _LIBRARY.findall(reason)[:1]
     libraries = list(dict.fromkeys([*named, *filter(_is_missing, PACKAGES)])) or [reason]
     known = [PACKAGES[library] for library in libraries if library in PACKAGES]

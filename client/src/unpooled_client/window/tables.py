@@ -52,14 +52,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one cell shows: its text, smaller words below it, and a sign with a meaning."""
+    """Content of one cell: its text, smaller words below it, and a sign with a meaning."""
 
     text: str
     detail: str = ""
     tone: Tone | None = None
     strong: bool = False
     order: Any = None
-    """What sorts it, where that is not its text."""
+    """Sort key, if it is not the text."""
 
     @property
     def words(self) -> str:
@@ -241,7 +241,7 @@ class Table(QTableView):
 
     @property
     def chosen(self) -> int | None:
-        """Which of the rows, as they were put, a person is at."""
+        """Index of the selected row, as the rows were put; None if no row is selected."""
         index = self.currentIndex()
         return self._sorted.mapToSource(index).row() if index.isValid() else None
 

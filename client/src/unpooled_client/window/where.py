@@ -1,4 +1,4 @@
-"""Where a study is, in a line: for the list of studies and for the steps at the left."""
+"""Stage of a study on one line: for the list of studies and for the steps at the left."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Where:
     tone: Tone
     text: str
     is_asking: bool = False
-    """Whether it stands still until the person here does something."""
+    """True if the study stands still until the person here does something."""
 
 
 def where(stage: Stage, progress: Progress, *, is_alive: bool) -> Where:
-    """Where a study is, by what is on disk and what its latest run told."""
+    """Return the stage of a study, from what is on disk and what its latest run reported."""
     if stage is Stage.RESULTS:
         return Where(stage, Tone.GOOD, stage.to_do)
     if stage is Stage.RUN and progress.asks is not None and not is_alive:

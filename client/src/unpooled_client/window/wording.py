@@ -1,4 +1,4 @@
-"""What the engine says to whoever types commands, said to whoever looks at a window.
+"""Rewording of the engine's messages, from command line terms to those of the window.
 
 Its sentences name options where the window has fields. Here each option has the name that it has in the
 window; one that the window has not is of the command line, and is called so.

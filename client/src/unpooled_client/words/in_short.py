@@ -1,4 +1,5 @@
-"""What will leave this computer, in five lines: what a person reads before the whole table, or instead of it.
+"""Summary of what will leave this computer, in five lines: people read it before the whole table, or instead
+of it.
 
 Made from the rows of that table (`unpooled.leaving`), so that it cannot say anything else.
 """
@@ -26,7 +27,7 @@ _COUNTED = {
 
 
 def in_short(rows: Sequence[Leaving], sizes: Mapping[str, int], how_much: str) -> list[tuple[str, str]]:
-    """Of whom, what, who can read it, how much, and what it does not tell."""
+    """Summarize of whom, what, who can read it, how much, and what it does not tell."""
     return [
         ("Of whom", _of_whom(sizes)),
         ("What leaves", _what(rows)),
@@ -64,7 +65,7 @@ def _who(rows: Sequence[Leaving]) -> str:
 
 
 def _not_told(rows: Sequence[Leaving]) -> str:
-    """What stays unknown, and at once where it does not."""
+    """Describe what stays unknown, together with the exceptions."""
     never = "No file leaves, and no ID or name of a person"
     if not any(row.readable_by == OPERATOR for row in rows):
         but = f", but for “{COHORT_SUMS}”" if any(row.what == COHORT_SUMS for row in rows) else ""

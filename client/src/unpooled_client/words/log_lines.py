@@ -1,4 +1,5 @@
-"""Which events are worth a line of a log: forty lines are enough for a study, however large, however long.
+"""Choice of the events that are worth a line of a log: forty lines suffice for any study, however large or
+long.
 
 What happens once has its lines. A step has one when it begins, and one when all of it is answered; its
 iterations do not count as steps of their own. What keeps recurring (progress, who the study is waiting for, a
@@ -34,9 +35,11 @@ _FINDINGS = 3
 _SHORTEST = 20.0
 """Fewest seconds between two lines about what recurs."""
 _GROWTH, _MANY = 2.0, 8
-"""How much longer a run must have lasted at the next of these lines: its square unless many are left."""
+"""Factor by which the run's duration grows from one of these lines to the next; squared if at most _MANY are
+left.
+"""
 _FOR_STEPS, _FOR_PROGRESS = 4, 10
-"""How many of the remaining lines are kept for steps that begin and end; and for these and their progress."""
+"""Number of remaining lines reserved for steps that begin and end; and for these and their progress."""
 _ENDS = {Reachable: Unreachable, Resumed: Paused}
 
 
@@ -46,9 +49,9 @@ class Sparing:
     def __init__(self) -> None:
         self._told = 0
         self._known: set[object] = set()
-        """What has had its line."""
+        """Keys that have had their line."""
         self._lasting: set[type[Event]] = set()
-        """What was reported to have begun, but not yet to have ended."""
+        """Kinds of events that were reported to have begun, but not yet to have ended."""
         self._began: float | None = None
         self._due = 0.0
 
@@ -91,7 +94,7 @@ class Sparing:
         return True
 
     def _tells_of_variants(self, event: StepProgress, now: float) -> bool:
-        """Whether to tell of a step over the variants: first when it is known how long it will take."""
+        """Tell whether a step over the variants gets a line now: first when its remaining time is known."""
         is_end = event.is_whole and event.step == event.title
         is_known = event.is_whole or event.left is not None
         if is_known and self._is_first((event.step, is_end), _BEFORE_THE_END):
@@ -101,13 +104,13 @@ class Sparing:
         return is_known and not is_soon and self._is_due(now, _FOR_STEPS if event.step == event.title else 0)
 
     def _is_first(self, what: object, limit: int) -> bool:
-        """Whether this has had no line yet, and there are still lines for its kind."""
+        """Tell whether `what` has had no line yet while lines remain for its kind; mark it as known if so."""
         is_first = what not in self._known and self._told < limit
         self._known |= {what} if is_first else set()
         return is_first
 
     def _is_due(self, now: float, spared: int) -> bool:
-        """Whether the last line about what comes again is long ago, and more than `spared` lines are left."""
+        """Tell whether another recurring line is due, and more than `spared` lines are left."""
         left = _BEFORE_THE_END - self._told
         if now < self._due or left <= spared or self._began is None:
             return False

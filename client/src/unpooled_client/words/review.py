@@ -37,7 +37,7 @@ _ONE_OPERATOR = (
 
 
 def leaves_of(saved: Saved, agreement: Agreement) -> tuple[Leaving, ...]:
-    """What will leave of the data that were checked."""
+    """Return what will leave of the data that were checked."""
     return what_leaves(agreement.plan, saved.sizes, one_operator=agreement.one_operator)
 
 

@@ -99,7 +99,7 @@ def lines(event: Event) -> list[str]:
 
 
 def in_a_line(event: ReviewNeeded | ReleaseNeeded) -> str:
-    """What is to be accepted, in a line of a log."""
+    """Describe what must be accepted, on one line of a log."""
     if isinstance(event, ReleaseNeeded):
         few = " ".join(map(apart, event.few_apart)) + " " if event.few_apart else ""
         return f"{few}To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
@@ -114,7 +114,7 @@ def in_a_line(event: ReviewNeeded | ReleaseNeeded) -> str:
 
 
 def status(event: Event) -> str:
-    """What is waited for, or empty."""
+    """Describe what the client is waiting for; empty if nothing."""
     match event:
         case Waiting():
             whom = f" ({', '.join(event.waits or event.names)})" if event.names else ""
@@ -127,14 +127,14 @@ def status(event: Event) -> str:
 
 
 def amount(event: StepProgress) -> str:
-    """How much of a step is answered: 1,200 of 3,000 variants."""
+    """Describe the progress of a step: 1,200 of 3,000 variants."""
     of = f" of {event.total:,}" if event.total is not None else ""
     unit = event.unit.removesuffix("s") if event.total is None and event.done == 1 else event.unit
     return f"{event.done:,}{of} {unit}"
 
 
 def left(event: StepProgress) -> str:
-    """How long it will still take: the study, or one step of several; empty where nobody can know."""
+    """Describe the remaining time of the study, or of one step of several; empty if it cannot be known."""
     if event.left is None or event.left < 1:
         return ""
     of = "" if event.is_last else " in this iteration" if event.title != event.step else " in this step"
@@ -158,7 +158,7 @@ def ended(event: Failed) -> str:
 
 
 def told(event: Failed) -> str:
-    """What the coordinator gets to know of it; empty if nothing."""
+    """Describe what the coordinator learns of a failure; empty if nothing."""
     if not event.told_server:
         return ""
     name = f" and the name “{event.told_name}”" if event.told_name else ""
@@ -176,7 +176,7 @@ def compared(event: Compared) -> str:
 
 
 def frequencies(event: Compared) -> str:
-    """How many of its frequencies are far from the pool's."""
+    """Return the number of frequencies that are far from the pool's, in words."""
     return f"{event.frequencies_far:,} of {event.frequencies:,} frequencies far from the pool's"
 
 
@@ -201,7 +201,7 @@ def checked(event: Checked) -> list[str]:
 
 
 def changed(event: ReviewNeeded) -> str:
-    """That something was accepted earlier, and is no longer so."""
+    """Name what has changed since the person accepted."""
     return f"Changed since you accepted: {event.changed}."
 
 
@@ -211,7 +211,7 @@ def repeats(event: ReviewNeeded) -> str:
 
 
 def _differences(event: ReviewNeeded) -> Iterable[str]:
-    """What is no longer as it was accepted, before and after."""
+    """Yield each change since acceptance, before and after."""
     for change in event.changes:
         yield from _wrapped(change.label, "  ")
         yield from _wrapped(f"before: {change.before}", "      ", "              ")
@@ -233,17 +233,17 @@ def review(event: ReviewNeeded) -> list[str]:
 
 
 def proposal(event: Proposal) -> list[str]:
-    """What a study asks for, before it is known who takes part."""
+    """Describe a study's request, before it is known who takes part."""
     return [*_plan(event), *_compensator(event), *leaves(event.leaves)]
 
 
 def release(event: ReleaseNeeded) -> list[str]:
-    """What a person reads before anything of the data leaves; `leaves` has the rest."""
+    """Return the lines that a person reads before any data leave; `leaves` has the rest."""
     return [*few_apart(event.few_apart), *summary(event.leaves, event.sizes)]
 
 
 def few_apart(found: Sequence[FewApart]) -> list[str]:
-    """From which earlier studies few people differ, and what that tells whom."""
+    """Describe the earlier studies with nearly the same people, and what the difference reveals."""
     if not found:
         return []
     told = [line for each in found for line in (*_wrapped(apart(each), "  "), "")]
@@ -267,7 +267,7 @@ def apart(found: FewApart) -> str:
 
 
 def summary(rows: Sequence[Leaving], sizes: Mapping[str, int]) -> list[str]:
-    """What will leave this computer, in short."""
+    """Summarize what will leave this computer."""
     told = summary_rows(rows, sizes)
     width = 4 + max(len(name) for name, _ in told)
     lines = [_wrapped(f"{name:<{width - 2}}{text}.", "  ", " " * width) for name, text in told]
@@ -291,7 +291,9 @@ def _plan(event: Proposal) -> list[str]:
 
 
 def _description(text: str) -> Iterable[str]:
-    """What the coordinator wrote, each line marked: none can pass for the program's own."""
+    """Yield the coordinator's description with every line marked, so that none can pass for the program's
+    own.
+    """
     if not text.strip():
         return
     yield from ("", "IN THE COORDINATOR'S WORDS (not part of the plan)")
@@ -309,7 +311,7 @@ def _compensator(event: Proposal) -> list[str]:
 
 
 def leaves(rows: Sequence[Leaving]) -> list[str]:
-    """What will leave this computer, a few lines for each quantity."""
+    """Describe what will leave this computer, in a few lines for each quantity."""
     return [
         "WHAT WILL LEAVE THIS COMPUTER",
         *(line for row in rows for line in _leaving(row)),
@@ -338,7 +340,7 @@ def _has_one_operator(rows: Iterable[Leaving]) -> bool:
 
 
 def in_all(rows: Iterable[Leaving]) -> str:
-    """How much can leave in all."""
+    """Describe the total that can leave."""
     most = most_bytes(rows)
     if most is None:
         return "The total is known once the data are checked."

@@ -92,7 +92,7 @@ def schema_of(path: Path, report: Report) -> tuple[Column, ...] | None:
 
 
 def cells_of(path: Path, report: Report) -> list[tuple[str, dict[bytes, int], int]] | None:
-    """Of each column its name, its different cells and how often each stands there, and how many lack.
+    """Return each column's name, the counts of its distinct cells, and its number of missing cells.
 
     None if the table cannot be read, which the report has.
     """

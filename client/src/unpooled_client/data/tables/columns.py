@@ -1,4 +1,4 @@
-"""Whether a table has the columns that the plan's schema names, and what a column's numbers must be like."""
+"""Checks that a table has the columns of the plan's schema, and that their numbers keep to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def check_header(
     header: Sequence[str], schema: Sequence[Column], faults: Faults, index: Collection[str] = ()
 ) -> bool:
-    """Whether the columns are those of the schema, each once, in any order.
+    """Tell whether the columns are those of the schema, each once, in any order.
 
     Columns of an `index` may stand beside them.
     """
@@ -47,7 +47,7 @@ def _written_otherwise(title: str, header: Sequence[str]) -> str:
 
 
 def places_of(schema: Sequence[Column], header: Sequence[str]) -> list[int]:
-    """Where the schema's numbers stand in the table, from 0."""
+    """Return the places of the schema's numeric columns in the table, from 0."""
     place = {title: place for place, title in enumerate(header)}
     return [place[column.title] for column in schema if column.is_number]
 
@@ -58,12 +58,12 @@ def features_of(schema: Sequence[Column]) -> list[Column]:
 
 
 def has_fraction(values: np.ndarray, column: Column) -> np.ndarray:
-    """Where a column of integers holds none: bool (n,). A missing value is none of either."""
+    """Mark the fractions in a column of integers: bool (n,). A missing value is not marked."""
     return np.asarray((values != np.floor(values)) & ~np.isnan(values) & (column.type == INTEGER))
 
 
 def is_outside(values: np.ndarray, column: Column) -> np.ndarray:
-    """Where values are beyond the column's limits: bool (n,). A missing value is not."""
+    """Mark the values beyond the column's limits: bool (n,). A missing value is not marked."""
     low = -np.inf if column.low is None else column.low
     high = np.inf if column.high is None else column.high
     return np.asarray((values < low) | (values > high))

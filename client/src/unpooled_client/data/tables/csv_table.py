@@ -47,7 +47,7 @@ class Start:
 
     header: list[str]
     text: bytes
-    """As it stands in the file, up to the end of its line."""
+    """Bytes of the header as they stand in the file, up to the end of its line."""
     lines: int
 
     @property
@@ -78,7 +78,7 @@ def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
 
 
 def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], int]] | None:
-    """Of each column its name, its different cells and their counts, and how many are missing."""
+    """Return each column's name, the counts of its distinct cells, and its number of missing cells."""
     import pyarrow as pa
 
     start = opened(path, faults)
@@ -144,7 +144,7 @@ def _start(file: BinaryIO, faults: Faults) -> Start | None:
 
 
 def _between_commas(header: Sequence[str], faults: Faults) -> bool:
-    """Whether the first line looks like one between commas."""
+    """Tell whether the first line looks separated by commas; if not, `faults` is told."""
     mark = next((mark for mark in ";\t" if len(header) == 1 and mark in header[0]), None)
     if mark is not None:
         kind = "semicolons" if mark == ";" else "tabs"

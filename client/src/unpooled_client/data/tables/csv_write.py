@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CELLS = 1 << 19
-"""Of a block: some 10 MB of text."""
+"""Number of cells in a block: some 10 MB of text."""
 
 
 def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray, scaler: Scaler) -> None:

@@ -32,7 +32,7 @@ CELLS = 1 << 22
 
 
 def suffix_of(path: Path, encoder: Encoder) -> str:
-    """How the name of the encoded table ends."""
+    """Return the suffix of the encoded table's name."""
     if not parquet.is_one(path) and len(encoder.get_feature_names_out()) > MOST_IN_CSV:
         return ".parquet"
     return path.suffix

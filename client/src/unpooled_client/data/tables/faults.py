@@ -1,4 +1,4 @@
-"""What can be wrong with a table, in words: each fault is worded here, and whoever finds it adds where."""
+"""Faults of a table, in words: each is worded here, and whoever finds it adds the place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 @dataclass(frozen=True)
 class Words:
-    """What a fault is called. Braces stand for what its finder knows."""
+    """Wording of a fault. Braces stand for what its finder knows."""
 
     message: str
     expected: str | None = None
@@ -198,7 +198,7 @@ class Tally:
 
     faults: Faults
     unit: str
-    """What the rows of the file are called: line, or row."""
+    """Name of a row of the file: line, or row."""
     _seen: dict[tuple[Code, int], list[tuple[int, str]]] = field(default_factory=dict)
     _count: dict[tuple[Code, int], int] = field(default_factory=dict)
 

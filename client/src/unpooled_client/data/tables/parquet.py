@@ -38,7 +38,7 @@ AT_ONCE = 8
 
 
 def is_one(path: Path) -> bool:
-    """Whether the file begins as Parquet does, whatever its name."""
+    """Tell whether the file begins as Parquet does, whatever its name."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
@@ -78,7 +78,7 @@ def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
 
 
 def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], int]] | None:
-    """Of each column its name, its different cells and their counts, and how many are missing."""
+    """Return each column's name, the counts of its distinct cells, and its number of missing cells."""
     try:
         with _opened(path) as file:
             names = file.schema_arrow.names
@@ -142,7 +142,9 @@ def _unreadable(error: Exception, path: Path) -> DataProblem:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What may come of a file that is no Parquet, or a damaged one; names of columns may be no text."""
+    """Return the exceptions that a damaged file, or one that is not Parquet, may raise; column names may not
+    decode.
+    """
     import pyarrow as pa
 
     return pa.ArrowException, UnicodeDecodeError
@@ -156,7 +158,7 @@ def _opened(path: Path) -> pq.ParquetFile:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type is one of numbers, or has nothing that is none."""
+    """Tell whether a column of this type holds numbers or only nulls."""
     from pyarrow import types
 
     kinds = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
@@ -260,7 +262,7 @@ def _others(fields: pa.Schema, places: Sequence[int]) -> list[str]:
 
 
 def _lacking(values: np.ndarray, places: Sequence[int]) -> list[int]:
-    """Where the features stand that lack a value: as null or as NaN, only the file knows."""
+    """Return the places of the features that lack a value: as null or as NaN, only the file knows."""
     return [place for place, column in zip(places, values.T, strict=True) if np.isnan(column).any()]
 
 
@@ -277,7 +279,7 @@ def _replaced(stay: pa.Table, fields: pa.Schema, places: Sequence[int], scaled: 
 
 
 def _codec(file: pq.ParquetFile) -> str:
-    """How the file is compressed, as its writer calls it."""
+    """Return the name of the file's compression, as its writer calls it."""
     if not file.num_row_groups or not file.metadata.num_columns:
         return "snappy"
     name = str(file.metadata.row_group(0).column(0).compression).lower()

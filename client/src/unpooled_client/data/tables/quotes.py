@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from unpooled.compiled import compiled
 
 _BEGIN, _PLAIN, _QUOTED, _AFTER_QUOTE = range(4)
-"""Where a byte stands: at the begin of a cell, in one without quotes, between quotes, or after one there."""
+"""States of the parser at a byte: at the start of a cell, in one without quotes, between quotes, or after a
+closing quote.
+"""
 _QUOTE, _COMMA, _NEWLINE, _RETURN = b'",\n\r'
 _QUOTES, _ZERO, _ROWS = 1, 2, 3
 

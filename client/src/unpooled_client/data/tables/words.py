@@ -148,7 +148,7 @@ class _Look:
             self._tell(Code.WORD_FREE_TEXT, range(len(self.normal)))
 
     def _tell_of_search(self) -> None:
-        """What keeps a cohort from taking part in the search for a dictionary, or a word from being in it."""
+        """Report what keeps a cohort out of the search for a dictionary, or a word out of the dictionary."""
         different, most = len({word for word in self.normal if is_looked_for(word)}), self.column.most
         if different > most:
             everything = range(len(self.normal))
@@ -157,7 +157,7 @@ class _Look:
             self._tell(Code.WORD_LONG, long, most=spelling.WORD_BYTES)
 
     def summary(self) -> dict[str, object]:
-        """How often each value is there, the most frequent first."""
+        """Return the column's name and encoding, and the counts of its values, the most frequent first."""
         order = np.argsort(-self.counts, kind="stable")
         counted = {shown(self.words.values[k]): int(self.counts[k]) for k in order[:MOST_SHOWN]}
         more = len(order) - len(counted)
@@ -191,7 +191,7 @@ class _Look:
         return ", ".join(self.column.levels[:EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
 
     def _remedy(self) -> str:
-        """What would make most of the words that are not listed ones that are."""
+        """Suggest a correction that turns most of the unlisted words into listed ones."""
         levels = {_loose(level): level for level in self.column.levels}
         pairs = [(k, levels[word]) for k in self.unlisted if (word := _loose(self.words.values[k])) in levels]
         if not pairs:

@@ -1,4 +1,4 @@
-"""How the window looks: the browser's colours, sizes and radii on Qt's Fusion style, its own face and icons.
+"""Look of the window: the browser's colours, sizes and radii on Qt's Fusion style, its own face and icons.
 
 tokens.css    the browser's own file, frontend/src/styles/tokens.css; a test holds them equal
 style.qss     rules for widgets; `@name` is a token

@@ -44,7 +44,7 @@ _PALETTE = {
 
 
 class Look(QObject):
-    """What the application looks like now. `changed`: what is drawn by hand is to be drawn anew."""
+    """Current look of the application. `changed`: what is drawn by hand must be drawn again."""
 
     changed = Signal()
 

@@ -1,4 +1,4 @@
-"""What both plots share: room around them, axes, a picture that is kept, and a tip beside the pointer."""
+"""Base of both plots: room around them, axes, a picture that is kept, and a tip beside the pointer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Spot:
     y: float
     tip: str
     lead: int | None = None
-    """Which locus it leads."""
+    """Index of the locus that the spot leads."""
 
 
 class Plot(QWidget):
@@ -37,7 +37,7 @@ class Plot(QWidget):
         self._kept: QPixmap | None = None
         self.spots: list[Spot] = []
         self.area = QRectF()
-        """Where the marks are."""
+        """Rectangle of the marks."""
         look().changed.connect(self.draw_anew)
 
     def minimumSizeHint(self) -> QSize:
