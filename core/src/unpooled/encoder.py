@@ -25,10 +25,7 @@ from unpooled.words import MISSING, REST, Words, normal
 FORMAT, VERSION = "unpooled/encoding", 1
 
 _FEW, _MANY = 1 / 50, 1 / 20
-"""Shares of rows that go to the rest: less than the first in the pool, more than the second in one table.
-
-A table above its limit while the pool is below its own is not so by chance.
-"""
+"""Shares of rows in the rest, for a warning: below the first in the pool, but above the second in a table."""
 
 UNKNOWN = ("rest", "refuse")
 """Ways to treat a word that the study's plan did not list."""

@@ -265,7 +265,7 @@ def _cause(own: Panel, rest: Panel) -> Cause:
 
 
 def _found(few: Panel, many: Panel, what: Callable[[Panel], np.ndarray]) -> np.ndarray:
-    """Find the index in a long list of the first variant that equals each of a few by `what`; -1 if none does."""
+    """Find where a long list first has a variant equal by `what` to each of a few: its index, -1 if none."""
     wanted, which = np.unique(what(few), return_inverse=True)
     found = np.full(len(wanted), -1)
     for rows in slices(len(many)):
