@@ -337,7 +337,7 @@ class Plan:
 
     @property
     def noise(self) -> float:
-        """Largest change of a sum over the cohorts by the masks; 0 if they never change one."""
+        """Bound on the change that the masks make to a sum over the cohorts; 0 if they never make any."""
         return self.scheme(self.ring_bits).noise(self.cohorts)
 
     def record_fields(self) -> Iterable[tuple[str, Any]]:

@@ -100,7 +100,7 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class BothAtLeast:
-    """Circuit that tells whether two sums are both at least 0: half of a share's words are of the first sums."""
+    """Circuit that tells whether two sums are both at least 0: half of a share's words are of the first."""
 
     ring: Ring
 

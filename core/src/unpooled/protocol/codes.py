@@ -105,8 +105,8 @@ def _context(about: bytes, points: bytes, made: bytes) -> bytes:
 class Blinding:
     """A cohort's blinding of the words of one column: the same again for the same secret.
 
-    `secret` comes from the operating system, is kept until the codes are there, and never leaves the cohort: with
-    it, who sees the points could try words. `purpose` names study and column.
+    `secret` comes from the operating system, is kept until the codes are there, and never leaves the cohort:
+    with it, whoever sees the points could try words. `purpose` names study and column.
     """
 
     secret: bytes

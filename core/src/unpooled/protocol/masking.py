@@ -82,7 +82,7 @@ class Scheme(Protocol):
         """Tell whether the sum of `cohorts` numbers of magnitude up to `bound` reads back right."""
 
     def noise(self, cohorts: int) -> float:
-        """Return the largest change that masking may make to a sum over `cohorts`; 0 if it never does."""
+        """Bound the change that masking makes to a sum over `cohorts`; 0 if it never makes any."""
 
 
 @dataclass(frozen=True)
