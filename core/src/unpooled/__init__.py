@@ -1,4 +1,4 @@
-"""What studies have found, to work on with: `unpooled.Scaler`, `unpooled.Encoder` and `unpooled.Model`.
+"""Results of studies, to work on with: `unpooled.Scaler`, `unpooled.Encoder` and `unpooled.Model`.
 
 Each is read from a study's file by `from_file`. They are loaded when they are first named, so that programs
 that need none of them start as fast as before.

@@ -1,4 +1,4 @@
-"""How cohorts agree on a panel, and how a cohort finds itself in it.
+"""Agreement of cohorts on a panel, and alignment of a cohort's own list with it.
 
 Rules, by which no variant of one cohort ever stops a study (`reconcile`):
 
@@ -64,11 +64,11 @@ class Agreement:
 
     @property
     def left_out(self) -> int:
-        """How many variants are left out."""
+        """Number of variants that are left out."""
         return sum(len(remark.variants) for remark in self.remarks if not remark.kept)
 
     def lines(self) -> Iterator[bytes]:
-        """That table in pieces: the list of all rows, as Python's objects, has ten times their size."""
+        """Yield that table in pieces: the list of all rows, as Python objects, takes ten times their size."""
         if not self.remarks:
             return
         remarks = sorted(self.remarks, key=lambda remark: (not remark.kept, remark.text.encode()))
@@ -162,7 +162,7 @@ def _in_one(panels: Sequence[Panel]) -> Panel:
 
 
 Part: TypeAlias = slice | np.ndarray
-"""Of a list: its rows, all in a row or ascending."""
+"""Rows of a list, contiguous or ascending."""
 
 
 def windows(panels: Sequence[Panel], rows: int = WINDOW_ROWS) -> Iterator[tuple[Part, ...]]:
@@ -207,7 +207,7 @@ def _ids(panels: Sequence[Panel]) -> np.ndarray:
 
 
 def _keys_by_place(panels: Sequence[Panel]) -> np.ndarray:
-    """What the names by place are made of, as S16: the same if and only if the names are."""
+    """Return keys for names by place, as S16: two are equal if and only if the names are."""
     alleles = sorted({allele for panel in panels for allele in panel.alleles})
     code = {allele: k for k, allele in enumerate(alleles)}
     keys = []
@@ -402,7 +402,7 @@ def _cases(table: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Where a panel's variants are in a cohort's own list."""
+    """Positions of a panel's variants in a cohort's own list."""
 
     index: np.ndarray
     """int32 (m,): the entry of the cohort's own list; -1 where it has none that can be reconciled."""

@@ -31,7 +31,7 @@ def complement(pair: Pair) -> Pair | None:
 
 
 def _fits(pair: Pair, target: Pair) -> bool:
-    """Whether a cohort's pair, in which `0` is any allele, can be the target pair."""
+    """Tell whether a cohort's pair, in which `0` is any allele, can be the target pair."""
     seen = [allele for allele in pair if allele != UNSEEN]
     return len(set(seen)) == len(seen) and all(allele in target for allele in seen)
 
@@ -67,12 +67,12 @@ def agree(pairs: tuple[Pair, ...]) -> Pair | None:
 
 
 def is_ambiguous(pair: Pair) -> bool:
-    """Whether a pair looks the same on both strands (A/T, C/G)."""
+    """Tell whether a pair looks the same on both strands (A/T, C/G)."""
     return UNSEEN not in pair and complement(pair) == pair
 
 
 def crossed(have: Pair, want: Pair) -> bool | None:
-    """Whether a cohort's first allele is the panel's second; None if the pairs cannot be reconciled."""
+    """Tell whether a cohort's first allele is the panel's second; None if the pairs cannot be reconciled."""
     if (side := strand(have, want)) == 0:
         return None
     if have == want:

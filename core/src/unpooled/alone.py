@@ -62,7 +62,9 @@ class Alone:
     kinds: Sequence[type[Question]] | None = None
 
     def total(self, place: Place, question: Question) -> Arrays:
-        """As rounded as sums are, for what is asked next may begin below the last bit of these."""
+        """Return the sums as rounded as a study's are, since the next question may begin below their last
+        bit.
+        """
         scheme, salt = self.plan.scheme(question.ring_bits), b""
         share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
         self.cohort = after(question, self.cohort)

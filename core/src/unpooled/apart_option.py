@@ -1,4 +1,4 @@
-"""Whether each cohort of a linear regression is about its own means: cohorts apart.
+"""Option of a linear regression that centres each cohort on its own means: cohorts apart.
 
 The estimates are those of a regression that has an indicator of each cohort among its covariates.
 """
@@ -49,12 +49,12 @@ COHORTS_APART = Switch(
 
 
 def is_apart(plan: Plan) -> bool:
-    """Whether each cohort is about its own means."""
+    """Tell whether each cohort is centred on its own means."""
     return bool(plan.cohorts_apart)
 
 
 def few_cohorts(plan: Plan) -> dict[str, str]:
-    """What is wrong with a plan of a linear regression in which cohorts are apart, by the plan's field."""
+    """Say what is wrong with a linear regression whose cohorts are apart, by the plan's field."""
     if not is_apart(plan) or plan.alone or plan.cohorts >= FEWEST:
         return {}
     return {
@@ -65,7 +65,7 @@ def few_cohorts(plan: Plan) -> dict[str, str]:
 
 
 def not_apart(plan: Plan) -> dict[str, str]:
-    """What is wrong with a plan of a logistic regression that asks for it, by the plan's field."""
+    """Say what is wrong with a logistic regression whose plan keeps cohorts apart, by the plan's field."""
     if not is_apart(plan):
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Which genome build positions belong to, as far as the ends of the chromosomes tell.
+"""The genome build that positions belong to, as far as the ends of the chromosomes tell.
 
 A position beyond the end of its chromosome in a build is not of that build. Files that reach the ends, as
 those from a chip or imputation do, tell GRCh37 and GRCh38 apart in this way: chromosome 9 is 2.8 Mb shorter
@@ -37,7 +37,9 @@ def known_build(name: str) -> str | None:
 
 
 def beyond(chromosome: np.ndarray, position: np.ndarray, build: str) -> np.ndarray:
-    """Which positions lie beyond the end of their chromosome: bool (m,). Of XY, MT and unplaced none."""
+    """Mark the positions beyond the end of their chromosome: bool (m,). Those on XY, MT and unplaced never
+    are.
+    """
     ends = np.full(256, np.iinfo(np.int32).max, np.int32)
     ends[1 : HUMAN + 3] = ENDS[build]
     return np.asarray(position > ends[chromosome])
@@ -53,6 +55,6 @@ def guessed(is_beyond: Mapping[str, object]) -> str | None:
 
 
 def pseudo_autosomal(chromosome: np.ndarray, position: np.ndarray, build: str) -> np.ndarray:
-    """Which variants of X lie where men have two copies, as of an autosome: bool (m,)."""
+    """Mark the variants of X that lie where men have two copies, as on an autosome: bool (m,)."""
     first, last = PSEUDO_AUTOSOMAL[build]
     return np.asarray((chromosome == HUMAN + 1) & ((position <= first) | (position >= last)))

@@ -34,7 +34,7 @@ _TOP = np.uint64(0x8000_0000)
 
 
 def check_of(share: np.ndarray, scheme: Scheme, salt: bytes, shares: int = 1) -> int:
-    """What the check of a sum of `shares` shares must be. Of Gaussian masks: their number, and no more."""
+    """Return the check that a sum of `shares` shares must have; under Gaussian masks, just their number."""
     if not isinstance(scheme, Modular):
         return shares  # words that are rounded when they are added have no exact combination
     stream = keystream(HKDF(SHA256(), length=32, salt=None, info=_INFO).derive(salt))

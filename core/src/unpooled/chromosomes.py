@@ -16,7 +16,7 @@ MOST_AUTOSOMES = 95
 _NUMBER = re.compile(r"[0-9]{1,2}")
 _LETTERS = ("X", "Y", "XY", "MT")
 _SAME = {"M": "MT", "PAR1": "XY", "PAR2": "XY", "0X": "X", "0Y": "Y", "0M": "MT"}
-"""What else the PLINKs write: with --output-chr 0M, a zero before a single letter."""
+"""Other names that PLINK 1.9 and 2 write: with --output-chr 0M, a zero before a single letter."""
 
 
 def chromosome_code(word: str, autosomes: int = HUMAN) -> int | None:
@@ -31,7 +31,7 @@ def chromosome_code(word: str, autosomes: int = HUMAN) -> int | None:
 
 
 def chromosome_name(code: int, autosomes: int = HUMAN) -> str:
-    """What people call a chromosome: "7", "X", "unplaced"."""
+    """Return the name that people use for a chromosome: "7", "X", "unplaced"."""
     if code == 0:
         return "unplaced"
     return str(code) if code <= autosomes else _LETTERS[code - autosomes - 1]

@@ -1,4 +1,4 @@
-"""What an algorithm may ask of a cohort. Readers of files, and tests, provide it."""
+"""Interface through which algorithms read a cohort's data. Readers of files, and tests, implement it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Samples:
     unlisted: np.ndarray | None = None
     """bool (n,): lacks its covariates since the file of covariates does not name it; None if it names all."""
     further: tuple[np.ndarray, ...] = ()
-    """Of a study of several phenotypes the others, each as `phenotype`."""
+    """The other phenotypes of a study of several, each as `phenotype`."""
 
     def __len__(self) -> int:
         return len(self.phenotype)
@@ -66,12 +66,12 @@ COPY = 1 << 14
 """A whole copy of an allele, in the units in which PLINK 2 keeps dosages."""
 
 NO_DOSAGE = 0xFFFF
-"""What stands for a missing dosage."""
+"""Value that stands for a missing dosage."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dosages:
-    """How many copies of an allele n people have of m variants, as far as is known of imputed genotypes."""
+    """Allele copies of n people at m variants, as far as imputation can tell them."""
 
     values: np.ndarray
     """uint16 (m, n): copies of the file's A1, each of them `COPY`: 0 to 2 COPY; NO_DOSAGE is missing."""
@@ -134,7 +134,7 @@ class Extended(WithSamples):
 
     @classmethod
     def of(cls, cohort: Cohort, derived: np.ndarray) -> Extended:
-        """With these columns, float64 (n, k)."""
+        """Extend a cohort by these columns, float64 (n, k)."""
         return cls(cohort, cohort.samples.with_covariates(derived))
 
 
@@ -182,7 +182,7 @@ class ArrayTable:
     words: Mapping[str, Words] = field(default_factory=dict)
     """Columns of words by title, where they were read."""
     coded: Categories | None = None
-    """In a study of encodings: its `words` as the plan reads them."""
+    """Values of `words` as the plan reads them, in a study of encodings."""
 
     @property
     def categories(self) -> Categories:

@@ -29,7 +29,7 @@ class _Later:
 ir: Any = _Later("llvmlite.ir")
 types: Any = _Later("numba.types")
 cgutils: Any = _Later("numba.core.cgutils")
-"""What an `intrinsic` is written with."""
+"""Modules that an `intrinsic` is written with."""
 
 
 class Compiled:
@@ -48,7 +48,7 @@ class Compiled:
 
     @property
     def made(self) -> Any:
-        """What Numba makes of it."""
+        """The function as compiled by Numba, now if it was not before."""
         if self._made is None:
             with _lock:
                 self._made = self._made or self._make(self.py_func)

@@ -1,4 +1,4 @@
-"""Whether a study is of imputed dosages or of called genotypes.
+"""Option that bases a study on imputed dosages in place of called genotypes.
 
 Dosages are counted as plink2 counts them. PLINK 1.9's reports are of calls, so such a study has none of them.
 """
@@ -14,7 +14,7 @@ FILES = ("glm", "ssf")
 """Result files that a study of dosages can have."""
 
 MOST_MACH_R2 = 2.0
-"""What plink2 leaves out above, unless told otherwise: genotypes that vary so much are mistaken ones."""
+"""Largest MaCH r2 that plink2 keeps unless told otherwise: genotypes that vary more are mistaken ones."""
 
 
 def _problem(is_on: bool, plan: Plan) -> str:

@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a branch did until it had to wait, or had ended."""
+    """Progress of a branch until it had to wait, or had ended."""
 
     rows: Sequence[Rows]
     finishes: Sequence[Call[Any]]
@@ -138,11 +138,11 @@ class Running:
             raise TypeError(f"{self.call.procedure.name} asks {event.name}, which is not declared")
 
     def digest(self) -> bytes:
-        """Of what is waited for."""
+        """Return the digest of what is waited for."""
         return digest(self.waits_for)
 
     def read(self, came: bytes) -> Any:
-        """What was waited for, from its stored form: see `sums_bytes` and `values_bytes`."""
+        """Decode what was waited for from its stored form: see `sums_bytes` and `values_bytes`."""
         if isinstance(self.waits_for, Question):
             return read_sums(self.waits_for, came)
         if self.waits_for is None:
@@ -153,12 +153,12 @@ class Running:
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where in a study something is asked."""
+    """Position in a study at which a question is asked."""
 
     path: tuple[int, ...]
     """The branch: as the how-manieth each on the way to it was begun by the one before, from 0."""
     number: int
-    """How many questions the branch had asked before, from 0: also as another call, before `Go`."""
+    """Number of questions that the branch had asked before, from 0: also as another call, before `Go`."""
 
     @property
     def label(self) -> str:
@@ -196,11 +196,11 @@ class Tree:
         return self._root.value()
 
     def question(self, place: Place) -> Question:
-        """What is asked at a place; ProtocolError if nothing is."""
+        """Return the question that is asked at a place; ProtocolError if none is."""
         return self._branch(place).question(place.number)
 
     def is_told(self, place: Place) -> bool:
-        """Whether the sums that are asked for at a place lead to anything but rows."""
+        """Tell whether the sums that are asked for at a place lead to anything but rows."""
         return not self._branch(place).finishes
 
     def _branch(self, place: Place) -> _Branch:
@@ -242,7 +242,9 @@ class _Branch:
 
     @property
     def _waits_for(self) -> Question | Each | None:
-        """What it waits for, None once it has ended. It begins when this is first asked."""
+        """The question or the calls that it waits for; None once it has ended. The first access begins the
+        branch.
+        """
         if self._is_new:
             self._is_new = False
             self._take(self._running.go_on())

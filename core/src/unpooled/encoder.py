@@ -25,10 +25,10 @@ from unpooled.words import MISSING, REST, Words, normal
 FORMAT, VERSION = "unpooled/encoding", 1
 
 _FEW, _MANY = 1 / 50, 1 / 20
-"""Of the pool's rows, and of a table's: so few, and more than so many, of the rest are not by chance."""
+"""Shares of rows in the rest, for a warning: below the first in the pool, but above the second in a table."""
 
 UNKNOWN = ("rest", "refuse")
-"""What becomes of a word that the study's plan did not list."""
+"""Ways to treat a word that the study's plan did not list."""
 
 
 def outputs_of(title: str, encoding: str, values: Sequence[str]) -> list[str]:
@@ -73,14 +73,14 @@ class Coded:
 
     @classmethod
     def of(cls, line: np.ndarray, lines: Sequence[Mapping[int, float]], width: int) -> Coded:
-        """From lines as mappings of places to numbers."""
+        """Build it from lines that are mappings of places to numbers."""
         starts = np.append(0, np.cumsum([len(each) for each in lines], dtype=np.int64))
         places = [place for each in lines for place in each]
         numbers = [number for each in lines for number in each.values()]
         return cls(line, starts, np.array(places, np.int64), np.array(numbers, np.float64), width)
 
     def entries(self, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is not 0 in some rows, row by row: how many of each row; places; numbers."""
+        """Return the nonzero entries of some rows, row by row: their number in each row; places; numbers."""
         line = self.line[rows]
         counts = self.starts[line + 1] - self.starts[line]
         first = np.repeat(self.starts[line] - (np.cumsum(counts) - counts), counts)
@@ -196,7 +196,7 @@ class Encoder(Transformer):
 
     @property
     def categories_(self) -> list[np.ndarray]:
-        """Of each column the values of its dictionary: for OneHotEncoder(categories=...) and its like."""
+        """The values of each column's dictionary: for OneHotEncoder(categories=...) and its like."""
         return [np.array(column.values, object) for column in self._columns]
 
     def transform(self, X: Any) -> Any:
@@ -283,7 +283,9 @@ class Encoder(Transformer):
         return column.coded(words.taken(found, missing), known, folds)
 
     def _places_of(self, column: _Column) -> dict[str, int]:
-        """Where each value of a dictionary stands, by its normal form; that of a missing word as it is."""
+        """Return the place of each value of a dictionary, by its normal form; a missing word keeps its own
+        form.
+        """
         fold = self._ignore_case
         return {
             value if value == MISSING else normal(value, ignore_case=fold): place

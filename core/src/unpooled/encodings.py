@@ -14,9 +14,9 @@ ONE_HOT, ORDINAL, FREQUENCY, TARGET, HASH, NGRAMS = (
 )
 KINDS = (ONE_HOT, ORDINAL, FREQUENCY, TARGET, HASH, NGRAMS)
 LOCAL = (HASH, NGRAMS)
-"""Those that each cohort computes by itself: nothing is asked for them."""
+"""Encodings that each cohort computes by itself: nothing is asked for them."""
 MOST_COLUMNS = 4096
-"""That a word is hashed to."""
+"""Largest number of columns that a word is hashed to."""
 
 WANTED = f"one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to {MOST_COLUMNS:,}"
 
@@ -27,13 +27,13 @@ class Encoding:
 
     kind: str
     target: str = ""
-    """Of `target`: the column whose mean stands for a word."""
+    """The column whose mean stands for a word, for `target`."""
     columns: int = 1
-    """Of `hash` and `ngrams`: how many columns the words go to."""
+    """Number of columns that the words go to, for `hash` and `ngrams`."""
 
     @property
     def has_dictionary(self) -> bool:
-        """Whether the cohorts agree on a dictionary of words for it."""
+        """True if the cohorts agree on a dictionary of words for it."""
         return self.kind not in LOCAL
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree. The text of an error is fit for a person: what, where, expected, remedy.
+"""Tree of the errors that can occur. An error's text is fit for a person: what, where, expected, remedy.
 
 UnpooledError
 ├── DataProblem      an input file is not as expected; has file, line, column, remedy

@@ -18,7 +18,7 @@ from unpooled.protocol.sealing import grouped
 from unpooled.schema import FEATURE, IGNORED, Column
 
 Fact = tuple[str, str]
-"""What a fact is about, and what the plan says of it."""
+"""The subject of a fact, and what the plan says of it."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Change:
 
 
 NOT_SAID = "not set"
-"""What one of two plans says of a fact that only the other one has."""
+"""Text shown for a fact that only the other of two plans has."""
 
 
 def changes(old: Plan, new: Plan) -> tuple[Change, ...]:
-    """What differs between two plans, in the words and in the order in which people read them.
+    """List the differences between two plans, in the words and in the order in which people read them.
 
     The hash comes last: it differs wherever the plans do, also where they differ in what this test ignores.
     """
@@ -69,7 +69,7 @@ HASH = "Plan hash"
 
 
 def _by_title(plan: Plan) -> defaultdict[str, list[str]]:
-    """Of each fact's title what is said; there is a column of a table for each title of one."""
+    """Collect the texts of each fact's title; a title of a table's column has one per column."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for title, said in plan_facts(plan).all:
         found[title].append(said)
@@ -77,7 +77,7 @@ def _by_title(plan: Plan) -> defaultdict[str, list[str]]:
 
 
 def _unlike(before: list[str], after: list[str]) -> list[tuple[str, str]]:
-    """What is said on one side only, in pairs."""
+    """Pair up the texts that only one side has."""
     was, now = (
         [said for said in these if said not in those] for these, those in ((before, after), (after, before))
     )
@@ -85,7 +85,7 @@ def _unlike(before: list[str], after: list[str]) -> list[tuple[str, str]]:
 
 
 def plan_facts(plan: Plan) -> Facts:
-    """What people read of a plan."""
+    """Return the facts that people read of a plan."""
     return Facts(
         question=_columns(plan) if plan.of_tables else _trait(plan),
         model=_model(plan),

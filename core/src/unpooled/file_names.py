@@ -18,22 +18,22 @@ _FALLBACK = "study"
 
 
 def is_plain(name: str) -> bool:
-    """Whether every system takes it for the name of a file."""
+    """Tell whether every operating system accepts it as the name of a file."""
     return bool(_NAME.fullmatch(name)) and not name.endswith(".") and not _RESERVED.fullmatch(name)
 
 
 def is_stem(text: str) -> bool:
-    """Whether names of files may begin with it, before a dot."""
+    """Tell whether names of files may begin with it, before a dot."""
     return bool(_STEM.fullmatch(text)) and is_plain(text)
 
 
 def is_part(text: str) -> bool:
-    """Whether a text can stand between dots in the names of files."""
+    """Tell whether a text can stand between dots in the names of files."""
     return bool(_PART.fullmatch(text))
 
 
 def stem_of(title: str) -> str:
-    """What the names of files begin with that are about something with this title: `asthma-in-adults`."""
+    """Derive a stem for the names of files from a title: `asthma-in-adults`."""
     plain = unicodedata.normalize("NFKD", title.casefold()).encode("ascii", "ignore").decode()
     words = re.sub(r"[^\w.]+", "-", plain, flags=re.ASCII)
     stem = words.strip(".-")[:LONGEST_STEM].rstrip(".-")

@@ -10,7 +10,7 @@ class Fileset:
     """Three files of genotypes whose names begin alike."""
 
     option: str
-    """That gives what their names have in common."""
+    """Option that gives the common part of their names."""
     genotypes: str
     variants: str
     samples: str
@@ -26,14 +26,14 @@ class Copied:
     """One file of genotypes, of which a copy is made as .pgen, .pvar and .psam, and read."""
 
     option: str
-    """That gives the file."""
+    """Option that gives the file."""
     name: str
-    """What people call the format."""
+    """Name of the format, for people."""
     endings: tuple[str, ...]
 
 
 OF_BFILE, OF_PFILE = Fileset("bfile", "bed", "bim", "fam"), Fileset("pfile", "pgen", "pvar", "psam")
-"""As PLINK 1 and as PLINK 2 writes them."""
+"""Filesets as PLINK 1 and as PLINK 2 write them."""
 FILESETS = (OF_BFILE, OF_PFILE)
 OF_VCF, OF_BGEN = Copied("vcf", "VCF", (".vcf", ".vcf.gz", ".bcf")), Copied("bgen", "BGEN", (".bgen",))
 COPIED = (OF_VCF, OF_BGEN)

@@ -1,4 +1,4 @@
-"""Whether a study counts how often a cohort's allele frequency is far from the pool's."""
+"""Option that counts how often a cohort's allele frequency is far from the pool's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a genotype becomes columns of a regression: PLINK's models, and interaction with covariates.
+"""Columns of a regression that a genotype becomes: PLINK's models, and interaction with covariates.
 
 A model is a small table: what each of its columns is for 0, 1 and 2 copies of A1. Whatever is computed of a
 variant (sums, bounds, fits, the names of tests) follows from the tables here.
@@ -24,7 +24,7 @@ class Coded:
     test: str
     """PLINK's name of its test."""
     values: tuple[float, float, float]
-    """Of people with 0, 1 and 2 copies of A1. The first is 0: so a missing call adds nothing to a sum."""
+    """Values for 0, 1 and 2 copies of A1. The first is 0, so a missing call adds nothing to a sum."""
 
 
 _ADD = Coded("ADD", (0, 1, 2))
@@ -62,17 +62,17 @@ class Terms:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there are copies of an allele alone: which one is called A1 does not matter to the fit."""
+        """True if the only column is the allele's copies: which allele is A1 does not matter to the fit."""
         return self.model == ADDITIVE and not self.interacting
 
     @property
     def is_autosomal(self) -> bool:
-        """Whether variants on X, Y and MT are left out, as both PLINKs do unless the model is additive."""
+        """True if variants on X, Y and MT are left out, as both PLINKs do unless the model is additive."""
         return self.model != ADDITIVE
 
     @property
     def has_copies(self) -> bool:
-        """Whether one of the columns is the copies themselves, which a condition on the variant is, too."""
+        """True if one column is the copies themselves, as a condition's on the variant is, too."""
         return _ADD in self.coded
 
     @property
@@ -80,7 +80,7 @@ class Terms:
         return len(self.coded) > 1
 
     def places(self, covariates: int, with_sex: bool) -> list[int]:
-        """Where each of `own` stands in a design: the first, then covariates and sex, then the others."""
+        """Return the design index of each of `own`: the first, then covariates and sex, then the others."""
         return [0, *(1 + covariates + with_sex + k for k in range(len(self.extra)))]
 
     def reported(self, covariates: int, with_sex: bool, hide_covar: bool) -> list[int]:
@@ -149,7 +149,7 @@ GENOTYPE_MODEL = Choice(
 
 
 def _interaction_problem(names: tuple[str, ...], plan: Plan) -> str:
-    """What is wrong with the covariates that the genotype is to interact with, or nothing."""
+    """Say what is wrong with the covariates that the genotype is to interact with; empty if nothing is."""
     known = [covariate.title for covariate in plan.covariates]
     if unknown := [name for name in names if name not in known]:
         return (

@@ -61,7 +61,9 @@ def chosen(text: str) -> tuple[str, ...]:
 
 
 def problem(sets: Sequence[str], one_test: bool) -> str:
-    """What is wrong with the sets of a plan, or nothing. `one_test`: each variant has one line."""
+    """Say what is wrong with a plan's column sets; empty if nothing is. `one_test`: each variant has one
+    line.
+    """
     if not set(sets) <= set(COLUMN_SETS):
         return f"want some of {', '.join(COLUMN_SETS)}"
     if {"se", "ci"} & set(sets) and not {"beta", "orbeta"} & set(sets):

@@ -1,4 +1,4 @@
-"""From how many cohorts on a study may compare their own estimates, and the option that allows fewer."""
+"""Minimum number of cohorts for comparing their own estimates, and the option that allows fewer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ META = "meta"
 """The result file, which is asked for like any other."""
 
 FEWEST, FEWEST_OF_RANDOM = 4, 5
-"""In how many cohorts a variant must have an estimate for fixed effect, Q and I^2; and for a random effect
-that differs from the fixed one, unless a study allows fewer. A cohort that subtracts what it added knows four
-numbers about the others, or six with the random effect. Of two others four are all there is to know, an
-estimate and a standard error each; of three others six are."""
+"""Minimum number of cohorts with an estimate of a variant, for fixed effect, Q and I^2; and for a random
+effect that differs from the fixed one, unless a study allows fewer. A cohort that subtracts its own
+contribution knows four numbers about the others, or six with the random effect. Two others have only four
+numbers, an estimate and a standard error each; three others have six.
+"""
 
 FEW_STUDIES = Switch(
     name="few_studies",
@@ -33,17 +34,17 @@ FEW_STUDIES = Switch(
 
 
 def fewest_studies(plan: Plan) -> int:
-    """In how many cohorts a variant must have an estimate for a line with numbers."""
+    """Return the minimum number of cohorts with an estimate of a variant for a line with numbers."""
     return MIN_COHORTS if plan.few_studies else FEWEST
 
 
 def fewest_of_random(plan: Plan) -> int:
-    """And for a random effect that differs from the fixed one."""
+    """Return that minimum for a random effect that differs from the fixed one."""
     return MIN_COHORTS if plan.few_studies else FEWEST_OF_RANDOM
 
 
 def problem(plan: Plan) -> dict[str, str]:
-    """What is wrong with a plan that asks for the file, by the plan's field."""
+    """Say what is wrong with a plan that asks for the file, by the plan's field."""
     if META not in plan.files or plan.alone:
         return {}
     if not terms_of(plan).is_plain:

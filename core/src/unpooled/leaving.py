@@ -1,4 +1,5 @@
-"""What leaves a cohort's computer, and what each party gets of it: read before accepting, and afterwards.
+"""The data that leave a cohort's computer, and what each party gets of it: read before accepting, and
+afterwards.
 
 Made from the declarations of the plan's questions, the same from which the uploads are built.
 """
@@ -33,7 +34,7 @@ COHORT_SUMS = shared_options.COHORT_SUMS.label
 KNOWN_FROM_SUMS = "the server; those in the results, everyone; not whose they are, nor from which cohort"
 
 DEALING = "randomness for comparing"
-"""Of a kind of questions whose sums are compared."""
+"""Name of the quantity that is dealt for a kind of question whose sums are compared."""
 SIGNING_KEY, SEED, DOING, TIMING, PROBLEM = (
     "Public signing key",
     "Mask seed",
@@ -42,7 +43,7 @@ SIGNING_KEY, SEED, DOING, TIMING, PROBLEM = (
     "Code of a problem",
 )
 CODES = "Blinded words"
-"""What a cohort has coded of a column."""
+"""Name of the words of a column that a cohort has coded."""
 PLAN_DIGEST, LIST_DIGEST, LIST = (
     "Digest of the plan",
     "Digest of the list of variants",
@@ -57,14 +58,14 @@ TO_SERVER, TO_COMPENSATOR, TO_SERVER_AND_COMPENSATOR, TO_COHORTS, TO_COORDINATOR
     "server, all cohorts",
     "server, coordinator",
 )
-"""To whom something goes; all of it by way of the server."""
+"""Recipients of a quantity; all of it goes by way of the server."""
 
 
 _TIMES = " \u00d7 "
 
 
 class Form(StrEnum):
-    """In which form a quantity leaves the computer."""
+    """Form in which a quantity leaves the computer."""
 
     CLEAR = "in clear"
     MASKED = "masked"
@@ -82,19 +83,19 @@ class Leaving:
     readable_by: str
     to: str
     learns: str
-    """What whoever reads it can learn from it."""
+    """Information that whoever reads it can learn from it."""
     shape: str
-    """How much it is, in words."""
+    """Its size, in words."""
     bytes: int | None
-    """Of one round, as the ledger counts them; None where that cannot be known beforehand."""
+    """Bytes of one round, as the ledger counts them; None if they cannot be known beforehand."""
     rounds: int = 1
-    """How often it is sent."""
+    """Number of times that it is sent."""
     exact: bool = True
-    """Whether `bytes` and `rounds` will be these; else they are the most that can be."""
+    """True if `bytes` and `rounds` are exact; else they are upper bounds."""
     usual_rounds: int = 1
-    """How often it is sent as a rule; in many studies the most is never come near."""
+    """Number of times that it is usually sent, which in many studies is far below the maximum."""
     of_one: bool = False
-    """Whether whoever reads it may learn something of a single person."""
+    """True if whoever reads it may learn something of a single person."""
 
 
 def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = False) -> tuple[Leaving, ...]:
@@ -238,7 +239,7 @@ def _about_the_run() -> Iterator[Leaving]:
 
 
 def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
-    """What is sent so that the cohorts can agree on what the study is about."""
+    """Yield what is sent so that the cohorts can agree on what the study is about."""
     if plan.of_tables:
         yield _digest(
             PLAN_DIGEST,
@@ -276,7 +277,7 @@ def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
 
 
 def _coded(plan: Plan) -> Iterator[Leaving]:
-    """What goes to server and compensator for the codes of words that the plan does not list."""
+    """Yield what goes to server and compensator for the codes of words that the plan does not list."""
     columns = [plan.dictionaries[place] for place in plan.searched]
     most = sum(column.most for column in columns)
     if columns:
@@ -296,7 +297,7 @@ def _coded(plan: Plan) -> Iterator[Leaving]:
 
 
 def _own_table(plan: Plan) -> str:
-    """What becomes of the table that a cohort writes for itself."""
+    """Say what becomes of the table that a cohort writes for itself."""
     if PARAMETERS_FILE in plan.files:
         return "so does the normalized one"
     return "so does the encoded one" if ENCODING_FILE in plan.files else "no other is written"
@@ -357,7 +358,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
 
 
 def _dealt(kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme) -> Leaving:
-    """What the cohort sends whose turn it is to deal; and what the comparison tells."""
+    """Describe what the cohort sends whose turn it is to deal, and what the comparison tells."""
     bytes_ = None
     if foreseen is not None:
         shares = [words(question, scheme) for question in foreseen.questions]
@@ -379,7 +380,7 @@ def _dealt(kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme:
 
 
 def _shapes(question: Question) -> dict[str, tuple[int, ...]]:
-    """Of a question's arrays; the question itself may be large, and there are many."""
+    """Return the shapes of a question's arrays: the question itself may be large, and there are many."""
     return {array.name: shape(question, array) for array in question.sends}
 
 

@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     from unpooled.panel import Panel
 
 MOST_VARIANTS = 1 << 27
-"""Of a list. It keeps a cohort from filling the server's disk; three times what imputation gives."""
+"""Maximum number of variants in a list, three times what imputation gives: no cohort can fill the server's
+disk.
+"""
 MOST_BYTES = 1 << 33
-"""Of a list: IDs of 50 letters for that many."""
+"""Maximum size of a list: that many variants with IDs of 50 letters."""
 LONGEST_ID = (1 << 16) - 1
 
 PART_BYTES = 1 << 24
-"""Of the parts in which a cohort sends its list, at most."""
+"""Maximum size of the parts in which a cohort sends its list."""
 
 BLOCK_ROWS = 1 << 16
 
@@ -52,7 +54,7 @@ _SHORTEST_WORD = b"!"[0]
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What a list says of its m variants; views of the bytes that were read."""
+    """Content of a list of m variants; views of the bytes that were read."""
 
     counts: np.ndarray
     """uint32 (256,): variants of each chromosome code."""
@@ -163,9 +165,9 @@ class _Reader:
 
 
 def is_too_wide(ids: int, longest: int, letters: int) -> bool:
-    """Whether a column of so many IDs, each in the room of the longest, is far larger than their letters.
+    """Tell whether a column of IDs, each padded to the longest, is far larger than their letters.
 
-    Else a short list, of which one ID is very long, would fill the memory and the disk.
+    Such a list is refused: a short one with a single very long ID would fill the memory and the disk.
     """
     return ids * longest > _MOST_PADDING * letters + _SMALL
 
@@ -216,7 +218,7 @@ def _check_columns(position: np.ndarray, first: np.ndarray, second: np.ndarray, 
 
 
 def used(panel: Panel) -> np.ndarray:
-    """Which of the alleles of a panel occur, bool (alleles,)."""
+    """Mark the alleles of a panel that occur in it, bool (alleles,)."""
     found = np.zeros(len(panel.alleles), bool)
     for column in (panel.first, panel.second):
         for part in _parts(column):

@@ -20,7 +20,7 @@ _NONE = "-"
 
 @dataclass(frozen=True, order=True)
 class ListedRound:
-    """What the manifest says of one round."""
+    """A round as the manifest lists it."""
 
     round: int
     place: str

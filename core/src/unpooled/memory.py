@@ -1,4 +1,4 @@
-"""How the C library keeps memory that is free."""
+"""Control of how the C library keeps freed memory."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _PARTS = {
     "regression": ".regression.pool",
     "tables": ".tables",
 }
-"""What methods have in common: the names of its procedures begin so."""
+"""Parts that methods have in common, by the first word of their procedures' names."""
 
 _ALL = (VARIANTS, TABLES, MODELS, _PARTS)
 

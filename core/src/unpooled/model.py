@@ -21,13 +21,14 @@ from unpooled.transformer import Fitted, names_of
 
 FORMAT, VERSION = "unpooled/model", 1
 NUMBER, SIGN, LOGISTIC, SOFTMAX = "number", "sign", "logistic", "softmax"
-"""What a score is: the outcome; a class by the largest; the logarithm of its odds, against all others; or of
-its probability, but for what all classes have in common."""
+"""Meaning of a score: the outcome; a class, the one with the largest score; the log odds of a class against
+all others; or the logarithm of its probability, up to a constant that all classes share.
+"""
 LINKS = (NUMBER, SIGN, LOGISTIC, SOFTMAX)
 
 
 def has_probabilities(link: str) -> bool:
-    """Whether scores of this kind say how likely each class is."""
+    """Tell whether scores of this kind give the probability of each class."""
     return link in (LOGISTIC, SOFTMAX)
 
 
@@ -44,9 +45,10 @@ def probabilities(scores: np.ndarray, link: str) -> np.ndarray:
 
 
 def ranked(scores: np.ndarray, link: str) -> np.ndarray:
-    """By what rows are put in order of being of the class of each score: float64 (n, scores).
+    """Return the values that rank rows by how likely they are of the class of each score: float64 (n,
+    scores).
 
-    Of softmax the log odds, for what all scores of a row have in common says nothing.
+    For softmax they are the log odds, since a constant that all scores of a row share says nothing.
     """
     if link != SOFTMAX:
         return scores
@@ -66,7 +68,7 @@ class Named(np.ndarray):
 
     @classmethod
     def of(cls, parts: Sequence[np.ndarray], names: Iterable[str]) -> Named:
-        """From its columns, float64 (n,) each."""
+        """Build it from its columns, float64 (n,) each."""
         found = np.column_stack(parts).view(cls)
         found.columns = tuple(names)
         return found

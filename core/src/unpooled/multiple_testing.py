@@ -81,7 +81,7 @@ class Adjusted:
         return _two_sided(size, None if self._freedom is None else self._freedom[part])
 
     def _alone(self, part: slice) -> dict[str, Floats]:
-        """What follows from each P and its rank alone."""
+        """Return the columns that follow from each P and its rank alone."""
         p, tests = self._p[part], float(len(self._p))
         before = np.arange(part.start, part.stop)
         left, rank = tests - before, before + 1.0

@@ -24,7 +24,7 @@ from unpooled.kernels.packing import MISSING, pack_copies
 from unpooled.panel import Panel
 
 NEAR_A_CALL = 0.1
-"""How near a whole number of copies a dosage is from which a call is made, as plink2 does by default."""
+"""Maximum distance between a dosage and the whole number it is called as, plink2's default."""
 
 _SEXES = {"1": MALE, "M": MALE, "2": FEMALE, "F": FEMALE}
 

@@ -1,4 +1,4 @@
-"""What is told of the sums of a question that are compared, and read by nobody: the server's side.
+"""Opening of a question whose sums are compared and read by nobody: the server's side.
 
 The masked sum and the sum of the masks are shares of the sums. Neither is ever put together: server and
 compensator compute from both (`unpooled.protocol.comparing`).
@@ -33,9 +33,9 @@ def open_bits(
     shuffle: bytes,
     context: DealingContext,
 ) -> Opening:
-    """What the declared circuit tells of the sums, given the masked sum of all shares.
+    """Run the declared circuit on the sums, given the masked sum of all shares, and return the bits it tells.
 
-    The same messages whenever it is run. Raises ProtocolError if the masks are not those of this round, or an
+    Every run yields the same messages. Raises ProtocolError if the masks are not those of this round, or an
     answer has a wrong length, and WrongDealing if what was dealt is wrong.
     """
     if question.opens is None or len(total) != words(question, scheme):
@@ -46,7 +46,7 @@ def open_bits(
 
 
 def _thresholds(question: Question, scheme: Scheme) -> np.ndarray:
-    """What is subtracted from the sums, as a share: its check is 0."""
+    """Return what is subtracted from the sums, as a share: its check is 0."""
     given = question.thresholds()
     parts = [scheme.zeros(scheme.check_words)]
     for array in question.sends:

@@ -26,7 +26,7 @@ MOST_COVARIATES = 60
 
 
 class Place(StrEnum):
-    """Where an option stands in a form, and among the facts about a plan."""
+    """Position of an option in a form, and among the facts about a plan."""
 
     MODEL = "model"
     FILTERS = "filters"
@@ -42,7 +42,7 @@ class Covariate:
     title: str
     """Its name in the cohorts' files."""
     levels: tuple[str, ...] = ()
-    """Of a categorical covariate all levels, the reference first. Empty for a number."""
+    """All levels of a categorical covariate, the reference first; empty for a number."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class Covariate:
         return tuple(f"{self.title}={level}" for level in self.levels[1:]) if self.levels else (self.title,)
 
     def problem(self) -> str:
-        """What is wrong with it, or nothing."""
+        """Say what is wrong with it; empty if nothing is."""
         if not is_word(self.title):
             return "a covariate's name has 1 to 200 characters and no blanks"
         if self.levels and (len(self.levels) < 2 or len(set(self.levels)) < len(self.levels)):
@@ -62,14 +62,14 @@ class Covariate:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What every kind of option has."""
+    """Base of every kind of option."""
 
     kind: ClassVar[str]
     type: ClassVar[Any]
-    """Of its value in a plan, as an annotation."""
+    """Annotation of its value in a plan."""
 
     name: str
-    """Of the plan's field."""
+    """Name of the plan's field."""
     label: str
     default: Any
     hint: str = ""
@@ -83,16 +83,17 @@ class Option:
     fact: str = "{}"
     """The value as it is shown to people who accept the plan; {} stands for it."""
     is_always_said: bool = False
-    """Whether people are shown it even at its default."""
+    """True if people are shown it even at its default."""
     came_later: bool = False
-    """Whether plans had been accepted before there was this option, which changes nothing at its default: a
-    plan's encoding has it only where it is not at that, so that these plans keep their hash."""
+    """True if plans had been accepted before this option existed. It changes nothing at its default, and a
+    plan's encoding then leaves it out, so that those plans keep their hash.
+    """
     usual: Any = None
-    """What a new plan says where its author says nothing, if that is not the default."""
+    """Value in a new plan whose author says nothing, if that is not the default."""
     methods: str = ""
     """A sentence for the methods section where the option is not at its default."""
     rule: Callable[[Any, Plan], str] = lambda value, plan: ""
-    """What else is wrong with a value in a plan; empty if nothing is."""
+    """Further check of a value in a plan: says what is wrong; empty if nothing is."""
 
     @property
     def name_and_flag(self) -> str:
@@ -101,15 +102,15 @@ class Option:
 
     @property
     def wanted(self) -> str:
-        """What it takes, as in “a number from 0 to 1, not 2”."""
+        """The values that it takes, as in “a number from 0 to 1, not 2”."""
         raise NotImplementedError
 
     def holds(self, value: Any) -> bool:
-        """Whether a value of the right type is within the bounds."""
+        """Tell whether a value of the right type is within the bounds."""
         return True
 
     def problem(self, value: Any, plan: Plan) -> str:
-        """What is wrong with a value, or nothing."""
+        """Say what is wrong with a value; empty if nothing is."""
         if not codec.conforms(value, self.type) or not self.holds(value):
             return refused(self.wanted, self.to_json(value))
         return self.rule(value, plan)
@@ -129,19 +130,19 @@ class Option:
         return str(value)
 
     def in_words(self, plan: Plan) -> str:
-        """What a plan's people read of it; empty if there is nothing to say."""
+        """Say what a plan's people read of it; empty if there is nothing to say."""
         value = getattr(plan, self.name)
         if value == self.default and not self.is_always_said:
             return ""
         return self.fact.format(self.shown(value)) if self.is_meant(plan) else ""
 
     def is_meant(self, plan: Plan) -> bool:
-        """Whether there is in the plan what this option is about."""
+        """Tell whether the plan has what this option is about."""
         needed = not self.needs or bool(getattr(plan, self.needs))
         return needed and (not self.file or self.file in plan.files)
 
     def in_methods(self, plan: Plan) -> str:
-        """What the methods section says of it; empty if nothing."""
+        """Say what the methods section reports of it; empty if nothing."""
         value = getattr(plan, self.name)
         if value == self.default or not self.is_meant(plan):
             return ""
@@ -156,11 +157,11 @@ class Number(Option):
     least: float
     most: float
     is_below: bool = False
-    """Whether `most` itself is too much."""
+    """True if `most` itself is too much."""
     none: float | None = None
     """A value outside these bounds that means: not at all."""
     keeps: str = ""
-    """For a filter of variants, what the variants that it keeps have: for the methods section."""
+    """Property of the variants that a filter keeps, for the methods section."""
 
     @property
     def wanted(self) -> str:
@@ -175,7 +176,7 @@ class Number(Option):
         return f"{value:g}"
 
     def in_limits(self, plan: Plan) -> str:
-        """What variants have that a filter keeps; empty if it keeps all."""
+        """Say what variants have that a filter keeps; empty if it keeps all."""
         value = getattr(plan, self.name)
         return "" if value == self.default else self.keeps.format(self.shown(value))
 
@@ -204,7 +205,7 @@ class Switch(Option):
     default: bool = False
     fact: str = "yes"
     off: str = "no"
-    """What people read when it is off, if it is always mentioned."""
+    """Text that people read when it is off, if it is always mentioned."""
 
     @property
     def wanted(self) -> str:
@@ -222,7 +223,7 @@ class Text(Option):
 
     default: str = ""
     words: str
-    """What it takes, in words."""
+    """The values that it takes, in words."""
     fits: Callable[[str], bool]
 
     @property
@@ -422,7 +423,7 @@ def of_test(test: str) -> tuple[Option, ...] | None:
 
 
 def refused(wanted: str, value: Any) -> str:
-    """What is said of a value that is not as it is wanted."""
+    """Say that a value is not as it is wanted."""
     value = int(value) if isinstance(value, float) and value.is_integer() else value
     return f"{wanted}, not {json.dumps(value, default=str)[:200]}"
 
@@ -435,12 +436,12 @@ def as_typed(value: Any, hint: Any) -> Any:
 
 
 def is_word(text: str) -> bool:
-    """Whether a text can be a word of a table, and be shown as it is."""
+    """Tell whether a text can be a word of a table, and be shown as it is."""
     return is_name(text, 200) and not any(c.isspace() for c in text)
 
 
 def is_name(text: str, most: int) -> bool:
-    """Whether a text is a short one that any terminal and any database takes as it is."""
+    """Tell whether a text is a short one that any terminal and any database takes as it is."""
     return 0 < len(text) <= most and text.isprintable()
 
 

@@ -1,4 +1,4 @@
-"""How much the cohorts' lists of variants have in common, and why one may stand apart from the rest.
+"""Overlap of the cohorts' lists of variants, and why one may stand apart from the rest.
 
 One wrong file would empty the panel of everybody. So lists are compared before a study is ready: where those
 of most cohorts fit together, a list that does not is that cohort's alone to mend.
@@ -90,7 +90,7 @@ class Overlap:
     others: int
     """Variants that the others share."""
     shared: int
-    """Of these, the ones that it shares as well."""
+    """Number of these that its own list has as well."""
     cause: Cause | None = None
     """The likely one; None for a list that fits."""
     build: str = ""
@@ -99,7 +99,7 @@ class Overlap:
 
     @property
     def is_apart(self) -> bool:
-        """Whether this list is the one to be mended."""
+        """True if this list is the one to be mended."""
         return self.cause is not None
 
     def numbers(self, whose: str = "the other cohorts", what: str = "share") -> str:
@@ -141,7 +141,7 @@ class Comparison:
     """Variants that all of them share."""
     of_cohorts: dict[str, Overlap]
     said: tuple[str, ...] = ()
-    """What is wrong, in words for the coordinator; empty if the lists fit together."""
+    """The problem, in words for the coordinator; empty if the lists fit together."""
 
 
 def compare(
@@ -179,7 +179,7 @@ def compare(
 
 
 def _proposed(lists: Mapping[str, Panel], by_place: bool) -> tuple[str, ...]:
-    """What the coordinator can do where all lists have the places of most variants and not their IDs."""
+    """Say what the coordinator can do if all lists have the places of most variants but not their IDs."""
     shared = 0 if by_place else _shared_places(list(lists.values()))
     if by_place or shared < ENOUGH * min(map(len, lists.values())):
         return ()
@@ -190,7 +190,7 @@ def _proposed(lists: Mapping[str, Panel], by_place: bool) -> tuple[str, ...]:
 
 
 def _shared_places(panels: Sequence[Panel]) -> int:
-    """How many places all of some lists have."""
+    """Count the places that all of the lists have."""
     cuts, shared = place_cuts(panels, number_of_parts(sum(map(len, panels)))), 0
     for here in zip(*(between_cuts(panel, cuts) for panel in panels), strict=True):
         parts = [_places(panel.take(rows)) for panel, rows in zip(panels, here, strict=True)]
@@ -209,7 +209,7 @@ def beside(own: Panel, rest: Panel, autosomes: int, *, by_place: bool = False) -
 
 
 def _shared_by_pairs(lists: Mapping[str, Panel]) -> dict[frozenset[str], int]:
-    """How many variants every two cohorts share. Equal lists are looked at once."""
+    """Count the variants that every two cohorts share. Equal lists are looked at once."""
     known: dict[frozenset[bytes], int] = {}
     found = {}
     for one, other in itertools.combinations(lists, 2):
@@ -265,7 +265,7 @@ def _cause(own: Panel, rest: Panel) -> Cause:
 
 
 def _found(few: Panel, many: Panel, what: Callable[[Panel], np.ndarray]) -> np.ndarray:
-    """Where in a long list the first variant is that is like each of a few in something, -1 if none is."""
+    """Find where a long list first has a variant equal by `what` to each of a few: its index, -1 if none."""
     wanted, which = np.unique(what(few), return_inverse=True)
     found = np.full(len(wanted), -1)
     for rows in slices(len(many)):

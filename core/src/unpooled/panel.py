@@ -58,7 +58,7 @@ class Panel:
     second: np.ndarray
     """unsigned (m,): the pair's second allele."""
     autosomes: int = 0
-    """Of the species, for the names by place; 0 where variants have IDs."""
+    """Number of autosomes of the species, for the names by place; 0 where variants have IDs."""
 
     def __len__(self) -> int:
         return len(self.position)
@@ -82,7 +82,7 @@ class Panel:
 
     @property
     def by_place(self) -> bool:
-        """Whether variants are called after their places and alleles."""
+        """True if variants are called after their places and alleles."""
         return self.ids is None
 
     @property
@@ -154,7 +154,7 @@ class Panel:
 
     @property
     def canonical_bytes(self) -> int:
-        """How long the canonical form is."""
+        """Length of the canonical form."""
         return self._measured[1]
 
     @functools.cached_property
@@ -185,7 +185,7 @@ class Panel:
 
     @property
     def is_in_order(self) -> bool:
-        """Whether the variants are in canonical order."""
+        """True if the variants are in canonical order."""
         name = self.name
         for start in range(0, len(self), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS + 1)  # with the first of the next block
@@ -198,7 +198,7 @@ class Panel:
 
     @property
     def is_alike(self) -> np.ndarray:
-        """Whether each variant has place and alleles of the one after it: bool (m - 1,)."""
+        """Marks of the variants with place and alleles of the one after them: bool (m - 1,)."""
         columns = (self.chromosome, self.position, self.first, self.second)
         return np.asarray(np.logical_and.reduce([column[1:] == column[:-1] for column in columns]))
 

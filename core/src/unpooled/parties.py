@@ -1,4 +1,4 @@
-"""What each party of a study gets, and can read, by what leaves a cohort."""
+"""The data that each party of a study gets and can read, derived from what leaves a cohort."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unpooled.plan import Plan
 
 @dataclass(frozen=True)
 class Party:
-    """What one party of a study gets, what of it that party can read, and what it never gets."""
+    """One party of a study: what it gets, what of that it can read, and what it never gets."""
 
     name: str
     gets: str

@@ -32,7 +32,7 @@ def members(numbers: Iterable[np.ndarray], parts: int, at_once: int = AT_ONCE) -
 
 
 def number_of_parts(rows: int, at_once: int = AT_ONCE) -> int:
-    """Into how many parts so many rows are taken apart."""
+    """Return the number of parts that so many rows are split into."""
     return min(MOST_PARTS, max(1, -(-rows // at_once)))
 
 

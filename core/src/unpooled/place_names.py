@@ -1,4 +1,4 @@
-"""What variants are called in a study that matches them by place: such as 1:12345:A:G.
+"""Names of variants in a study that matches them by place: such as 1:12345:A:G.
 
 Such names are worked out where they are read: stored, they would take more room than all else of a list.
 """
@@ -78,7 +78,7 @@ class NamesByPlace:
         return names if dtype is None else names.astype(dtype)
 
     def __eq__(self, other: object) -> np.ndarray:  # type: ignore[override]  # as an array: one by one
-        """Which of the names are this one, or those of another array, bool (m,)."""
+        """Compare with one name, or with an array of names one by one: bool (m,)."""
         those = np.broadcast_to(np.asarray(other), len(self))
         parts = [slice(start, start + _BLOCK_ROWS) for start in range(0, len(self), _BLOCK_ROWS)]
         return np.concatenate([np.zeros(0, bool), *(self[part] == those[part] for part in parts)])

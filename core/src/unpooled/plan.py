@@ -36,8 +36,9 @@ FILES = ("assoc", "frq", "lmiss", "hwe")
 PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
 ENCODING_FILE = "encoding"
 MODEL_FILE, SUMS_FILE = "model", "sums"
-"""What a study of tables writes. With parameters each cohort also writes its own table, normalized; with an
-encoding, encoded."""
+"""Files that a study of tables writes. With parameters each cohort also writes its own table, normalized;
+with an encoding, encoded.
+"""
 SCORE_FILE = "score"
 """Weights of variants. With it each cohort also writes the scores of its own people."""
 EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE = "eigenval", "eigenvec.allele", "acount"
@@ -87,7 +88,7 @@ NOT_REPORTED = "NR"
 
 @dataclass(frozen=True, init=False)
 class Plan:
-    """What the cohorts agree to: the fields that every study has, and the options of its test.
+    """The plan that the cohorts agree to: the fields that every study has, and the options of its test.
 
     Names are what people read in the API and in the manifest. An option is given by keyword and read as an
     attribute, like a field: `Plan(..., maf=0.01).maf`. One that a plan does not hold is at its default.
@@ -95,9 +96,9 @@ class Plan:
 
     name: ClassVar[str] = "unpooled/plan"
     alone: ClassVar[bool] = False
-    """Whether it is for one cohort's own eyes: then no floor applies."""
+    """True if it is for one cohort's own eyes: then no floor applies."""
     of_several: ClassVar[bool] = False
-    """Whether it is about one of the several phenotypes of a study."""
+    """True if it is about one of the several phenotypes of a study."""
 
     test: str
     phenotype: str
@@ -208,7 +209,9 @@ class Plan:
         ]
 
     def _rules_of_its_kind(self) -> list[tuple[str, bool, str]]:
-        """What a study of variants needs, or one of tables: the columns instead of phenotype and panel."""
+        """Return the rules for a study of variants, or for one of tables: columns in place of phenotype and
+        panel.
+        """
         if self.of_tables:
             return [
                 ("phenotype", self.phenotype == "", "a study of tables has none"),
@@ -224,7 +227,7 @@ class Plan:
 
     @property
     def of_tables(self) -> bool:
-        """Whether the study is about tables, and not about variants."""
+        """True if the study is about tables, and not about variants."""
         return self.trait == NONE
 
     @property
@@ -249,12 +252,12 @@ class Plan:
 
     @property
     def dictionaries(self) -> tuple[Column, ...]:
-        """Those of them whose encoding has a dictionary."""
+        """The categories whose encoding has a dictionary."""
         return tuple(column for column in self.categories if column.encoded.has_dictionary)
 
     @property
     def searched(self) -> tuple[int, ...]:
-        """Which of the dictionaries, by their places, hold words that are not known beforehand."""
+        """Places of the dictionaries that hold words not known beforehand."""
         return tuple(place for place, column in enumerate(self.dictionaries) if column.most)
 
     def _bad_variance(self) -> str:
@@ -279,7 +282,7 @@ class Plan:
         return () if self.of_tables else (self.phenotype, *self.phenotypes)
 
     def of_phenotype(self, name: str) -> Plan:
-        """What the plan says of one of its phenotypes, as if the study had only that; KeyError for others."""
+        """Return the plan of one of its phenotypes, as if the study had only that; KeyError for others."""
         if name not in self.phenotype_names:
             raise KeyError(name)
         return _of_phenotype(self, name) if self.phenotypes else self
@@ -310,14 +313,16 @@ class Plan:
 
     @property
     def dummies(self) -> tuple[tuple[int, ...], ...]:
-        """Of each categorical covariate those of these columns that say whether somebody has a level."""
+        """Indices among these columns of each categorical covariate's indicators, one per level but the
+        first.
+        """
         numbers = itertools.count(len(self.condition))
         columns = [(c, tuple(itertools.islice(numbers, len(c.columns)))) for c in self.covariates]
         return tuple(own for covariate, own in columns if covariate.levels)
 
     @property
     def shows_cohort_sums(self) -> bool:
-        """Whether the server sees sums over one cohort if a covariate tells cohorts apart."""
+        """True if the server sees sums over one cohort if a covariate tells cohorts apart."""
         return self.cohort_sums and bool(self.covariates)
 
     def hash(self) -> bytes:
@@ -325,18 +330,18 @@ class Plan:
         return digest(self)
 
     def scheme(self, ring_bits: int) -> Scheme:
-        """How the shares of a step are masked that needs a ring of `ring_bits`."""
+        """Return the masking of the shares of a step that needs a ring of `ring_bits`."""
         if self.masking == "gaussian":
             return Gaussian(self.variance)
         return Modular(Ring(max(ring_bits, self.ring_bits)))
 
     @property
     def noise(self) -> float:
-        """By how much the masks may change a sum over the cohorts; 0 if they never do."""
+        """Bound on the change that the masks make to a sum over the cohorts; 0 if they never make any."""
         return self.scheme(self.ring_bits).noise(self.cohorts)
 
     def record_fields(self) -> Iterable[tuple[str, Any]]:
-        """What the canonical encoding of the plan's version holds, in order."""
+        """Return the fields of the canonical encoding of the plan's version, in order."""
         if self.version > 1 and options.of_test(self.test) is None:
             raise UnpooledError(f"no test is called {_shown(self.test)}, or it is not loaded")
         listed = _FIRST_LAYOUT if self.version == 1 else tuple(_fields())
@@ -394,7 +399,7 @@ class Plan:
 
 
 class PlanOfOne(Plan):
-    """What a plan of several phenotypes says of one. No message holds one: the hash is the whole plan's."""
+    """A plan of several phenotypes, reduced to one. No message holds it: the hash is the whole plan's."""
 
     name: ClassVar[str] = "unpooled/plan-of-one-phenotype"
     of_several: ClassVar[bool] = True
@@ -427,12 +432,12 @@ def _hints() -> dict[str, Any]:
 
 
 def _type_of(name: str) -> Any:
-    """Of a field or an option, as an annotation; KeyError if there is none of this name."""
+    """Return the annotation of a field or an option; KeyError if there is none of this name."""
     return _hints()[name] if name in _fields() else options.called(name).type
 
 
 def _held(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """What a plan holds of the options that are given."""
+    """Return the options that a plan holds of those that are given."""
     held = {}
     for name, value in given.items():
         try:
@@ -484,7 +489,7 @@ _WANTED: dict[Any, str] = {
     tuple[str, ...]: "a list of texts",
     tuple[Column, ...]: "a list of columns",
 }
-"""What a field takes, for people."""
+"""Description of the values that a field takes, for people."""
 
 
 def _bytes(text: str) -> bytes:

@@ -42,12 +42,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Asks: TypeAlias = Generator[Any, Any, T]
-"""What the function of a procedure gives that returns a T in the end."""
+"""Generator that the function of a procedure returns, which returns a T in the end."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What every procedure of a study is given. It is never stored with one."""
+    """The study as every procedure is given it. It is never stored with one."""
 
     plan: Plan
     load_panel: Callable[[], Panel]
@@ -109,7 +109,7 @@ class Finish:
 
     call: Call[Any]
     may_lead: bool = False
-    """Whether there are leads among the rows: cohorts of a study that looks for these are told the sums."""
+    """True if leads can be among the rows: cohorts of a study that looks for these are told the sums."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What all cohorts are asked, and what leaves them: a question, the same for every cohort.
+"""Questions, the same for every cohort, and the data that leave the cohorts in answer to them.
 
          cohort                                                     server
     question.local(cohort) -> arrays   ── masked, added, unmasked ──▶   sums, to the procedure that asked
@@ -50,7 +50,7 @@ Arrays: TypeAlias = Mapping[str, np.ndarray]
 Condition: TypeAlias = Callable[[Plan], object]
 
 UNREAD = "nothing: nobody reads this sum"
-"""What the sum of an array tells that is compared."""
+"""Entry for what the sum of an array tells, where the sums are compared."""
 
 
 @dataclass(frozen=True)
@@ -112,20 +112,20 @@ class Bits:
 
 
 Sent: TypeAlias = Count | Real | Residue
-"""What is declared of an array that leaves a cohort."""
+"""Declaration of an array that leaves a cohort."""
 
 
 @dataclass(frozen=True, eq=False)
 class Foreseen:
-    """What can be known of a kind of questions before a study: how large the answers will be."""
+    """Forecast of a kind of question before a study: how large the answers will be."""
 
     questions: Iterable[Question]
-    """Those of one round. Only the fields that decide the shape of an answer are meaningful."""
+    """Questions of one round. Only the fields that decide the shape of an answer are meaningful."""
     rounds: int = 1
     exact: bool = True
-    """Whether these are the questions; else they are the largest, and the most rounds, that there can be."""
+    """True if these are the questions; else they are the largest, and the most rounds, that there can be."""
     usual_rounds: int | None = None
-    """How many rounds there are as a rule, where that is far from the most."""
+    """Number of rounds that there usually are, where that is far from the most."""
 
 
 class Question:
@@ -135,12 +135,12 @@ class Question:
     title: ClassVar[str]  # for people, e.g. "Count genotypes"
     sends: ClassVar[tuple[Sent, ...]]
     opens: ClassVar[Bits | None] = None
-    """What is read of the sums; None for the sums themselves."""
+    """The bits that are read of the sums; None for the sums themselves."""
     each: ClassVar[Mapping[str, str]] = {}
-    """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
+    """Singular of each dimension's name in `sends`, for people: "variant" of "variants"."""
     ring_bits: ClassVar[int] = 32
     asked_if: ClassVar[Condition] = lambda plan: True
-    """Under which plans there are questions of this kind."""
+    """Condition on the plan for questions of this kind to be asked."""
 
     @property
     def reach(self) -> int:
@@ -149,51 +149,51 @@ class Question:
 
     @property
     def turn(self) -> int:
-        """Of a question that is iterated, which iteration it is of, from 1; else 0."""
+        """Iteration, from 1, of a question that is iterated; else 0."""
         return int(getattr(self, "iteration", 0))
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
-        """How many iterations there can be, where it is iterated."""
+        """Return the maximum number of iterations, where it is iterated."""
         return int(plan.max_iterations)
 
     @property
     def needs_codes(self) -> bool:
-        """Whether it is answered by the codes of words (`unpooled.protocol.codes`), to be had first."""
+        """True if it is answered by the codes of words (`unpooled.protocol.codes`), to be had first."""
         return False
 
     @classmethod
     def goes_over_variants(cls) -> bool:
-        """Whether questions of this kind are each about a stretch of the panel, from `start` on."""
+        """Tell whether questions of this kind are each about a stretch of the panel, from `start` on."""
         return "start" in getattr(cls, "__dataclass_fields__", {})
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        """Those of `sends` that this question can have numbers for under a plan."""
+        """Return the declarations in `sends` that this question can have numbers for under a plan."""
         return cls.sends if cls.asked_if(plan) else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        """What a cohort with data of these sizes will be asked; None where the sizes do not tell."""
+        """Foresee what a cohort with data of these sizes will be asked; None if the sizes do not tell."""
         return None
 
     def columns_under(self, plan: Plan) -> Sequence[str]:
-        """Of a question about columns of a plan, the name for each row of its arrays; else none."""
+        """Return the name of each row of its arrays if it asks about columns of a plan; else none."""
         return ()
 
     def local(self, cohort: Any) -> Arrays:
-        """At the cohort, a `Cohort` or a `Table`: the declared arrays, of int64 or float64."""
+        """Compute the declared arrays, of int64 or float64, at the cohort: a `Cohort` or a `Table`."""
         raise NotImplementedError
 
     def derives(self, cohort: Any) -> np.ndarray | None:
-        """At the cohort: further covariates of its people, float64 (n, k), for all questions after this one.
+        """Compute, at the cohort, further covariates of its people, float64 (n, k), for all later questions.
 
         None as a rule. The cohort keeps them; they leave it in no other way than other covariates.
         """
         return None
 
     def thresholds(self) -> Arrays:
-        """At the server, where sums are compared: whole numbers with which, by array, in place of 0."""
+        """Return the whole numbers, by array, that the server compares sums with in place of 0."""
         return {}
 
     def parts(self, cohort: Any) -> Iterable[Question]:
@@ -215,7 +215,7 @@ def without_turn(title: str) -> str:
 
 
 def answer(question: Question, cohort: Any) -> Arrays:
-    """What a cohort answers: the arrays of `local`, computed part by part."""
+    """Compute a cohort's answer: the arrays of `local`, part by part."""
     parts = [part.local(cohort) for part in question.parts(cohort)] or [question.local(cohort)]
     if len(parts) == 1:
         return parts[0]
@@ -327,7 +327,7 @@ def verified(
 
 
 def _is_combined(question: Question) -> bool:
-    """Whether the check is a combination of the numbers: not of such as are compared, or may wrap."""
+    """Tell whether the check combines the numbers; it does not if they are compared, or may wrap."""
     return question.opens is None and not any(isinstance(array, Residue) for array in question.sends)
 
 
@@ -349,7 +349,7 @@ def _encode(question: Question, array: Sent, values: np.ndarray, scheme: Scheme)
 
 
 def _may_be_sent(question: Question, array: Sent, values: np.ndarray, scheme: Scheme, cohorts: int) -> bool:
-    """Whether a cohort's numbers may go into the sum. NaN may not, and no count below 0.
+    """Tell whether a cohort's numbers may go into the sum. NaN may not, and no count below 0.
 
     A bound that the question names follows from sums: a cohort that stopped at it would tell, question by
     question, how large its numbers are. There only what the ring holds counts. Without that stop a study

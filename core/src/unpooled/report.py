@@ -77,7 +77,7 @@ class File:
 
 @dataclass(frozen=True)
 class Pictures:
-    """What `unpooled.pictures` says of a study, reduced to what a page can show."""
+    """The output of `unpooled.pictures` for a study, reduced to what a page can show."""
 
     overview: Mapping[str, Any]
     quantiles: Mapping[str, Any]
@@ -86,14 +86,14 @@ class Pictures:
 
 @dataclass(frozen=True)
 class About:
-    """What a report says of a study beside its plan and its results."""
+    """The facts about a study that a report gives beside its plan and its results."""
 
     name: str
     description: str
     run: Run
     members: Sequence[Member]
     panel_digest: str
-    """Of the agreed variants, in hex; empty for a study of tables."""
+    """Digest of the agreed variants, in hex; empty for a study of tables."""
     files: Sequence[File]
 
 

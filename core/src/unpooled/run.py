@@ -57,7 +57,7 @@ def reports(plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> dict[str,
 
 
 def present(plan: Plan, listed: int, cohorts: Sequence[Cohort]) -> np.ndarray:
-    """How many cohorts have each of the `listed` variants of a coordinator's list: int64 (m,).
+    """Count the cohorts that have each of the `listed` variants of a coordinator's list: int64 (m,).
 
     The cohorts are beside the list: `unpooled.algorithms.presence.Listed`.
     """

@@ -30,12 +30,12 @@ PARAMETERS = {
     ROBUST: ("lower_quartile", "median", "upper_quartile"),
     YEO_JOHNSON: ("lambda", "mean", "deviation", "centre", "spread", "rest"),
 }
-"""What each method has for each feature.
+"""Parameters that each method has for each feature.
 
-Of the transformed values `yeo-johnson` has mean and deviation, null where they are beyond floating-point
+`yeo-johnson` has mean and deviation of the transformed values, null where they are beyond floating-point
 numbers. `centre` is the value whose transform is the mean, `spread` the deviation in units of the feature
-there, and `rest` by how many deviations the mean lies off, because the centre is rounded: the same in numbers
-that always are some.
+there, and `rest` the number of deviations by which the mean is off because the centre is rounded: the same
+information in numbers that are always finite.
 """
 
 CONSTANT = "constant: scale 1"
@@ -45,17 +45,17 @@ EDGE = "the likelihood may be larger beyond this lambda, where floating-point nu
 FLAT = "the transform is so flat at an end of the range that its inverse loses digits there"
 BLURRED = "to the digits that Gaussian masks leave"
 NOTES = {"edge": EDGE, "flat": FLAT, "blurred": BLURRED}
-"""What a method may have to say of a feature, by the name of the result column that marks it."""
+"""Notes that a method may have on a feature, by the name of the result column that marks it."""
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _LARGEST = 2.0**1021
-"""Of the parameters of a feature whose values can be subtracted from each other as they are."""
+"""Largest magnitude of a feature's parameters at which its values can still be subtracted as they are."""
 _FEWEST_STEPS = 10
 """A range of so many units in the last place, or fewer, is one of rounding."""
 
 
 def is_nearly_constant(n: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Whether n values vary by no more than their sums are rounded: bool, as scikit-learn has it.
+    """Mark where n values vary by no more than rounding of their sums: bool, as scikit-learn has it.
 
     Its bound is that of the two-pass algorithm (Chan, Golub and LeVeque 1983), of squares that may be no
     numbers: variance <= n eps variance + (n eps mean)^2.
@@ -128,7 +128,7 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Scales:
-    """What the features are divided by, (features,) each."""
+    """Divisors of the features, (features,) each."""
 
     size: np.ndarray
     """float64, in units"""

@@ -23,17 +23,17 @@ FEATURE, OUTCOME, PATIENT, IGNORED = "feature", "outcome", "patient", "ignored"
 ROLES = (FEATURE, OUTCOME, PATIENT, IGNORED)
 MOST_COLUMNS = 10_000
 MOST_LEVELS = 20_000
-"""Of all columns of a schema: they are part of the plan, which every client fetches."""
+"""Maximum for all columns of a schema: levels are part of the plan, which every client fetches."""
 MOST_SEARCHED = 65_536
 """Different words of a column of one cohort, where they are not known beforehand."""
 LONGEST_WORD = 200
 MOST_CLASSES = 20
-"""Of an outcome."""
+"""Maximum number of classes of an outcome."""
 
 _FIELDS = ("name", "type", "unit", "role", "encoding", "values", "low", "high")
 _LIMITS = ("low", "high")
 _TYPES: dict[str, Any] = {"levels": tuple[str, ...], "most": int, "low": float, "high": float}
-"""Of the fields of a plan's record that are no text."""
+"""Types of the fields of a plan's record that are not text."""
 _FROM_FILE = "levels="
 _BETWEEN = "|"
 
@@ -49,28 +49,30 @@ class Column:
     type: str = NUMBER
     """number, integer (a number without a fraction), category (words), or text: neither read nor changed."""
     unit: str = ""
-    """For people, such as mmol/l."""
+    """Unit for people, such as mmol/l."""
     encoding: str = ""
-    """Of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D."""
+    """Encoding of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D."""
     levels: tuple[str, ...] = ()
-    """Of a category whose encoding has a dictionary: all words that may be in it, in normal form."""
+    """All words that a category's dictionary may have, in normal form; empty if its encoding has none."""
     most: int = 0
-    """Of one whose words are not known beforehand: how many different ones a cohort may have at most."""
+    """Maximum number of different words that a cohort may have, for a category of words not known beforehand.
+    """
     role: str = FEATURE
     """feature; outcome, which a model predicts; patient, whose row it is; ignored: not read, not changed."""
     low: float | None = None
-    """Of numbers: no value may be less. Each cohort's client makes sure of it before anything is sent."""
+    """Least value of a number that is allowed. Each cohort's client makes sure of it before anything is sent.
+    """
     high: float | None = None
     """Likewise, more."""
 
     @property
     def is_number(self) -> bool:
-        """Whether its numbers are read."""
+        """True if its numbers are read."""
         return self.type in (NUMBER, INTEGER) and self.role in (FEATURE, OUTCOME)
 
     @property
     def is_category(self) -> bool:
-        """Whether it holds words that are encoded."""
+        """True if it holds words that are encoded."""
         return self.type == CATEGORY and self.role == FEATURE
 
     @property
@@ -79,7 +81,7 @@ class Column:
 
     @property
     def has_classes(self) -> bool:
-        """Whether it is an outcome of classes, which its levels name."""
+        """True if it is an outcome of classes, which its levels name."""
         return self.type == CATEGORY and self.role == OUTCOME
 
     @property
@@ -102,7 +104,7 @@ class Column:
 
     @property
     def encoded(self) -> Encoding:
-        """What its encoding says; ValueError if that is none."""
+        """Its encoding, parsed; ValueError if that is none."""
         return encodings.read(self.encoding)
 
     @property
@@ -111,7 +113,7 @@ class Column:
         return hashlib.sha256("".join(f"{level}\n" for level in self.levels).encode()).hexdigest()
 
     def problem(self) -> str:
-        """What is wrong with it, or nothing."""
+        """Say what is wrong with it; empty if nothing is."""
         if not (0 < len(self.title) <= 200 and self.title.isprintable()):
             return "a column's name has 1 to 200 characters"
         if self.type not in TYPES:
@@ -202,7 +204,9 @@ class Column:
         return cls(fields["name"], **given, levels=tuple(levels), most=most, **limits)
 
     def record_fields(self) -> Iterable[tuple[str, Any]]:
-        """What its encoding in a plan holds: of other than categories what it held before there were any."""
+        """Return the fields of its encoding in a plan: other columns keep those from before there were
+        categories.
+        """
         names = ("title", "type", "unit", *(("encoding", "levels") if self.type == CATEGORY else ()))
         return [(name, getattr(self, name)) for name in (*names, *self._rare_fields)]
 
@@ -226,7 +230,7 @@ def _limit(value: Any) -> float:
 
 
 def levels_problem(levels: Sequence[str]) -> str:
-    """What is wrong with the values of a category, or nothing."""
+    """Say what is wrong with the values of a category; empty if nothing is."""
     if not all(0 < len(level) <= LONGEST_WORD and level.isprintable() for level in levels):
         return f"a value has 1 to {LONGEST_WORD} characters that can be printed"
     if odd := next((level for level in levels if normal(level) != level), ""):
@@ -241,7 +245,7 @@ def levels_problem(levels: Sequence[str]) -> str:
 
 
 def schema_problem(schema: Sequence[Column]) -> str:
-    """What is wrong with the columns as a whole, or nothing."""
+    """Say what is wrong with the columns as a whole; empty if nothing is."""
     titles = [column.title for column in schema]
     if found := next(filter(None, (column.problem() for column in schema)), ""):
         return found
@@ -388,5 +392,5 @@ def _levels(values: str, levels: ReadLevels | None) -> tuple[str, ...]:
 
 
 def schema_of_header(text: str) -> tuple[Column, ...]:
-    """What a table's first line says: the names of its columns, all taken to be numbers."""
+    """Read a schema from a table's first line: the names of its columns, all taken to be numbers."""
     return tuple(map(Column, next(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline="")), [])))

@@ -37,11 +37,11 @@ EXACT, MEAN = "exact", "mean"
 """Rules for missing calls: leave the person out of that variant, as PLINK, or take the pooled mean."""
 
 MOST_PHENOTYPES = 20
-"""Of one study: pairs of them are compared."""
+"""Maximum number of phenotypes of one study: pairs of them are compared."""
 
 
 def _phenotypes_problem(further: tuple[str, ...], plan: Plan) -> str:
-    """What is wrong with phenotypes beside the first; empty if nothing. Each is in the names of files."""
+    """Say what is wrong with the further phenotypes; empty if nothing is. Each is in the names of files."""
     names = (plan.phenotype, *further)
     if len(names) > MOST_PHENOTYPES:
         return f"at most {MOST_PHENOTYPES} phenotypes, not {len(names)}"
@@ -103,7 +103,7 @@ COHORT_SUMS = Switch(
 
 
 def _condition_problem(names: tuple[str, ...], plan: Plan) -> str:
-    """What is wrong with variants that become covariates beside those that a plan has; empty if nothing."""
+    """Say what is wrong with variants as covariates beside those that a plan has; empty if nothing is."""
     if both := set(names) & {column for each in plan.covariates for column in each.columns}:
         return f"a covariate is called {min(both)}, too"
     if len(columns := plan.covariate_columns) > MOST_COVARIATES:
@@ -137,7 +137,7 @@ def component_titles(count: int) -> tuple[str, ...]:
 
 
 def _components_problem(count: int, plan: Plan) -> str:
-    """What is wrong with so many columns beside those that a plan has; empty if nothing."""
+    """Say what is wrong with so many components beside a plan's other columns; empty if nothing is."""
     if not count:
         return ""
     if plan.masking != "modular":
@@ -367,7 +367,7 @@ ELEMENTS = Wholes(
     fact="{} (1 is the smallest, -1 the largest): each is a single person's value",
 )
 SUMS, BITS = "sums", "bits"
-"""What is read of what the cohorts add up."""
+"""Ways to read what the cohorts add up."""
 OPENS = Choice(
     name="opens",
     came_later=True,
@@ -411,7 +411,7 @@ OF_EVERY_STUDY = (FILE_STEM,)
 """Options that are no test's. A plan's encoding has one only where it is not at its default, so that plans
 from before it came keep their hash."""
 FILTERS = (MIND, GENO, HWE, MAF)
-"""In the order in which they are applied."""
+"""Filters in the order in which they are applied."""
 REGRESSION = (
     *SEVERAL,
     COVARIATES,

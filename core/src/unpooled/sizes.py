@@ -1,4 +1,4 @@
-"""How much data a cohort has, if it decides how much will leave: counts by name. They stay at the cohort."""
+"""Sizes of a cohort's data that decide how much will leave: counts by name. They stay at the cohort."""
 
 from __future__ import annotations
 

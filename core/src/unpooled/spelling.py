@@ -21,23 +21,23 @@ WORD_BYTES = 48
 PIECE_BYTES = 4
 PIECES = WORD_BYTES // PIECE_BYTES
 NUMBERS = 1 + PIECES + 1
-"""For each word: what it is multiplied by, its pieces, its digest."""
+"""Numbers of each word: its factor, its pieces, its digest."""
 _MOST_HALVINGS = 64 - 8 * PIECE_BYTES
 """A U that 2 divides more often leaves fewer bits than a piece has: for one word in four thousand million."""
 
 
 def fits(word: str) -> bool:
-    """Whether a word is short enough to be spelled."""
+    """Tell whether a word is short enough to be spelled."""
     return 0 < len(word.encode()) <= WORD_BYTES
 
 
 def is_looked_for(word: str) -> bool:
-    """Whether a word may be found: it can be spelled, and stands for nothing else in a dictionary."""
+    """Tell whether a word may be found: it can be spelled, and stands for nothing else in a dictionary."""
     return fits(word) and word not in (REST, MISSING)
 
 
 def blinded(words: Sequence[str]) -> np.ndarray:
-    """What a cohort adds for words that it has: uint64 (words, NUMBERS), drawn anew each time."""
+    """Return what a cohort adds for words that it has: uint64 (words, NUMBERS), drawn anew each time."""
     plain = np.ones((len(words), NUMBERS), np.uint64)
     for row, word in zip(plain, words, strict=True):
         row[1:] = np.frombuffer(_padded(word) + _digest(word.encode()), "<u4")

@@ -83,7 +83,7 @@ class Spool:
 
 
 def _folder() -> str:
-    """Where temporary files go that are too large for memory, in which many systems keep /tmp."""
+    """Return the folder for temporary files too large for memory, in which many systems keep /tmp."""
     on_disk = "/var/tmp"  # noqa: S108  # the file has no name there
     is_free = sys.platform != "win32" and "TMPDIR" not in os.environ and os.access(on_disk, os.W_OK)
     return on_disk if is_free else tempfile.gettempdir()

@@ -21,7 +21,7 @@ class Template:
     name: str
     title: str
     hint: str
-    """What it is for, and what to add."""
+    """Its purpose, and what to add."""
     options: Mapping[Option, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     """Result files; the usual ones if empty."""

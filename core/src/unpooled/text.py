@@ -1,4 +1,4 @@
-"""Where the words of a text are: the one tokenizer under panels, .bim, .fam and tables.
+"""Finding the words of a text: the one tokenizer under panels, .bim, .fam and tables.
 
 A word is a run of bytes above 32, as in PLINK, so blanks, tabs and carriage returns separate and only a
 line feed ends a line. Nothing is decoded and nothing is copied: words are positions in the text, and the
@@ -116,7 +116,7 @@ def classes(text: Bytes, start: Positions, end: Positions) -> tuple[NDArray[np.u
 
 
 def distinct(text: Bytes, start: Positions, end: Positions) -> tuple[NDArray[np.uint32], list[bytes]]:
-    """As `classes`, with the different words themselves: meant for columns in which few are different."""
+    """Return the result of `classes` with the different words themselves: for columns with few of them."""
     code, first = classes(text, start, end)
     return code, [text[start[k] : end[k]].tobytes() for k in first]
 

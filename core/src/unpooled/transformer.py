@@ -1,4 +1,6 @@
-"""What a fitted estimator of scikit-learn must have besides its own methods, without needing scikit-learn."""
+"""Parts that a fitted estimator of scikit-learn must have besides its own methods, without needing scikit-
+learn.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ class Fitted:
     feature_names_in_: np.ndarray
     n_features_in_: int
     input_tags: ClassVar[dict[str, bool]] = {"allow_nan": True}
-    """What a table may hold, in scikit-learn's words."""
+    """Properties that a table may have, in scikit-learn's words."""
     _fitted: ClassVar[str]
-    """What its parameters are of."""
+    """The result of fitting, in words, that its parameters belong to."""
     _delivered: ClassVar[str]
     """The file of parameters, and the study that delivers it."""
 
@@ -72,14 +74,14 @@ class Fitted:
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn, the only one to ask, wants to know; so it is loaded already."""
+        """Return the tags that scikit-learn wants; only it asks, so it is loaded already."""
         utils = sys.modules["sklearn.utils"]
         tags = utils.Tags(input_tags=utils.InputTags(**self.input_tags), **self._tags(utils))
         tags.requires_fit = False
         return tags
 
     def _tags(self, utils: Any) -> dict[str, Any]:
-        """What kind of estimator it is, in the words of scikit-learn's module `utils`."""
+        """Return the tags of this kind of estimator, in the words of scikit-learn's module `utils`."""
         raise NotImplementedError
 
     def _cells(self, table: Any, kind: type | None, wanted: str) -> np.ndarray:
@@ -144,7 +146,7 @@ class Transformer(Fitted):
         return self.transform(X)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """What `transform` returns: `default` for an array, or a data frame of `pandas` or `polars`."""
+        """Set what `transform` returns: `default` for an array, or a data frame of `pandas` or `polars`."""
         if transform not in (None, "default", *_FRAMES):
             raise ValueError(f"got {transform!r}; want default, {', '.join(_FRAMES)}")
         self._output = transform or self._output

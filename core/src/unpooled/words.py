@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 REST, MISSING = "(rest)", "(missing)"
-"""What stands for all words outside of a dictionary, and for a missing one where that counts as a value."""
+"""Stand-ins for all words outside a dictionary, and for a missing word where that counts as a value."""
 
 MARKERS = ("", "NA", "N/A", "NaN", "nan", "null")
-"""What stands in a cell of text, beside blanks, that holds no word and no number."""
+"""Contents of a text cell that, beside blanks, hold no word and no number."""
 
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.0+)?")
@@ -70,9 +70,9 @@ class Words:
         return len(self.codes)
 
     def counts(self) -> np.ndarray:
-        """How many rows have each of the values: int64 (values,)."""
+        """Count the rows that have each of the values: int64 (values,)."""
         return np.asarray(np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)))
 
     def taken(self, numbers: Sequence[int] | np.ndarray, missing: int) -> np.ndarray:
-        """For each row the number of its value, or `missing`: int64 (n,)."""
+        """Map each row to the number of its value, or to `missing`: int64 (n,)."""
         return np.asarray(np.append(np.asarray(numbers, np.int64), missing)[self.codes])

@@ -17,7 +17,7 @@ import numpy as np
 from unpooled.elementary import exp, expm1, log1p
 
 ROUNDING = 2.0**-50
-"""Of a transformed value, which is rounded a few times."""
+"""Relative rounding error of a transformed value, which is rounded a few times."""
 
 
 def logarithm(x: np.ndarray) -> np.ndarray:

@@ -16,12 +16,14 @@ def joining(public_key: bytes) -> bytes:
 
 
 def acceptance(plan_hash: bytes, roster_hash: bytes, sealed: bytes, signature: bytes) -> bytes:
-    """What was accepted, and the seed for it: sealed to the compensator, and signed."""
+    """Return the body of an acceptance: plan, roster, and the seed for them, sealed to the compensator and
+    signed.
+    """
     return _body(plan_hash=plan_hash, roster_hash=roster_hash, box=sealed, signature=signature)
 
 
 def digest(value: bytes) -> bytes:
-    """What the cohort's list of variants, or the plan of a table, digests to."""
+    """Return the body with the digest of the cohort's list of variants, or of a table's plan."""
     return _body(digest=value)
 
 

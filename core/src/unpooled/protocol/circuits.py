@@ -45,7 +45,7 @@ SURE_BITS = 30
 
 
 class Circuit(Protocol):
-    """What is computed from shares of the words of `rows` rows."""
+    """Computation on shares of the words of `rows` rows."""
 
     @property
     def label(self) -> str:
@@ -55,14 +55,14 @@ class Circuit(Protocol):
     def ring(self) -> Ring: ...
     @property
     def bits_of_row(self) -> int:
-        """How many bits a row becomes."""
+        """Number of bits that a row becomes."""
 
     @property
     def row_words(self) -> int: ...
     @property
     def comparisons_of_row(self) -> int: ...
     def dealt(self, rows: int) -> list[Layer]:
-        """What is dealt, layer by layer; in one more the compensator tells its share of the bits."""
+        """Return the dealing, layer by layer; in one more the compensator tells its share of the bits."""
 
     def known(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows whose result is known: their words, as those of a share, and their bits, bool (rows, bits)."""
@@ -76,7 +76,7 @@ class Circuit(Protocol):
 
 @dataclass(frozen=True)
 class AtLeast:
-    """Whether a sum is at least 0: of a row one bit."""
+    """Circuit that tells whether a sum is at least 0: one bit a row."""
 
     ring: Ring
 
@@ -100,7 +100,7 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class BothAtLeast:
-    """Whether two sums are both at least 0: of a share's words, half are of the first sums."""
+    """Circuit that tells whether two sums are both at least 0: half of a share's words are of the first."""
 
     ring: Ring
 
@@ -136,7 +136,7 @@ class BothAtLeast:
 
 @dataclass(frozen=True)
 class Grows:
-    """How far a likelihood still grows, at `steps` places of each row, outwards.
+    """Circuit that tells how far a likelihood still grows, at `steps` places of each row, outwards.
 
     A row has o, and of each place g, q, s, p: means over a pool, in units of 2^-80 and of magnitude at most 1
     (`unpooled.algorithms.tables.signs`). With V = q - g^2 and C = p - g s it is *known* there if V > 2^-30 q,

@@ -244,7 +244,7 @@ def _hints(record: type) -> dict[str, Any]:
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Whether a decoded value is of an annotated type (the few kinds that records use)."""
+    """Tell whether a decoded value is of an annotated type (the few kinds that records use)."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(conforms(value, argument) for argument in arguments)

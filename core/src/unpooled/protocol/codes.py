@@ -64,7 +64,7 @@ def multiplied(key: bytes, points: bytes) -> bytes:
 
 
 def answered(key: bytes, about: bytes, points: bytes) -> bytes:
-    """What a holder of a key answers: the points times the key, and the proof of it.
+    """Multiply the points by the holder's key; return them with a proof.
 
     `about` is what the cohort has signed: it names study, cohort and column (`messages.signed_points`).
     """
@@ -109,10 +109,10 @@ def _context(about: bytes, points: bytes, made: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Blinding:
-    """What a cohort does with the words of one column: the same again for the same secret.
+    """A cohort's blinding of the words of one column: the same again for the same secret.
 
-    `secret` is of the operating system, is kept until the codes are there, and never leaves the cohort: with
-    it, who sees the points could try words. `purpose` names study and column.
+    `secret` comes from the operating system, is kept until the codes are there, and never leaves the cohort:
+    with it, whoever sees the points could try words. `purpose` names study and column.
     """
 
     secret: bytes

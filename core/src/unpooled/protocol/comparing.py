@@ -42,7 +42,7 @@ from unpooled.protocol.ring import check_length
 from unpooled.protocol.sacrificing import SAME, opening_bytes, sacrificed, shuffled, with_spares
 
 MAX_COMPARISONS = 2**20
-"""Of one session."""
+"""Maximum number of comparisons in one session."""
 
 Messages: TypeAlias = Generator[bytes, bytes, np.ndarray]
 """Yields a message and is sent the answer."""
@@ -54,13 +54,13 @@ class Lengths:
 
     dealing: int
     server: tuple[int, ...]
-    """Of each message of the server."""
+    """Bytes of each message of the server."""
     compensator: tuple[int, ...]
-    """Of the answer to each."""
+    """Bytes of the answer to each of them."""
 
 
 class WrongDealing(ProtocolError):
-    """What was dealt does not fit together, or does not give the known results."""
+    """The dealing is inconsistent, or does not give the known results."""
 
     def __init__(self, found: str, dealer: str) -> None:
         super().__init__(
@@ -87,7 +87,7 @@ def lengths(scheme: str, label: str, words: int) -> Lengths:
 
 
 def _heads(side: Side, layers: Sequence[Layer]) -> Iterator[int]:
-    """How many bytes each message of a party begins with that are for its checks."""
+    """Yield the number of bytes at the head of each message of a party that are for its checks."""
     check = CHECKS_BYTES if side is Side.COMPENSATOR else 0
     return itertools.chain([check + opening_bytes(layers), SAME.opening_bytes], itertools.repeat(0))
 
@@ -104,7 +104,7 @@ def _of(scheme: str, label: str, words: int) -> tuple[Circuit, int]:
 
 
 def deal(seed: bytes, own: bytes, context: DealingContext) -> bytes:
-    """What the dealer sends to the server: `lengths(…).dealing` bytes, the same whenever it is asked.
+    """Deal the server's part: `lengths(…).dealing` bytes, the same whenever it is asked.
 
     `seed` is the one that the cohort shares with the compensator, `own` one that nobody else ever has.
     """
@@ -200,7 +200,7 @@ def _server_checks(
     checked: int,
     dealer: str,
 ) -> Layers[None]:
-    """What the server's messages begin with; it raises where it must not go on."""
+    """Yield the head of each of the server's messages; raise where it must not go on."""
     free, bound = same
     reply = yield next(sacrifice)
     mask = kind.from_bytes(reply[:CHECKS_BYTES], kind.check_words)
@@ -214,7 +214,7 @@ def _server_checks(
 
 
 def _compensator_checks(sacrifice: Layers[bytes], same: tuple[bytes, bytes], check: bytes) -> Layers[None]:
-    """What the compensator's answers begin with, after b""; `check` is what masks the check."""
+    """Yield the head of each of the compensator's answers, after b""; `check` is what masks the check."""
     opened = next(sacrifice)
     digest = _returned(sacrifice, (yield b""))
     asked = yield check + opened
@@ -224,7 +224,7 @@ def _compensator_checks(sacrifice: Layers[bytes], same: tuple[bytes, bytes], che
 
 
 def _returned(layers: Layers[T], reply: bytes) -> T:
-    """What is returned after the last reply."""
+    """Send the last reply and give the return value."""
     try:
         layers.send(reply)
     except StopIteration as end:
@@ -244,7 +244,7 @@ def _two_layers_each(layers: Layers[np.ndarray], openings: Sequence[int]) -> Lay
 
 
 def _sent(layers: Layers[np.ndarray], message: bytes, sizes: Iterable[int]) -> bytes:
-    """What a party opens after each of the layers that a message opens."""
+    """Pass on the layers that a message opens; return what the party opens after each of them."""
     found, at = [], 0
     for size in sizes:
         found.append(layers.send(message[at : at + size]))

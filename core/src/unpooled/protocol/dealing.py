@@ -36,7 +36,7 @@ class DealingContext:
     scheme: str
     circuit: str
     words: int
-    """Of a share, with its check."""
+    """Number of words of a share, with its check."""
     version: int = VERSION
 
 

@@ -1,4 +1,4 @@
-"""What two parties compute on shares of numbers and bits, in layers, with randomness that a third deals.
+"""Computation by two parties on shares of numbers and bits, in layers, with randomness that a third deals.
 
 Numbers are shared as a sum in a ring, bits as an exclusive or, 64 of them in each word of a *plane*. A layer
 is one exchange: each party opens masked values, and both go on from their sums. Two textbook tools:
@@ -49,13 +49,13 @@ class Side(Enum):
 
 
 class Arithmetic(Protocol):
-    """In which values are shared and multiplied: a `Ring`, or `Bitwise`."""
+    """Arithmetic in which values are shared and multiplied: a `Ring`, or `Bitwise`."""
 
     @property
     def word_bytes(self) -> int: ...
     @property
     def columns(self) -> int:
-        """How many values a word holds."""
+        """Number of values that a word holds."""
 
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
@@ -89,11 +89,11 @@ class Bitwise:
 
 
 class Dealt(Protocol):
-    """What is dealt for one layer, in bytes."""
+    """Dealing for one layer, sized in bytes."""
 
     @property
     def opening_bytes(self) -> int:
-        """How much each party opens in this layer."""
+        """Number of bytes that each party opens in this layer."""
 
     @property
     def free_bytes(self) -> int: ...
@@ -104,11 +104,11 @@ class Dealt(Protocol):
 
 
 class Layer(Dealt, Protocol):
-    """What is dealt for a layer of a circuit."""
+    """Dealing for a layer of a circuit."""
 
     @property
     def spares(self) -> list[Products]:
-        """What is dealt beside it and sacrificed, to show that its bound parts are right."""
+        """Products dealt beside it and sacrificed, to show that its bound parts are right."""
 
     def claims(self, side: Side, free: bytes, bound: bytes) -> tuple[np.ndarray, np.ndarray]:
         """A party's shares of factors, and of what their products are if the bound parts are right."""
@@ -116,7 +116,7 @@ class Layer(Dealt, Protocol):
 
 @dataclass(frozen=True)
 class Products:
-    """For products of some of the factors, each factor `places` rows of `width` words.
+    """Dealing for products of some of the factors, each factor `places` rows of `width` words.
 
     A product of sums, of what is opened of each factor and its mask, is a sum over the subsets of factors: in
     each term these are masked and the others opened. So the products of masks are dealt for all subsets.
@@ -125,13 +125,13 @@ class Products:
     arithmetic: Arithmetic
     factors: int
     wanted: tuple[tuple[int, ...], ...]
-    """Of each product the places of its factors, two at least."""
+    """Indices of the factors of each product, two at least."""
     width: int
     places: int = 1
 
     @property
     def words(self) -> int:
-        """Of a factor."""
+        """Number of words of a factor."""
         return self.places * self.width
 
     @property
@@ -182,7 +182,7 @@ class Products:
 
         @functools.cache
         def share(factors: tuple[int, ...], masked: tuple[int, ...]) -> np.ndarray:
-            """Of the product of some factors, and of the masks of others behind them."""
+            """Return the share of the product of some factors, and of the masks of others behind them."""
             if not factors:
                 return dealt[masked]
             others, last = factors[:-1], factors[-1:]
@@ -198,7 +198,7 @@ class Products:
 
 @functools.cache
 def _subsets(wanted: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """Of the factors of each product, two and more: shorter ones first."""
+    """Return the subsets of each product's factors, of two and more: shorter ones first."""
     found = {
         subset
         for factors in wanted
@@ -210,7 +210,7 @@ def _subsets(wanted: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Bits:
-    """For the signs of `words` words: a random word for each, and its bits."""
+    """Dealing for the signs of `words` words: a random word for each, and its bits."""
 
     ring: Ring
     words: int
@@ -253,7 +253,8 @@ class Bits:
 
 @dataclass(frozen=True)
 class Same:
-    """For whether both parties have the same number, modulo a prime: nothing else is told, and to one only.
+    """Dealing to find whether both parties have the same number, modulo a prime: only one learns it, and no
+    more.
 
     The server has a number x and random a, the compensator y and random b; dealt are u + w = ab. The server
     opens e = x - a and is told h = b (e - y) + w: with u that is b (x - y), which is 0 or uniform.
@@ -288,7 +289,7 @@ def _number_bytes(number: int) -> bytes:
 
 
 Half: TypeAlias = Iterable[tuple[bytes, bytes]]
-"""What one party is dealt: the free and the bound part of each layer."""
+"""Dealing of one party: the free and the bound part of each layer."""
 
 
 class Party:
@@ -366,12 +367,12 @@ class Party:
         return found.reshape(-1, planes.shape[1])[:count]
 
     def _public(self, planes: np.ndarray) -> np.ndarray:
-        """What both know, as shares."""
+        """Return shares of what both parties know."""
         return planes if self.leads else np.zeros_like(planes)
 
 
 def dealt_for_signs(ring: Ring, words: int) -> list[Layer]:
-    """What `Party.not_negative` takes."""
+    """Return the layers that `Party.not_negative` takes."""
     dealt: list[Layer] = [Bits(ring, words)]
     places = ring.bits
     for joined in _levels(places, words):
@@ -386,7 +387,7 @@ def dealt_for_signs(ring: Ring, words: int) -> list[Layer]:
 
 
 def _levels(places: int, words: int) -> list[int]:
-    """How many neighbours become one at each level of a tree over so many places, a power of two.
+    """Return how many neighbours become one at each level of a tree over so many places, a power of two.
 
     Joining four halves the turns, and deals nearly four times as much: two are joined at a level that is left
     over, and at all where planes are long.
@@ -398,7 +399,7 @@ def _levels(places: int, words: int) -> list[int]:
 
 
 def dealt_for_running(planes: int, words: int) -> list[Layer]:
-    """What `Party.running` takes."""
+    """Return the layers that `Party.running` takes."""
     (block, blocks), dealt = _blocks(planes), list[Layer]()
     within = tuple(tuple(range(k + 1)) for k in range(1, block))
     # Factors: the whole of each block but the last, then each plane of all blocks but the first.
@@ -413,7 +414,9 @@ def dealt_for_running(planes: int, words: int) -> list[Layer]:
 
 
 def _blocks(planes: int) -> tuple[int, int]:
-    """Into how many blocks of how many planes these are split: as many as each has, or one fewer."""
+    """Return the size and number of blocks that these planes are split into: as many blocks as each has
+    planes, or one fewer.
+    """
     block = math.isqrt(planes - 1) + 1
     return block, -(-planes // block)
 

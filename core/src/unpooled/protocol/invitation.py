@@ -28,7 +28,9 @@ class InvitationError(UnpooledError):
 
 @dataclass(frozen=True)
 class Invitation:
-    """Where the study is, which it is, what admits to it, and whose compensator must be in it."""
+    """Invitation to a study: the server's address, the study, the token that admits, the compensator's
+    fingerprint.
+    """
 
     server: str
     """Address of the server, without a last slash: https://studies.example.org"""
@@ -78,7 +80,7 @@ _ASK = "Copy the whole string again, or ask the coordinator for a new invitation
 
 
 def is_address(server: str) -> bool:
-    """Whether a text is a server's address, without a last slash, that programs of networks can take."""
+    """Tell whether a text is a server's address, without a last slash, that network programs can take."""
     if " " in server or not server.isprintable():
         return False
     try:

@@ -47,7 +47,7 @@ NOT_CANCELLED = (
 
 
 class Scheme(Protocol):
-    """How vectors are encoded, masked and added."""
+    """Scheme by which vectors are encoded, masked and added."""
 
     @property
     def label(self) -> str:
@@ -79,10 +79,10 @@ class Scheme(Protocol):
     def decode_integers(self, vector: np.ndarray) -> np.ndarray: ...
     def decode_reals(self, vector: np.ndarray, fraction_bits: int) -> np.ndarray: ...
     def fits(self, cohorts: int, bound: float, fraction_bits: int) -> bool:
-        """Whether the sum of `cohorts` numbers of magnitude up to `bound` reads back right."""
+        """Tell whether the sum of `cohorts` numbers of magnitude up to `bound` reads back right."""
 
     def noise(self, cohorts: int) -> float:
-        """By how much masking may change a sum over `cohorts`; 0 if it never does."""
+        """Bound the change that masking makes to a sum over `cohorts`; 0 if it never makes any."""
 
 
 @dataclass(frozen=True)

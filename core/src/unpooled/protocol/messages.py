@@ -116,7 +116,7 @@ class CodeRequest:
 
 
 def signed_points(purpose: Purpose, column: int, points: bytes) -> bytes:
-    """What a cohort signs, so that nobody can ask for codes in its name."""
+    """Return what a cohort signs, so that nobody can ask for codes in its name."""
     return codec.encode(("unpooled/codes", purpose, column, hashlib.sha256(points).digest()))
 
 

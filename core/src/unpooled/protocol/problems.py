@@ -1,4 +1,4 @@
-"""What a cohort may tell the server when it cannot go on: one of these codes, and a name from the plan.
+"""Problems that a cohort may report to the server when it cannot go on: a code, and a name from the plan.
 
 Files, lines, IDs, values and tracebacks stay at the cohort. The texts here are for the coordinator's page.
 """

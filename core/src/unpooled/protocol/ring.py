@@ -28,7 +28,7 @@ class Ring:
             raise ProtocolError(f"no ring of {self.bits} bits; want 32, 64, 128 or 256")
 
     columns: ClassVar[int] = 1
-    """How many values a word holds."""
+    """Number of values that a word holds."""
 
     @property
     def word_bytes(self) -> int:
@@ -36,7 +36,7 @@ class Ring:
 
     @property
     def limbs(self) -> int:
-        """How many 64-bit limbs a word has; 1 if it is no longer than one."""
+        """Number of 64-bit limbs of a word; 1 if it is no longer than one."""
         return max(1, self.bits // 64)
 
     @property

@@ -1,4 +1,4 @@
-"""Whether what was dealt is right: server and compensator find out before any of it is relied on.
+"""Check that a dealing is right: server and compensator find out before any of it is relied on.
 
 Beside each layer spare products are dealt. By these both compute anew what the layer's bound parts should be:
 the differences are shares of zeros, so that both have one digest, unless something is wrong. Which spare goes
@@ -27,7 +27,7 @@ def with_spares(layers: Sequence[Layer]) -> list[Dealt]:
 
 
 def opening_bytes(layers: Sequence[Layer]) -> int:
-    """How much each party opens of the spares."""
+    """Return the number of bytes that each party opens of the spares."""
     return sum(spare.opening_bytes for layer in layers for spare in layer.spares)
 
 

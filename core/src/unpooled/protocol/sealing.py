@@ -38,12 +38,12 @@ _ENCAPSULATED = 1088 + _CURVE_BYTES
 
 
 def fingerprint(public_key: bytes) -> str:
-    """What people compare by telephone of a key: its SHA-256, as `grouped` writes it."""
+    """Return a key's fingerprint, which people compare by telephone: its SHA-256, as `grouped` writes it."""
     return grouped(hashlib.sha256(public_key).hexdigest())
 
 
 def grouped(digits: str) -> str:
-    """What people compare by telephone of a SHA-256: its first 128 bits in groups of four hex digits."""
+    """Write a SHA-256 as people compare it by telephone: its first 128 bits in groups of four hex digits."""
     return " ".join(digits[i : i + 4] for i in range(0, min(len(digits), 32), 4))
 
 
@@ -93,7 +93,7 @@ class SealingKey:
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a seed is for: one cohort in one study under one plan, roster and compensator."""
+    """Purpose of a seed: one cohort in one study under one plan, roster and compensator."""
 
     name: ClassVar[str] = "unpooled/purpose"
 
@@ -107,7 +107,7 @@ class Purpose:
 
 @dataclass(frozen=True)
 class _Content:
-    """What is inside a box."""
+    """Content of a box."""
 
     name: ClassVar[str] = "unpooled/seed"
 
@@ -150,7 +150,7 @@ def seal_seed(seed: bytes, purpose: Purpose, signer: SigningKey) -> Box:
 
 
 def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether the holder of `public_key` signed this message."""
+    """Tell whether the holder of `public_key` signed this message."""
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):

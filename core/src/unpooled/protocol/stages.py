@@ -1,4 +1,4 @@
-"""What a cohort is at: the word that its client tells, and the stage that the server makes of it.
+"""State of a cohort: the word that its client tells, and the stage that the server makes of it.
 
 A client sends one of `Doing` in a header of each request. The server knows more, such as who owes an answer
 and who is not heard, and decides one `Stage` for each cohort; browser, log and clients show that one.
@@ -12,7 +12,7 @@ HEADER = "Unpooled-Doing"
 
 
 class Doing(enum.StrEnum):
-    """What a client is doing: one of these words, and nothing of its data."""
+    """Activity of a client: one of these words, and nothing of its data."""
 
     JOINING = "joining"
     """It joins, and a person reads the plan and the roster."""
@@ -32,7 +32,7 @@ class Doing(enum.StrEnum):
 
 
 class Stage(enum.StrEnum):
-    """Where a cohort is. `word` is for people; `to` ends the sentence "waiting for Graz to …"."""
+    """Stage of a cohort. `word` is for people; `to` ends the sentence "waiting for Graz to …"."""
 
     word: str
     to: str
