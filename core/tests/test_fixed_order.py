@@ -92,7 +92,6 @@ TWINS: dict[str, tuple[Callable[[Decimal], Decimal], np.ndarray]] = {
         np.concatenate([np.exp(WIDE[:500][WIDE[:500] > -60]), WIDE[WIDE > -1]]),
     ),
     "expm1": (lambda x: x.exp() - 1, WIDE),
-    "expit": (lambda x: 1 / (1 + (-x).exp()), WIDE),
 }
 
 
@@ -109,7 +108,7 @@ def test_functions_are_right_to_the_last_places(name: str) -> None:
 def test_functions_know_where_numbers_end(name: str) -> None:
     ends = np.array([-np.inf, -1e300, -1.0, -0.0, 0.0, 1e300, np.inf, np.nan])
     with np.errstate(all="ignore"):
-        want = getattr(special if name == "expit" else np, name)(ends)
+        want = getattr(np, name)(ends)
     np.testing.assert_allclose(getattr(elementary, name)(ends), want, rtol=1e-15)
 
 

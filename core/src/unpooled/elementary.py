@@ -121,13 +121,6 @@ def expm1(x: Floats) -> Floats:
     return np.where(u == 1.0, x, np.where(np.abs(x) < 1, (u - 1.0) * (x / log(u)), u - 1.0))
 
 
-@_elementwise
-def expit(x: Floats) -> Floats:
-    """The logistic function of each number: 1 / (1 + exp(-x))."""
-    e = exp(-np.abs(x))
-    return np.where(x < 0, e, 1.0) / (1.0 + e)
-
-
 @compiled
 def _exp_all(x: Any, found: Any) -> None:
     for k in range(len(x)):
