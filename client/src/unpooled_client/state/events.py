@@ -160,6 +160,8 @@ class Agreed(Event):
 
 PEOPLE, ROWS = "people", "rows"
 """What sums are over."""
+BYTES = "bytes"
+"""Unit of a step that is about what comes back: sums."""
 
 
 @dataclass(frozen=True)
@@ -234,13 +236,15 @@ class StepProgress(Event):
     done: int
     total: int | None
     unit: str
-    """What is counted: variants or questions."""
+    """What is counted: variants, questions or `BYTES`."""
     working: int
     """Questions at work at this moment, of every kind."""
     left: float | None = None
     """Seconds until the step is answered, at the pace so far; None where that cannot be known."""
     is_last: bool = False
     """No other step over all variants follows: `left` is then about the time of the whole study."""
+    took: float = 0.0
+    """Seconds so far, of what is counted in bytes."""
 
     @property
     def step(self) -> str:
