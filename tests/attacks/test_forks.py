@@ -88,9 +88,7 @@ class Forking(Lying):
         people = total[scheme.check_words :]
         people[[people.argmax(), np.flatnonzero(people)[-1]]] += np.array([-1, 1]).astype(people.dtype)
         named = masking.question(told.salt, questions.encode(question), agreed(self.trial).digest)
-        second = second_check_of(
-            total, scheme, Witnessed(self._witness(), told.round, named), padded=True
-        )
+        second = second_check_of(total, scheme, Witnessed(self._witness(), told.round, named), padded=True)
         scheme.set_checks(total, check_of(total, scheme, told.salt, self.plan.cohorts), second)
         return replace(told, total=scheme.to_bytes(total))
 
