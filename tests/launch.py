@@ -31,6 +31,9 @@ ACCEPT = "unpooled_client.study.joining:accept"
 DELIVER_SEED = "unpooled_client.network.api:Api.accept"
 SETTLE_PANEL = "unpooled_server.store:PanelDraft.write"
 KEEP_WITNESS = "unpooled_server.services.enrolling:_keep"
+OPEN_WITNESS = "unpooled_client.study.rounds:Answerer.witnessing"
+TOLD = "unpooled_client.network.api:Api.told"
+ENTER_QUESTION = "unpooled_client.study.book:Book.enter"
 PUT_SHARE = "unpooled_client.network.api:Api.put_share"
 COMMIT = "unpooled_server.services.uploads:commit"
 ENTER = "unpooled_server.services.uploads:_enter"
@@ -54,6 +57,9 @@ PLACES = (
     DELIVER_SEED,
     SETTLE_PANEL,
     KEEP_WITNESS,
+    OPEN_WITNESS,
+    TOLD,
+    ENTER_QUESTION,
     PUT_SHARE,
     COMMIT,
     ENTER,

@@ -5,6 +5,7 @@ That of every registered method is in `tests/contract/test_replay.py`; these pro
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from unpooled.driver import CHANGED, Entry, Place, Running, Tree
 from unpooled.errors import ProtocolError
 from unpooled.procedure import PROCEDURES, Asks, Call, Each, Finish, Go, Procedure, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Question
+from unpooled.spool import Shelf
 
 
 @dataclass(frozen=True)
@@ -267,6 +269,49 @@ def test_a_question_that_has_been_gone_on_from_is_asked_no_more() -> None:
     assert tree.question(Place((), 1)) == Ask(5)
     with pytest.raises(ProtocolError, match="asks no question 0"):
         tree.question(Place((), 0))
+
+
+def light(study: Study, first: int) -> Asks[int]:
+    yield Ask(first)
+    return (yield from Go(made(heavy)(study, np.full(LARGE, first + 1), 2)))
+
+
+def heavy(study: Study, large: np.ndarray, turns: int) -> Asks[int]:
+    """Asks with something large at hand, as often as that."""
+    yield Ask(int(large[-1]))
+    if turns > 1:
+        return (yield from Go(made(heavy)(study, large + 1, turns - 1)))
+    return int(large[-1])
+
+
+def finishing_with(study: Study, large: np.ndarray) -> Asks[None]:
+    yield Ask(int(large[-1]))
+
+
+def many(study: Study) -> Asks[Any]:
+    """Branches side by side, half of which make rows only."""
+    for k in range(BRANCHES):
+        yield Finish(made(finishing_with)(study, np.full(LARGE, k)))
+    return (yield Each(made(light)(study, k) for k in range(BRANCHES)))
+
+
+BRANCHES, LARGE = 20, 1 << 17
+
+
+def test_what_branches_go_on_from_is_not_held_in_memory() -> None:
+    """In the order of a server: every branch is asked before the first is gone on with."""
+    tree = Tree(made(many)(STUDY), KINDS, lambda place, question: number(1), shelf=Shelf(room=1 << 20))
+    tracemalloc.start()
+    try:
+        for turn in range(3):
+            for k in range(BRANCHES):
+                assert tree.question(Place((k,), 0)) == Ask(k)
+                assert tree.question(Place((BRANCHES + k,), turn)) == Ask(k + turn)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 4 << 20 < 8 * LARGE * BRANCHES
+    assert tree.value() == [k + 2 for k in range(BRANCHES)]
 
 
 def test_a_call_that_finishes_asks_only_once() -> None:

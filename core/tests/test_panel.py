@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import hashlib
 import itertools
 import mmap
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,11 +20,12 @@ from unpooled import agreement, list_form, list_text, partition
 from unpooled.agreement import TABLE_HEADER, align, reconcile, reconciled
 from unpooled.alleles import agree, capital, complement, strand
 from unpooled.builds import ENDS
+from unpooled.cohort import Dosages
 from unpooled.errors import ProtocolError
 from unpooled.overlap import Cause, Overlap, beside, compare
 from unpooled.overlap import named as listed
 from unpooled.panel import NO_CHROMOSOME, Panel, canonical_order, order_in_parts
-from unpooled.spool import Spool, forget
+from unpooled.spool import Shelf, Spool, forget
 
 PAIRS = [(b"A", b"C"), (b"A", b"G"), (b"A", b"T"), (b"C", b"G"), (b"C", b"T"), (b"G", b"T")]
 SINGLES = [(b"0", allele) for allele in (b"A", b"C", b"G", b"T")]
@@ -561,7 +564,28 @@ def test_a_spool_gives_back_what_was_put_in(room: int) -> None:
 
 def _mapped(column: np.ndarray) -> object:
     base = column.base
+    base = base.base if isinstance(base, np.ndarray) else base  # of a view
     return base.obj if isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap) else None
+
+
+def test_a_shelf_gives_back_what_was_put_on_it() -> None:
+    shelf = Shelf(room=5000, segment=1 << 14, least=8)
+    arrays = [np.arange(size).reshape(2, -1) * 0.5 for size in (600, 2, 1000, 4000)]
+    dosages = Dosages(np.arange(40, dtype=np.uint16).reshape(4, 10)[:, ::2], np.ones(4, bool))
+    kept = shelf.kept((*arrays, (dosages, 7)))
+    shelf.forget()  # and read again
+    assert [_mapped(array) is not None for array in kept[:4]] == [False, False, True, True]
+    np.testing.assert_equal(kept[:4], arrays)
+    found, seven = kept[4]
+    assert seven == 7 and found is not dosages and found.swapped is dosages.swapped
+    assert _mapped(found.values) is not None is _mapped(dosages.values)
+    np.testing.assert_equal(found.values, dosages.values)
+    assert shelf.kept(kept)[2] is kept[2]  # what lies there is not put there again
+    files = [weakref.ref(_mapped(array)) for array in kept[2:4]]
+    assert files[0]() is not files[1]()
+    del kept
+    gc.collect()
+    assert files[0]() is None  # but the last file, which is not full
 
 
 @pytest.mark.parametrize("seed", range(10))

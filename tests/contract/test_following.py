@@ -15,15 +15,17 @@ from unpooled import question as questions
 from unpooled.algorithms import questions_of, whole
 from unpooled.check import check_of, second_check_of
 from unpooled.driver import Place, Tree
-from unpooled.protocol import masking, messages, witness
+from unpooled.protocol import codec, masking, messages, witness
 from unpooled.protocol.masking import CHECK_BYTES
 from unpooled.protocol.messages import Roster, Told
 from unpooled.protocol.witness import Witnessed
 from unpooled.question import Arrays, Question, Real, Residue
+from unpooled.shared_options import BITS
+from unpooled.spool import Shelf
 from unpooled_client.study.following import Following
 from unpooled_client.study.trust import Distrust, Terms
 
-from .runs import Run, run
+from .runs import Run, run, small
 from .studies import STUDIES
 
 
@@ -85,13 +87,17 @@ class Server:
         return scheme.to_bytes(total)
 
     def follow(self, told: Callable[[str], Told]) -> list[bool]:
-        """Follow the study on what is told: whether each question is found. None is ever another one."""
+        """Follow the study on what is told: whether each question is found. None is ever another one.
+
+        What branches go on from is held on the disk, however small it is.
+        """
         following = Following(
             self.terms,
             told,
             lambda: self.run.small.panel,
             lambda: self.witness,
             lambda question, place, told: None,
+            shelf=Shelf(room=0, segment=1 << 16, least=1),
         )
         found = []
         for message in self.asked:
@@ -121,6 +127,10 @@ def a_word(told: Told) -> Told:
     return replace(told, total=bytes(data))
 
 
+def the_first_check(told: Told) -> Told:
+    return replace(told, total=bytes([told.total[0] ^ 1]) + told.total[1:])
+
+
 def the_second_check(told: Told) -> Told:
     data = bytearray(told.total)
     data[CHECK_BYTES] ^= 1
@@ -135,7 +145,7 @@ def the_round(told: Told) -> Told:
     return replace(told, round=told.round + 1)
 
 
-CHANGES = (a_word, the_second_check, the_salt, the_round)
+CHANGES = (a_word, the_first_check, the_second_check, the_salt, the_round)
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -156,6 +166,37 @@ def test_no_other_sum_is_believed(name: str) -> None:
             return change(asked.told[place]) if place == label else asked.told[place]
 
         assert all(asked.follow(told)) == (label not in wanted)
+
+
+BITS_OF_NO_SUCH_FORM: dict[str, Callable[[np.ndarray], object]] = {
+    "fewer": lambda bits: (bits[:-1],),
+    "numbers": lambda bits: (bits.astype(np.uint8),),
+    "more arrays": lambda bits: (bits, bits),
+    "no array": lambda bits: (True,),
+    "nothing": lambda bits: (),
+}
+
+
+@pytest.mark.parametrize("change", BITS_OF_NO_SUCH_FORM)
+@pytest.mark.parametrize("name", [name for name in STUDIES if small(name).plan.opens == BITS])
+def test_bits_of_another_form_are_not_believed(name: str, change: str) -> None:
+    """A check fits none; but they can only be such as a comparison tells."""
+    asked = server(name)
+    opened = {
+        message.place
+        for message, (question, _) in zip(asked.asked, asked.run.answers, strict=True)
+        if question.opens
+    }
+    wanted = set()
+
+    def told(place: str) -> Told:
+        if place not in opened:
+            return asked.told[place]
+        wanted.add(place)
+        (bits,) = codec.decode(asked.told[place].total)
+        return replace(asked.told[place], total=codec.encode(BITS_OF_NO_SUCH_FORM[change](bits)))
+
+    assert not all(asked.follow(told)) and wanted
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -125,6 +125,39 @@ def test_each_party_is_killed_between_two_lines_that_must_not_come_apart(
     assert_as_undisturbed(trial, undisturbed)
 
 
+def test_cohorts_are_killed_while_they_are_enrolled_and_while_they_follow(
+    trial: Trial, undisturbed: dict[str, bytes]
+) -> None:
+    clients = [cohort.party for cohort in trial.cohorts]
+    enrolling = Hold(trial.federation.worker, launch.KEEP_WITNESS)
+    asked = [Hold(client, launch.OPEN_WITNESS) for client in clients]  # enrolled, and nothing is answered
+    following = [
+        Hold(clients[0], launch.TOLD, "after"),  # a sum was told, and is not verified
+        Hold(clients[1], launch.ENTER_QUESTION, passing=1),  # it is, and the book has no question from it
+        Hold(clients[2], launch.ENTER_QUESTION, "after", passing=1),  # the book has one, without an answer
+    ]
+    enrolling.close(trial)
+    trial.start()
+    enrolling.await_reached(trial)
+    for hold, client in zip(asked, clients, strict=True):
+        client.kill()
+        hold.close(trial)
+        client.start()
+    enrolling.gate(trial).open()
+    for hold, later in zip(asked, following, strict=True):
+        hold.await_reached(trial)
+        later.close(trial)
+    assert not trial.shares()
+    for hold in asked:
+        hold.kill(trial)
+    for hold in following:
+        hold.await_reached(trial)
+    assert len(trial.shares()) == len(clients)  # to the one question that follows from no sum
+    for hold in following:
+        hold.kill(trial)
+    assert_as_undisturbed(trial, undisturbed)
+
+
 def test_two_workers_alternate(
     own: Federation, small: tuple[Path, ...], undisturbed: dict[str, bytes]
 ) -> None:

@@ -12,6 +12,7 @@ from unpooled.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster
 from unpooled_client.commands import screen
 from unpooled_client.state.events import (
+    BYTES,
     Accepted,
     Agreed,
     Checked,
@@ -68,6 +69,7 @@ EVENTS: list[Event] = [
     StepProgress("Count people", 1, None, "questions", 0),
     StepProgress("Count genotypes", 1200, 3000, "variants", 2, left=360.0, is_last=True),
     StepProgress("Count genotypes", 3000, 3000, "variants", 0),
+    StepProgress("Verify", 2_345_678, None, BYTES, 1, took=12.3),
     Sent("Count genotypes: genotypes", 48008, "masked", 7),
     Paused("Oulu stays away since 12:00"),
     Resumed(),
@@ -112,7 +114,7 @@ def test_lines_have_times_and_results_go_to_standard_output(capsys: pytest.Captu
         "120 kB sent, 4.5 MB received",
     ):
         assert part in err
-    assert "round" not in err
+    assert "round" not in err and "Verify" not in err
 
 
 def test_without_a_terminal_what_is_asked_is_shown_to_be_answered(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,6 +164,7 @@ def test_a_terminal_has_bars_and_a_line_for_waiting(
     out, err = capsys.readouterr()
     for part in (
         "1,200 of 3,000 variants, about 6 min left",
+        "2.35 MB in 12 s",
         "Waiting for the other cohorts to join (Graz)",
         "The study is paused",
     ):

@@ -19,6 +19,7 @@ from unpooled.simulate import SimulationReport
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state import ledger
 from unpooled_client.state.events import (
+    BYTES,
     Accepted,
     Checked,
     Compared,
@@ -56,6 +57,13 @@ def test_progress_reaches_every_variant_of_the_panel(smooth: Trial) -> None:
     last = [event for event in member.told(StepProgress) if event.title == "Count genotypes"][-1]
     assert last.done == last.total == member.told(PanelAgreed)[0].variants
     assert last.is_last and last.left == 0
+
+
+def test_it_is_told_how_much_comes_back_to_verify_what_is_asked(smooth: Trial) -> None:
+    for member in smooth.members:
+        last = [event for event in member.told(StepProgress) if event.unit == BYTES][-1]
+        (ended,) = member.told(Finished)
+        assert 0 < last.done < ended.received and 0 < round(last.took, 3) <= ended.seconds["verifying"]
 
 
 def test_progress_of_a_fit_says_which_iteration_it_is(study: MakeStudy) -> None:

@@ -23,6 +23,7 @@ from unpooled.errors import ProtocolError
 from unpooled.procedure import Call, Each, Finish, Go, Later, Rows
 from unpooled.protocol import codec
 from unpooled.question import Arrays, Question
+from unpooled.spool import Shelf
 
 CHANGED = (
     "the study cannot continue: replayed from what is stored, it asks something different. Continue "
@@ -63,19 +64,31 @@ class Outcome:
     """Returned in the end."""
 
 
+def _as_it_is(arguments: Any) -> Any:
+    return arguments
+
+
 class Running:
     """A branch in memory."""
 
     def __init__(
-        self, call: Call[Any], kinds: Sequence[type[Question]] | None, *, makes_rows: bool = True
+        self,
+        call: Call[Any],
+        kinds: Sequence[type[Question]] | None,
+        *,
+        makes_rows: bool = True,
+        keep: Callable[[Any], Any] = _as_it_is,
     ) -> None:
-        """`kinds` are all that the study may ask; None for any, where nobody else is asked."""
+        """`kinds` are all that the study may ask; None for any, where nobody else is asked.
+
+        `keep` puts the arguments of a call where they are kept while the branch waits.
+        """
         self._kinds = None if kinds is None else frozenset(kinds)
-        self._makes_rows = makes_rows
+        self._makes_rows, self._keep = makes_rows, keep
         self._begin(call)
 
     def _begin(self, call: Call[Any]) -> None:
-        self.call = call
+        self.call = call = dataclasses.replace(call, arguments=self._keep(call.arguments))
         self.waits_for: Question | Each | None = None
         self._generator = iter(call)
 
@@ -137,6 +150,11 @@ class Running:
         if type(event) not in self._kinds:
             raise TypeError(f"{self.call.procedure.name} asks {event.name}, which is not declared")
 
+    def rest(self) -> None:
+        """Forget all but what is waited for: this run does not go on."""
+        self._generator.close()
+        del self.call, self._generator
+
     def digest(self) -> bytes:
         """Return the digest of what is waited for."""
         return digest(self.waits_for)
@@ -183,12 +201,14 @@ class Tree:
         kinds: Sequence[type[Question]] | None,
         sums: Callable[[Place, Question], Arrays],
         rows: list[Rows] | None = None,
+        shelf: Shelf | None = None,
     ) -> None:
         """`sums` tells those of a question; `rows` collects what the study finds, where that is wanted.
 
-        Without rows nobody has to know the sums that only make rows.
+        Without rows nobody has to know the sums that only make rows. On the shelf lies what is large of that
+        which branches go on from: all chunks of a list are asked about before the first is gone on with.
         """
-        self.kinds, self.sums, self.rows = kinds, sums, rows
+        self.kinds, self.sums, self.rows, self.shelf = kinds, sums, rows, shelf
         self._root = _Branch(self, call, ())
 
     def value(self) -> Any:
@@ -197,7 +217,11 @@ class Tree:
 
     def question(self, place: Place) -> Question:
         """Return the question that is asked at a place; ProtocolError if none is."""
-        return self._branch(place).question(place.number)
+        try:
+            return self._branch(place).question(place.number)
+        finally:
+            if self.shelf is not None:
+                self.shelf.forget()
 
     def is_told(self, place: Place) -> bool:
         """Tell whether the sums that are asked for at a place lead to anything but rows."""
@@ -215,8 +239,9 @@ class _Branch:
 
     def __init__(self, tree: Tree, call: Call[Any], path: tuple[int, ...], *, finishes: bool = False) -> None:
         self._tree, self._path, self.finishes = tree, path, finishes
-        self._running = Running(call, tree.kinds, makes_rows=tree.rows is not None)
-        self._is_new = True
+        keep = tree.shelf.kept if tree.shelf else _as_it_is
+        self._running = Running(call, tree.kinds, makes_rows=tree.rows is not None, keep=keep)
+        self._is_new, self._rests = True, finishes and tree.rows is None  # then nobody knows the sums
         self._asked = self._begun = 0
         self._branches: dict[int, _Branch] = {}
         self._value: Any = None
@@ -228,7 +253,7 @@ class _Branch:
 
     def question(self, number: int) -> Question:
         while not (isinstance(found := self._waits_for, Question) and self._asked == number):
-            if found is None or self._asked > number:
+            if found is None or self._asked > number or self._rests:
                 raise ProtocolError(f"the study asks no question {number} in its branch {self._path}")
             self._go_on()
         return found
@@ -248,6 +273,8 @@ class _Branch:
         if self._is_new:
             self._is_new = False
             self._take(self._running.go_on())
+            if self._rests:
+                self._running.rest()
         return self._running.waits_for
 
     def _go_on(self) -> None:

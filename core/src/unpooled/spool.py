@@ -1,4 +1,4 @@
-"""Columns that are made piece by piece and from a size on lie on the disk, mapped.
+"""Columns that are made piece by piece, and arrays that are kept, lie on the disk from a size on, mapped.
 
 The system may drop what is mapped from memory and read it again, so a list of any length needs little of it.
 
@@ -7,12 +7,15 @@ The files have no name: whatever ends the program, nothing of them stays behind.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import mmap
 import os
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -23,6 +26,7 @@ ROOM = 1 << 22
 """Bytes of a column that are in memory before it goes to the disk."""
 AT_ONCE = 1 << 19
 """Rows of a long list that are looked at at once."""
+_ALIGNED = 64
 
 
 class NoRoom(DataProblem):
@@ -103,13 +107,65 @@ def forget(*columns: np.ndarray | None) -> None:
     Whoever went through a long column says so: its pages count as the program's own until others want them.
     """
     for column in columns:
-        base: object = column
-        while isinstance(base, np.ndarray):
-            base = base.base
-        if isinstance(base, memoryview):
-            base = base.obj
-        if sys.platform != "win32" and isinstance(base, mmap.mmap):
-            base.madvise(mmap.MADV_DONTNEED)
+        mapped = _mapping(column)
+        if sys.platform != "win32" and mapped is not None:
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _mapping(column: np.ndarray | None) -> mmap.mmap | None:
+    """The pages of a file that a column is a view of, if it is."""
+    base: object = column
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    return base if isinstance(base, mmap.mmap) else None
+
+
+class Shelf:
+    """Keeps arrays that are not looked at for long: the first in memory, what comes then mapped.
+
+    They lie in a few large files, each of which goes when nothing refers to what is in it any more.
+    """
+
+    def __init__(self, room: int = 1 << 24, segment: int = 1 << 26, least: int = 1 << 12) -> None:
+        """`room`: bytes that stay in memory; `segment`: those of a file; `least`: those of a large array."""
+        self._room, self._size, self._least, self._at = room, segment, least, 0
+        self._segment = np.zeros(0, np.uint8)
+        self._files: list[weakref.ref[np.ndarray]] = []
+
+    def kept(self, value: Any) -> Any:
+        """The same tuple, record or array, with its large arrays on the shelf. NoRoom if the disk is full."""
+        match value:
+            case np.ndarray() if value.nbytes >= self._least and _mapping(value) is None:
+                return self._put(value)
+            case tuple():
+                return tuple(map(self.kept, value))
+            case _ if dataclasses.is_dataclass(value):
+                found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+                moved = {name: self.kept(part) for name, part in found.items()}
+                if any(moved[name] is not part for name, part in found.items()):
+                    value = copy.copy(value)
+                    vars(value).update(moved)  # it may be frozen
+        return value
+
+    def forget(self) -> None:
+        """Drop from memory what is mapped; it is read again where it is wanted."""
+        segments = [reference() for reference in self._files]
+        forget(*segments)
+        self._files = [one for one, segment in zip(self._files, segments, strict=True) if segment is not None]
+
+    def _put(self, array: np.ndarray) -> np.ndarray:
+        self._room -= array.nbytes
+        if self._room >= 0:
+            return array
+        if array.nbytes > len(self._segment) - self._at:
+            self._segment, self._at = filled(max(self._size, array.nbytes), 0, np.uint8, room=0), 0
+            self._files.append(weakref.ref(self._segment))
+        place = self._segment[self._at : self._at + array.nbytes].view(array.dtype).reshape(array.shape)
+        place[...] = array
+        self._at += -(-array.nbytes // _ALIGNED) * _ALIGNED
+        return place
 
 
 def slices(rows: int, at_once: int = AT_ONCE) -> Iterator[slice]:

@@ -98,6 +98,7 @@ const PHASES: Record<string, Message> = {
   files: message("Writing result files"),
   summing: message("Summing"),
   reading: message("Reading the data"),
+  verifying: message("Verifying what is asked"),
   computing: message("Computing"),
   sending: message("Sending"),
   waiting: message("Waiting"),

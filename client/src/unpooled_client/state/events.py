@@ -162,6 +162,8 @@ class Agreed(Event):
 
 PEOPLE, ROWS = "people", "rows"
 """Units that sums are over."""
+BYTES = "bytes"
+"""Unit of a step that is about sums that come back."""
 
 
 @dataclass(frozen=True)
@@ -236,13 +238,15 @@ class StepProgress(Event):
     done: int
     total: int | None
     unit: str
-    """Unit that is counted: variants or questions."""
+    """Unit that is counted: variants, questions or `BYTES`."""
     working: int
     """Questions at work at this moment, of every kind."""
     left: float | None = None
     """Seconds until the step is answered, at the pace so far; None where that cannot be known."""
     is_last: bool = False
     """True if no other step over all variants follows: `left` is then roughly the time of the whole study."""
+    took: float = 0.0
+    """Seconds so far, of a step that is counted in bytes."""
 
     @property
     def step(self) -> str:

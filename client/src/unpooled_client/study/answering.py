@@ -21,7 +21,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import LONG_POLL, Refused, Study
-from unpooled_client.state.events import Event, Paused, Resumed, Sent, StepProgress
+from unpooled_client.state.events import BYTES, Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study.book import Heard, open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
@@ -50,6 +50,8 @@ SENDING = 3
 
 _TIMING_EVERY = 30.0
 
+VERIFYING = "Verify what is asked by the sums so far"
+
 RUNNING, PAUSED = "running", "paused"
 
 
@@ -74,6 +76,8 @@ class Work:
     entered: bool = False
     """True if it is on record whose sums leave."""
     idle: int = 0
+    received: int = 0
+    """Bytes of the sums that were told."""
     reported: float = 0.0
     stamps: list[tuple[int, int] | None] = field(default_factory=list)
 
@@ -91,6 +95,7 @@ class Work:
             self.alignments.agreed_panel,
             lambda: self.answerer.witness,
             lambda question, place, told: book.hear(question, Heard.of(place, told)),
+            self._tell_of_sums,
         )
         self.answerer = Answerer(
             self.terms, acceptance.seed, book, compute, acceptance.own, following.question
@@ -213,6 +218,14 @@ class Work:
                 f"the server goes on from sums that it does not tell (of the place {place} in the study).",
                 TELL_BOTH,
             ) from error
+
+    def _tell_of_sums(self, received: int, seconds: float) -> None:
+        self.session.count("verifying", seconds)
+        self.received += received
+        if self.received:
+            took = self.session.seconds["verifying"]
+            working = len(self.running)
+            self.session.tell(StepProgress(VERIFYING, self.received, None, BYTES, working, took=took))
 
     def _put(self, share: Share) -> bool:
         return self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data))

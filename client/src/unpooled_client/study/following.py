@@ -8,6 +8,7 @@ nobody can choose a question. Sums are had as they are needed, and again after a
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from unpooled.protocol.messages import Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
 from unpooled.question import Arrays, Question
+from unpooled.spool import Shelf
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, Distrust, Terms
 
 
@@ -40,19 +42,24 @@ class Following:
     witness: Callable[[], bytes]
     heard: Callable[[Question, str, Told], None]
     """Takes note of the sum of a place that was told, and is what cohorts have sent."""
+    tell: Callable[[int, float], None] = lambda received, seconds: None
+    """Hears how many bytes of sums have come since it was called, and how long following took."""
+    shelf: Shelf = field(default_factory=Shelf)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def _tree(self) -> Tree:
         plan = with_chunks(self.terms.plan)
-        return Tree(whole(Study(plan, self.panel)), questions_of(plan), self._sums)
+        return Tree(whole(Study(plan, self.panel)), questions_of(plan), self._sums, shelf=self.shelf)
 
     def question(self, message: messages.Question) -> Question:
         """The question that a message names; Distrust where this cohort's own run asks no such question."""
         try:
             # One thread runs the study at a time; what it asks is then answered side by side.
             with self.lock:
+                self._since = time.perf_counter()
                 question = self._tree.question(Place.of(message.place))
+                self._count(0)
         except (ProtocolError, Refuse) as error:
             raise Distrust(
                 Problem.QUESTION,
@@ -72,6 +79,7 @@ class Following:
     def _sums(self, place: Place, question: Question) -> Arrays:
         """The sums that were asked for at a place; ProtocolError if they are not what cohorts have sent."""
         told = self.fetch(place.label)
+        self._count(len(told.total))
         found = _bits(question, told.total) if question.opens else self._verified(question, told)
         self.heard(question, place.label, told)
         return found
@@ -82,6 +90,11 @@ class Following:
         named = masking.question(told.salt, questions.encode(question), panel)
         scheme, witnessed = plan.scheme(question.ring_bits), Witnessed(self.witness(), told.round, named)
         return questions.verified(question, told.total, scheme, plan.cohorts, told.salt, witnessed)
+
+    def _count(self, received: int) -> None:
+        now = time.perf_counter()
+        self.tell(received, now - self._since)
+        self._since = now
 
 
 def _bits(question: Question, told: bytes) -> Arrays:

@@ -9,6 +9,7 @@ for the results, or for what went wrong.
 
 from __future__ import annotations
 
+from unpooled_client.state import events
 from unpooled_client.state.events import (
     Checked,
     Event,
@@ -74,8 +75,8 @@ class Sparing:
 
     def _is_worth(self, event: Event, now: float) -> bool:
         match event:
-            case Sent():
-                return False  # the ledger has them all
+            case Sent() | StepProgress(unit=events.BYTES):
+                return False  # the ledger has them all; the last line has what was received
             case StepProgress(total=None):
                 return self._is_first(event.step, _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
             case StepProgress():

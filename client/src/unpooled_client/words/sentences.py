@@ -18,6 +18,7 @@ from unpooled.leaving import (
 )
 from unpooled.protocol.sealing import fingerprint, grouped
 from unpooled_client.state.events import (
+    BYTES,
     PEOPLE,
     Accepted,
     Agreed,
@@ -78,7 +79,8 @@ def lines(event: Event) -> list[str]:
         case PanelAgreed():
             return [f"Panel agreed: {event.variants:,} variants, of {event.own:,} in this cohort's list"]
         case StepProgress():
-            return [f"{event.title}: {amount(event)} answered{_and_left(event)}"]
+            answered = "" if event.unit == BYTES else " answered"
+            return [f"{event.title}: {amount(event)}{answered}{_and_left(event)}"]
         case Sent():
             return [f"Sent: {event.quantity} ({size(event.bytes)}, {event.form})"]
         case Resumed():
@@ -127,7 +129,9 @@ def status(event: Event) -> str:
 
 
 def amount(event: StepProgress) -> str:
-    """Describe the progress of a step: 1,200 of 3,000 variants."""
+    """Describe the progress of a step: 1,200 of 3,000 variants; of what comes back, 3.4 MB in 12 s."""
+    if event.unit == BYTES:
+        return f"{size(event.done)} in {duration(event.took)}"
     of = f" of {event.total:,}" if event.total is not None else ""
     unit = event.unit.removesuffix("s") if event.total is None and event.done == 1 else event.unit
     return f"{event.done:,}{of} {unit}"
@@ -346,7 +350,10 @@ def in_all(rows: Iterable[Leaving]) -> str:
         return "The total is known once the data are checked."
     usual = usual_bytes(rows) or most
     as_a_rule = "" if usual == most else f", usually less than {size(usual)}"
-    return f"In all at most {size(most)}{as_a_rule}, and a few words about the state of the run."
+    return (
+        f"In all at most {size(most)}{as_a_rule}, and a few words about the state of the run. At most "
+        "as much comes back, as sums by which what is asked is verified; after a restart once more."
+    )
 
 
 def how_much(leaving: Leaving) -> str:
