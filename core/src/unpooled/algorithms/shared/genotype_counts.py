@@ -140,7 +140,8 @@ def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group
 
 @dataclass(frozen=True, eq=False)
 class AlleleOrder(Question):
-    """Which allele is A1 where both are equally frequent: as in most cohorts' files, else the alphabet.
+    """Question that finds which allele is A1 where both are equally frequent: as in most cohorts' files, else
+    the first in the alphabet.
 
     Asked about ties alone, of many chunks at once: of all variants it would show cohorts' rarer alleles.
     """
@@ -181,7 +182,9 @@ class AlleleOrder(Question):
 
 
 def most_say_first(first: np.ndarray, cohorts: int) -> np.ndarray:
-    """Whether the panel's first allele is A1, given how many cohorts' files call it so: bool (m,)."""
+    """Mark the variants whose first allele in the panel is A1, given how many cohorts' files call it so: bool
+    (m,).
+    """
     # On a tie here, too, the first allele: the panel's pairs are in alphabetical order.
     return np.asarray(2 * first >= cohorts)
 
@@ -195,7 +198,7 @@ class Counted:
     variants: np.ndarray
     """Panel indices, uint32 (m,)."""
     table: GenotypeTable | DosageTable
-    """Of these variants."""
+    """Counts of these variants."""
 
     @classmethod
     def of(cls, chunk: Chunk, table: GenotypeTable | DosageTable) -> Counted:
@@ -204,7 +207,7 @@ class Counted:
 
     @classmethod
     def joined(cls, parts: Sequence[Counted]) -> Counted:
-        """Those of one or more chunks whose people are counted in the same groups."""
+        """Join the variants of one or more chunks whose people are counted in the same groups."""
         counts = np.concatenate([part.table.counts for part in parts])
         variants = np.concatenate([part.variants for part in parts])
         return cls(variants, replace(parts[0].table, counts=counts))
@@ -223,7 +226,9 @@ class Counted:
         return Counted(self.variants[which], self.table.take(which))
 
     def order(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether the first allele is A1, and whether both are as frequent: bool (m,)."""
+        """Mark the variants whose first allele is A1, and those whose alleles are equally frequent: bool (m,)
+        each.
+        """
         first, second = self.table.frequency_alleles()
         return np.asarray(first < second), np.asarray(first == second)
 

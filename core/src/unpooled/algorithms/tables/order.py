@@ -129,7 +129,7 @@ class Narrow(Question):
 
     @classmethod
     def asked_under(cls, plan: Plan) -> int:
-        """How many elements of a feature a study may ask for."""
+        """Return the number of elements of a feature that a study may ask for."""
         return 2 * len(cls.quantiles(plan)) + len(plan.elements)
 
     @classmethod

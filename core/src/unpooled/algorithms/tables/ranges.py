@@ -1,4 +1,4 @@
-"""How far the values of each feature lie from a centre: their smallest and largest, to 12 bits.
+"""Ranges of the features: the smallest and the largest offset of values from a centre, to 12 bits.
 
 Of the offsets phi(x) - phi(centre), phi(x) = sgn(x) log(1 + |x|), in which the transform of Yeo and Johnson
 is monotone and its exponents linear.
