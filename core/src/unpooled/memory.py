@@ -1,4 +1,4 @@
-"""How the C library keeps memory that is free."""
+"""Settings for how the C library keeps free memory."""
 
 from __future__ import annotations
 

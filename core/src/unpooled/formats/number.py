@@ -38,7 +38,7 @@ _TENS = np.array([10**k for k in range(13)], np.int64)
 
 
 def _bound(digits: int, exponent: int) -> float:
-    """What rounds to 10^exponent or more: 9.9995 x 10^(exponent - 1) for four digits.
+    """Return the least number that rounds to 10^exponent: 9.9995 x 10^(exponent - 1) for four digits.
 
     It has 14 digits, of which PLINK lowers the last, so that a number right on it rounds up.
     """
@@ -72,7 +72,7 @@ def _round_half_even(value: Any, digits: Any) -> Any:
 
 @compiled
 def count_digits(value: Any) -> Any:
-    """How many digits a whole number from 0 to 2^32 - 1 has."""
+    """Count the digits of a whole number from 0 to 2^32 - 1."""
     length = 1
     while value >= _TENS[length]:
         length += 1

@@ -98,7 +98,7 @@ def geometric(first: float, last: float, count: int) -> Floats:
 
 
 _TERMS, _TURNS = 40, 30
-"""Of the series for numbers up to 3, and of Newton's method for those."""
+"""Number of terms of the series for numbers up to 3, and of turns of Newton's method for those."""
 
 
 def normal_quantile(p: ArrayLike) -> Floats:
@@ -116,7 +116,7 @@ def normal_quantile(p: ArrayLike) -> Floats:
 
 
 _LEAST = 12
-"""From here on the series of the gamma function's logarithm has all digits."""
+"""Number from which the series of the gamma function's logarithm has all digits."""
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:

@@ -77,7 +77,7 @@ def _highest(overview: Mapping[str, Any]) -> float:
 
 
 def in_words(overview: Mapping[str, Any]) -> str:
-    """What there is to see, for those who hear it."""
+    """Describe the plot in words, for screen readers."""
     loci = len(overview["leads"])
     told = f"{loci:,} loci" if loci > 1 else "one locus" if loci else "no locus"
     return (

@@ -74,7 +74,7 @@ class Bim:
 
 
 def chromosome_labels(autosomes: int, style: str) -> dict[int, str]:
-    """How chromosomes are written: `numbers` (X is autosomes + 1), `letters` (X) or `chr` (chrX)."""
+    """Return the labels of chromosomes: `numbers` (X is autosomes + 1), `letters` (X) or `chr` (chrX)."""
     labels = {code: str(code) for code in range(autosomes + 5)}
     if style == "numbers":
         return labels

@@ -43,12 +43,12 @@ class Thresholds:
 
     @classmethod
     def diploid(cls, frequency: np.ndarray, missing: np.ndarray) -> Thresholds:
-        """From the frequency of allele a and the share of missing calls, float (variants, 1) each."""
+        """Make thresholds of the frequency of allele a and the missing rate, float (variants, 1) each."""
         return cls._between(missing, frequency**2, 1 - (1 - frequency) ** 2)
 
     @classmethod
     def haploid(cls, frequency: np.ndarray, missing: np.ndarray) -> Thresholds:
-        """As `diploid`, for one copy: never heterozygous."""
+        """Make thresholds as `diploid` does, for one copy: never heterozygous."""
         return cls._between(missing, frequency, frequency)
 
     @classmethod
