@@ -52,8 +52,8 @@ class Cost:
     each: float = 6e-6
     """Seconds per variant, however many people there are: masking, sending, writing."""
     person: Callable[[int], float] = lambda columns: 0.02e-9
-    """Seconds per person and variant, given the number of columns with phenotype and covariates; by default
-    those of a count.
+    """Seconds per person and variant, by the number of columns with phenotype and covariates; by default, as
+    a count.
     """
     dosed: float = 0.0
     """Seconds per person and variant that dosages take beyond calls: every question reads them anew."""
@@ -86,9 +86,7 @@ class Algorithm:
     templates: tuple[Template, ...] = ()
     """Usual studies of this kind, to begin a plan with."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
-    """Function from a result file's name in `files` to the end of its name: `assoc` may become
-    `assoc.linear`.
-    """
+    """Function from a file's name in `files` to the end of its name: `assoc` may become `assoc.linear`."""
     table: str = summary.VARIANTS
     """The result table without which there are no results."""
     columns: Callable[[str, Mapping[str, Arrays]], Arrays] | None = None
@@ -100,8 +98,8 @@ class Algorithm:
     summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
     """The result tables in a few numbers, for people."""
     tells: str = ""
-    """Statement for the consent screen of what is revealed of single people's values besides sums; empty if
-    nothing.
+    """Statement for the consent screen of what becomes known of single people's values besides sums; empty if
+    nothing does.
     """
     tells_by_bits: str = ""
     """The same where the plan says that nobody reads the sums."""

@@ -144,9 +144,7 @@ def _with(cohort: Cohort, samples: Samples) -> Cohort:
 
 
 class OfPhenotype(Question):
-    """Mixin that makes a kind of questions about one of several phenotypes: it asks a view of plan and
-    cohort.
-    """
+    """Mixin of questions about one of several phenotypes: these see only its view of plan and cohort."""
 
     place_of_phenotype: ClassVar[int]
     name_of_phenotype: ClassVar[str]

@@ -9,9 +9,7 @@ from unpooled.shared_options import COMPONENTS_METHODS, MOST_COMPONENTS
 from unpooled.shared_options import MODULAR as MODULAR
 
 MOST_ROUNDS = 20
-"""Maximum number of rounds; in each the server reads one product of the genotypes for each direction of a
-block.
-"""
+"""Maximum number of rounds; each gives the server one product of the genotypes per direction of a block."""
 USUAL_ROUNDS = 8
 LEAST_ROUNDS = 3
 BEYOND = 10

@@ -9,9 +9,7 @@ from unpooled.question import Question
 
 
 def flags(chunk: Chunk, variants: np.ndarray, wanted: np.ndarray | int = 1) -> np.ndarray:
-    """Flag the variants to ask about: uint8 (variants of the chunk,), `wanted` at `variants` (panel indices),
-    else 0.
-    """
+    """Flag a chunk's variants: uint8 (variants,), `wanted` for those given (panel indices), else 0."""
     asked = np.zeros(chunk.variants, np.uint8)
     asked[variants - chunk.start] = wanted
     return asked

@@ -49,9 +49,7 @@ def autosomal_chunks(study: Study) -> list[Chunk]:
 
 
 def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
-    """Return the chunks of a panel with all of a cohort's variants: no panel has more. None without the
-    sizes.
-    """
+    """Return the chunks of a panel with all of a cohort's variants: none has more. None without the sizes."""
     codes = chromosomes(sizes, plan.autosomes)
     return None if codes is None else tuple(_chunks(codes, plan))
 

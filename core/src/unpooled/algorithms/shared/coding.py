@@ -35,8 +35,9 @@ _SEXES = {X: (MEN, NOT_MEN), X2: (MEN, NOT_MEN), X2_KNOWN: (MEN, WOMEN), Y: (MEN
 
 
 def has_plink2(plan: Plan) -> bool:
-    """Tell whether a study counts X, Y and MT as plink2 does: besides PLINK 1.9's way, or, for dosages, only
-    so.
+    """Tell whether a study counts X, Y and MT as plink2 does.
+
+    It does so besides PLINK 1.9's way, and with dosages only so.
     """
     return "glm" in plan.files or bool(plan.dosages)
 

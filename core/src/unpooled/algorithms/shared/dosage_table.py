@@ -76,7 +76,7 @@ class DosageTable:
         return found
 
     def _common(self, second: bool) -> np.ndarray | None:
-        """Mark the variants whose allele both cases and controls in the regression have: bool (m,); None
+        """Mark the variants whose allele both cases and controls in the regression have: bool (m,). None
         without cases.
         """
         shown = []

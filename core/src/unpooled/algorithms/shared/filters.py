@@ -74,8 +74,9 @@ def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
 
 def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
-    """Mark the variants that pass --maf, with PLINK's tolerance: bool (m,). Without founders the frequency is
-    0/0, and the variant passes.
+    """Mark the variants that pass --maf, with PLINK's tolerance: bool (m,).
+
+    Without founders the frequency is 0/0, and the variant passes.
     """
     if plan.maf <= 0:
         return np.ones(len(table.counts), bool)
@@ -85,8 +86,9 @@ def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
 
 
 def passing_mach_r2(table: DosageTable, plan: Plan) -> np.ndarray:
-    """Mark the variants whose MaCH R² is from the plan's minimum to 2, as plink2 does: bool (m,). Those
-    without one pass.
+    """Mark the variants whose MaCH R², by plink2's rule, is from the plan's minimum to 2: bool (m,).
+
+    Variants without one pass.
     """
     if plan.mach_r2_filter <= 0:
         return np.ones(len(table.counts), bool)

@@ -129,8 +129,9 @@ def report_far(study: Study, asked: CountFar) -> Asks[None]:
 
 
 def _who(plan: Plan) -> Group:
-    """Return the group whose frequencies are compared: founders, as in `.frq`; for dosages the people of a
-    regression.
+    """Return the group whose frequencies are compared.
+
+    It is the founders, as in `.frq`, or all people as the plan says; with dosages, those of a regression.
     """
     if plan.dosages:
         return (COMPLETE,)

@@ -140,8 +140,9 @@ def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group
 
 @dataclass(frozen=True, eq=False)
 class AlleleOrder(Question):
-    """Question that finds which allele is A1 where both are equally frequent: as in most cohorts' files, else
-    the first in the alphabet.
+    """Question that finds which allele is A1 where both are equally frequent.
+
+    It is A1 as in most cohorts' files, else by the alphabet.
 
     Asked about ties alone, of many chunks at once: of all variants it would show cohorts' rarer alleles.
     """
@@ -182,9 +183,7 @@ class AlleleOrder(Question):
 
 
 def most_say_first(first: np.ndarray, cohorts: int) -> np.ndarray:
-    """Mark the variants whose first allele in the panel is A1, given how many cohorts' files call it so: bool
-    (m,).
-    """
+    """Mark the variants whose first allele is A1, given how many cohorts' files call it so: bool (m,)."""
     # On a tie here, too, the first allele: the panel's pairs are in alphabetical order.
     return np.asarray(2 * first >= cohorts)
 
@@ -226,9 +225,7 @@ class Counted:
         return Counted(self.variants[which], self.table.take(which))
 
     def order(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mark the variants whose first allele is A1, and those whose alleles are equally frequent: bool (m,)
-        each.
-        """
+        """Mark the variants whose first allele is A1, and those whose alleles are tied: bool (m,) each."""
         first, second = self.table.frequency_alleles()
         return np.asarray(first < second), np.asarray(first == second)
 

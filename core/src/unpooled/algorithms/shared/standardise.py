@@ -216,8 +216,7 @@ def outlying(within: np.ndarray, people: int, powers: np.ndarray, zeros: np.ndar
 def settle(
     total: Arrays, people: int | np.ndarray, centre: np.ndarray, magnitude: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the mean of each column of the pool, its deviation in units of 2^magnitude, and whether it is
-    constant.
+    """Compute each column's mean in the pool, deviation in units of 2^magnitude, and whether it is constant.
 
     `total` has the sums of the deviations from `centre` and of their squares, in units of 2^magnitude and of
     its square. The centre is a mean that was rounded; the one that is returned is right to the last bit or
@@ -304,8 +303,8 @@ def column_names(plan: Plan) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Magnitude(OfColumns, Question):
-    """Question that counts the people whose value of each column is at most 2^e in size, for e = highest,
-    highest - distance, ... .
+    """Question that counts the values of each column up to 2^e in size, e falling from `highest` by
+    `distance`.
     """
 
     name: ClassVar[str] = "standardise/magnitude"

@@ -182,8 +182,8 @@ class OfFeatures(Question):
 
 @dataclass(frozen=True, eq=False)
 class FindMagnitude(OfFeatures):
-    """Question that counts the values of each feature of size at most 2^e, for e = highest, highest -
-    distance, ... .
+    """Question that counts the values of each feature up to 2^e in size, e falling from `highest` by
+    `distance`.
     """
 
     name: ClassVar[str] = "normalization/magnitude"

@@ -30,9 +30,7 @@ from unpooled.sizes import Sizes
 _LARGEST_POWER = 700.0
 """Exponent of e beyond which the transform, or an intermediate result, may not be finite."""
 SMALLEST_EXPONENT = -1000
-"""Exponent of two of the smallest unit, also relative to 1 + |centre|: in smaller ones intermediate results
-may not be finite.
-"""
+"""Exponent of two of the smallest unit, also relative to 1 + |centre|: below, results may not be finite."""
 
 _STEPS = 10
 """Doublings of the search's first step, or more, that lead to where lambda - 1 is one over the width."""
@@ -170,8 +168,7 @@ class Pool:
         return replace(self, lowest=self.lowest - shift, highest=self.highest - shift, centre=centre)
 
     def flat(self, asked: np.ndarray, power: np.ndarray, middle: np.ndarray) -> np.ndarray:
-        """Mark the features whose inverse, at an end of the range, loses more than a billionth of it: bool
-        (asked,).
+        """Mark the features whose inverse loses, at an end, over a billionth of the range: bool (asked,).
 
         A value transformed about the `middle` is rounded to a share of its size; the slope there tells what
         this is in x.
@@ -186,9 +183,7 @@ class Pool:
         return np.asarray(np.maximum(*lost) > _FLAT * (high - low))
 
     def computable(self, asked: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """Mark the lambdas at which nothing overflows, intermediate results included: bool, shaped as
-        `powers`.
-        """
+        """Mark the lambdas at which nothing overflows, not even on the way: bool, shaped as `powers`."""
         # As in `unpooled.yeo_johnson`: mirrored, so that centres are not negative, in two parts at 0.
         mirror = np.where(self.centre[asked, None] < 0, -1.0, 1.0)
         middle = np.abs(transform.logarithm(self.centre[asked, None]))
@@ -209,9 +204,7 @@ class OfBends(Question):
     most_rounds: ClassVar[int] = 1
     """Maximum number of questions about one feature."""
     by_bits: ClassVar[bool] = False
-    """True if the question is asked only where the plan says that nobody reads the sums, else only where it
-    does not.
-    """
+    """True if asked only where the plan says that nobody reads the sums; False if only where it does not."""
     ring_bits: ClassVar[int] = 128
     each: ClassVar[dict[str, str]] = {"count": "feature"}
 
@@ -272,9 +265,7 @@ _SEARCH_TELLS = (
     "largest values of single people"
 )
 _MOST_ROUNDS = 12
-"""Maximum number of rounds of the search, at any number of values that a study can have:
-docs/normalization.md.
-"""
+"""Maximum number of rounds of the search, for any possible number of values: docs/normalization.md."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +343,7 @@ class Search(OfBends):
         return {"offsets": offsets, "g": g, "squares": squares, "slopes": slopes, "products": products}
 
     def signs(self, sums: Arrays, pool: Pool) -> np.ndarray:
-        """Return the sign of the likelihood's growth at each lambda, as `growing` does; 0 first for a
+        """Return the direction in which the likelihood goes at each lambda, as `growing` does; 0 for a
         constant.
         """
         n = pool.n[self.asked]
@@ -372,8 +363,7 @@ class Search(OfBends):
 
 
 def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
-    """Return the sign of the likelihood's growth with lambda: int8 (asked, lambdas), 1, or -1 if it falls, 0
-    if unknown.
+    """Tell where the likelihood grows with lambda: int8 (asked, lambdas), 1, -1 if it falls, 0 if unknown.
 
     `total` has the sums that `Search` asks for, in units of 2^-bits; `n` int64 (asked,) is how many values
     each feature has. Nothing else of these sums is used.

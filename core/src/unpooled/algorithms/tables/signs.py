@@ -37,8 +37,7 @@ from unpooled.question import UNREAD, Arrays, Bits, Foreseen, Real
 from unpooled.sizes import Sizes
 
 _NARROW = 2.0**-5
-"""Share of the distance from 0 below which a range's width does not follow from its ends, each known to 12
-bits.
+"""Width of a range, relative to its distance from 0, below which its ends, known to 12 bits, do not give it.
 """
 _MOST_ROUNDS = 13
 _SMALLEST_UNIT = -1000

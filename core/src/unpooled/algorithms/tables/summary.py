@@ -87,9 +87,7 @@ def wanted(n: np.ndarray) -> np.ndarray:
 
 
 def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
-    """Return the columns that the files are written from: each feature's numbers, and quantiles (features,
-    7).
-    """
+    """Collect the columns of the files: numbers of each feature, and its quantiles (features, 7)."""
     found, pairs = tables[FEATURES], tables[ELEMENTS]["elements"].reshape(-1, len(QUANTILES), 2)
     quantiles = [interpolated(q, found["n"], *pairs[:, k].T) for k, q in enumerate(QUANTILES)]
     missing = tables[ROWS]["rows"] - found["n"]

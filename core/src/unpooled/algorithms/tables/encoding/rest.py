@@ -45,9 +45,7 @@ MOST_RUNGS = 20
 
 @dataclass(frozen=True, eq=False)
 class SiftRest(OfKept):
-    """Question that finds whether anybody has a word that is not kept, and whether these are enough people in
-    enough cohorts.
-    """
+    """Question that asks whether anybody has a word that is not kept, and if so, whether enough do."""
 
     name: ClassVar[str] = "encoding/sift-rest"
     title: ClassVar[str] = "Sift the rest"
@@ -166,9 +164,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AddLevels(OfWords):
-    """Question that compares the number of people of a small rest with bounds, as kept levels are added one
-    by one.
-    """
+    """Question that compares the people of a small rest with bounds, as kept levels are added one by one."""
 
     name: ClassVar[str] = "encoding/add"
     title: ClassVar[str] = "Add values to the rest"
@@ -288,8 +284,7 @@ def _first(are: np.ndarray) -> int:
 def _adding(
     ranked: RankLevels, bounds: Bounds, known: np.ndarray, kind: type[AddLevels]
 ) -> tuple[list[np.ndarray], AddLevels]:
-    """Return the order in which levels are added in each column, rarest first, and the question about their
-    sums.
+    """Order the levels to be added in each column, rarest first; also return the question about their sums.
 
     Among levels that may be equally rare, the last comes first.
     """
