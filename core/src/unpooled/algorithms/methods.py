@@ -22,7 +22,7 @@ class Run:
 
     cohorts: Sequence[str]
     summaries: Sequence[Summary]
-    """One for each phenotype; none for a study of tables."""
+    """One summary for each phenotype; none for a study of tables."""
     plan_hash: str
     """SHA-256 of the study's plan, in hex: of all its phenotypes."""
     panel_size: int | None

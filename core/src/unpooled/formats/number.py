@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from unpooled.compiled import compiled
 
 LONGEST = 32
-"""More bytes than any number takes that is written here."""
+"""Length in bytes beyond that of any number written here."""
 
 MOST_DIGITS = 8
 """The most significant digits that can be asked for."""
@@ -208,6 +208,6 @@ def write_text(buffer: Any, at: Any, text: Any, start: Any, end: Any, width: Any
 
 
 def number_text(value: float, digits: int = 4, width: int = 0) -> str:
-    """One number as text, where speed does not matter."""
+    """Write one number as text, where speed does not matter."""
     buffer = blanks(LONGEST + width)
     return bytes(buffer[: write_real(buffer, 0, float(value), digits, width)]).decode()

@@ -38,7 +38,7 @@ class FixedEffect:
         return cls(studies, nothing, nothing, nothing, np.zeros(len(studies)))
 
     def some(self, which: NDArray[np.bool_]) -> FixedEffect:
-        """Some of the effects: bool (m,)."""
+        """Select effects: bool (m,)."""
         each = (self.studies, self.effect, self.se, self.q, self.between)
         return FixedEffect(*(values[which] for values in each))
 

@@ -106,7 +106,7 @@ def _stripes(genome: _Genome) -> list[Html]:
 
 
 def _marks(overview: Mapping[str, Any], genome: _Genome, axis: Axis) -> list[Html]:
-    """Everything but the leads, as one path for every other chromosome."""
+    """Draw everything but the leads, as one path for every other chromosome."""
     bases, height = overview["cell"]["bases"], overview["cell"]["height"]
     paths: dict[str, list[str]] = {name: [] for name in genome.start}
     segments = overview["segments"]
@@ -143,7 +143,7 @@ def _leads(overview: Mapping[str, Any], genome: _Genome, axis: Axis) -> list[Htm
 
 
 def _names(genome: _Genome) -> list[Html]:
-    """Below the plot the chromosomes, but for names that would touch the one before."""
+    """Name the chromosomes below the plot, but for names that would touch the one before."""
     names, free = [], -_LETTER
     for name, last in genome.last.items():
         middle, half = genome.x(name, last / 2), len(name) * _LETTER / 2

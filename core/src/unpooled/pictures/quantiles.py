@@ -52,7 +52,7 @@ def _classes(associations: Associations) -> NDArray[np.uint8]:
 def _curve(
     associations: Associations, chosen: NDArray[np.bool_], bounds: tuple[float, float]
 ) -> dict[str, Any]:
-    """One curve: -log10 of observed and expected P and of the band, the strongest first."""
+    """Return one curve: -log10 of observed and expected P and of the band, the strongest first."""
     observed = _gathered(associations.neg_log10_p, associations, chosen)
     n = len(observed)
     observed.sort()

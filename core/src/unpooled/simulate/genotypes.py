@@ -60,7 +60,7 @@ class Thresholds:
         return cls(*(np.minimum(limit, _LEVELS - 1).astype(np.uint16) for limit in limits))
 
     def where(self, first: np.ndarray, other: Thresholds) -> Thresholds:
-        """Per sample: these where `first` (bool (samples,)) is True, else `other`."""
+        """Choose per sample: these where `first` (bool (samples,)) is True, else `other`."""
         pairs = ((self.missing, other.missing), (self.het, other.het), (self.other, other.other))
         return Thresholds(*(np.where(first[None, :], mine, theirs) for mine, theirs in pairs))
 

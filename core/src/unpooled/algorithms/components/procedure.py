@@ -91,7 +91,7 @@ class Scaled:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
 
     def some(self, which: np.ndarray) -> Scaled:
-        """Some of them: bool (m,)."""
+        """Select variants: bool (m,)."""
         return Scaled(*(getattr(self, name)[which] for name in _COLUMNS))
 
     @property

@@ -37,7 +37,7 @@ class DosageTable:
     """Class of chromosomes, as in `GenotypeTable`."""
 
     def take(self, which: np.ndarray) -> DosageTable:
-        """Some of the variants: bool (m,), or their places."""
+        """Select variants: bool (m,), or their places."""
         return replace(self, counts=self.counts[which])
 
     def frequency_alleles(self) -> tuple[np.ndarray, np.ndarray]:

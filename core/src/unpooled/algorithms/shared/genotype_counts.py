@@ -219,7 +219,7 @@ class Counted:
         return self.table
 
     def some(self, which: np.ndarray) -> Counted:
-        """Some of them: bool (m,), or their places."""
+        """Select variants: bool (m,), or their places."""
         if which.dtype == bool and which.all():
             return self  # of most chunks all are wanted, and nothing is to be copied
         return Counted(self.variants[which], self.table.take(which))

@@ -53,7 +53,7 @@ class GenotypeTable:
     """A heterozygous call where there is one copy shows both alleles to `glm`, as to plink2."""
 
     def take(self, which: np.ndarray) -> GenotypeTable:
-        """Some of the variants: bool (m,)."""
+        """Select variants: bool (m,)."""
         return replace(self, counts=self.counts[which])
 
     def frequency_alleles(self) -> tuple[np.ndarray, np.ndarray]:

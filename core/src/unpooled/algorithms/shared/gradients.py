@@ -68,7 +68,7 @@ class Gradients:
         return np.asarray(self.directions[0])
 
     def advance(self, product: np.ndarray) -> Gradients:
-        """One turn, given A times the direction: float64 (m,)."""
+        """Take one turn, given A times the direction: float64 (m,)."""
         before = dot(self.residual, self.residual)
         whole = product + self.shifts[0] * self.direction
         step = before / dot(self.direction, whole)

@@ -45,7 +45,9 @@ class Brackets:
 
     @classmethod
     def first(cls, wanted: np.ndarray, step: np.ndarray) -> Self:
-        """Nothing known of those `wanted`, bool (features,); the lambda of the others is the start."""
+        """Begin with nothing known of those `wanted`, bool (features,); the lambda of the others is the
+        start.
+        """
         start = np.full(len(wanted), START)
         return cls(start, np.where(wanted, np.nan, start), np.zeros(len(wanted), bool), step)
 

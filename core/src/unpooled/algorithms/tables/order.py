@@ -134,7 +134,7 @@ class Narrow(Question):
 
     @classmethod
     def quantiles(cls, plan: Plan) -> Sequence[float]:
-        """Between whose two elements are asked for."""
+        """Return the quantiles whose two neighbouring elements are asked for."""
         return tuple(plan.quantiles)
 
     @classmethod

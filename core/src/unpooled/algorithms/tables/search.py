@@ -106,7 +106,7 @@ class Pool:
     """int64 (features,)"""
     lowest: np.ndarray
     highest: np.ndarray
-    """Between these all offsets, phi(x) - phi(centre), lie: float64 (features,)."""
+    """Bounds of all offsets, phi(x) - phi(centre): float64 (features,)."""
     centre: np.ndarray
     """float64 (features,)"""
 

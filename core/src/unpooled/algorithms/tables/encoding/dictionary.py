@@ -146,9 +146,9 @@ class SiftCodes(OfCodes):
     ring_bits: ClassVar[int] = 64
 
     known: int
-    """So many bits of each code are known."""
+    """Number of bits of each code that are known."""
     step: int
-    """So many more are asked for."""
+    """Number of further bits that are asked for."""
     people: int
     holders: int
 

@@ -144,7 +144,7 @@ class RankLevels(OfKept):
         return {"rows": np.repeat(rows[:, None], self.rungs, axis=1)}
 
     def bounds(self, reaches: np.ndarray, known: np.ndarray) -> Bounds:
-        """Between which numbers those of the levels lie, given how many rows have a word, int64 (groups,)."""
+        """Bound the number of people of each level, given how many rows have a word, int64 (groups,)."""
         of_columns = np.split(known, np.cumsum(self.folds)[:-1])
         all_of = joined(
             [np.tile(n, np.count_nonzero(kept)) for n, kept in zip(of_columns, self.kept_of, strict=True)]
@@ -272,7 +272,7 @@ def fold_rests(
 
 
 def _rungs(plan: Plan, known: np.ndarray) -> int:
-    """So many doublings of the fewest people come to as many as there are."""
+    """Return the number of doublings that take the floor of people to as many as there are."""
     return int(known.max(initial=0) // floors(plan)[0]).bit_length()
 
 
