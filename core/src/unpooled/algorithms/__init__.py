@@ -67,7 +67,7 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
 
 
 def is_each_apart(plan: Plan) -> bool:
-    """Whether there are several phenotypes, each asked about by itself."""
+    """Tell whether there are several phenotypes, each asked about by itself."""
     return bool(plan.phenotypes) and not (plan.require_pheno and algorithm(plan.test).shares(plan))
 
 
@@ -106,9 +106,9 @@ def _variant_bytes(kind: type[Question], plan: Plan, one: Sizes) -> int:
 
 
 def usual(test: str) -> dict[str, object]:
-    """What a plan of this test says where its author said nothing: the trait, the result files, some options.
+    """Return the defaults of a plan of this test: the trait, the result files, some options.
 
-    One of tables has no phenotype and no variants.
+    A study of tables has no phenotype and no variants.
     """
     found = algorithm(test)
     of_tables = {"phenotype": "", "panel_mode": NONE} if test in METHODS else {}

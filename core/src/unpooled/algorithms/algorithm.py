@@ -1,4 +1,4 @@
-"""What the registry knows about an algorithm: the same few parts for each."""
+"""Declaration of an algorithm for the registry: the same few parts for each."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 
 @dataclass(frozen=True)
 class AboutFile:
-    """What people read of a result file."""
+    """Description of a result file, for people."""
 
     label: str
     hint: str = ""
     methods: str = ""
-    """What a paper says of it, as a sentence; of most files the method says enough."""
+    """Sentence about the file for a paper; empty for most, whose method says enough."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,25 @@ class Wording:
     """Words of the methods section of a study of variants."""
 
     about: str = "The association of genetic variants with"
-    """Before the phenotypes."""
+    """Words before the phenotypes."""
     done: str = "was tested"
-    """Behind each."""
+    """Words after each phenotype."""
     variants: str = "tested"
-    """What variants were that pass the filters."""
+    """Participle that says what was done to the variants that pass the filters."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a study costs a cohort: seconds of one core, as docs/performance.md has measured them."""
+    """Cost of a study to a cohort, in seconds of one core, as measured in docs/performance.md."""
 
     each: float = 6e-6
-    """Per variant, however many people there are: masking, sending, writing."""
+    """Seconds per variant, however many people there are: masking, sending, writing."""
     person: Callable[[int], float] = lambda columns: 0.02e-9
-    """Of a person and variant, by the number of columns with phenotype and covariates; usual is a count."""
+    """Seconds per person and variant, by the number of columns with phenotype and covariates; by default, as
+    a count.
+    """
     dosed: float = 0.0
-    """Of a person and variant, what dosages take beyond calls: every question reads them anew."""
+    """Seconds per person and variant that dosages take beyond calls: every question reads them anew."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Algorithm:
     name: str
     title: str
     method: str
-    """What it computes, as a sentence for a paper."""
+    """Sentence for a paper that says what it computes."""
     traits: tuple[str, ...]
     asks: tuple[type[Question], ...]
     """The kinds of questions that it may ask, in their order."""
@@ -75,16 +77,16 @@ class Algorithm:
     usual_files: tuple[str, ...]
     """The files that a study writes unless its plan says otherwise."""
     about_files: Mapping[str, AboutFile] = field(default_factory=dict)
-    """For files that `result_files` does not know."""
+    """Descriptions of the files that `result_files` does not know."""
     wording: Wording = Wording()
     needs_phenotype: bool = True
     """Tell whether a cohort without phenotypes can take no part."""
     options: tuple[Option, ...] = ()
-    """What a plan of this test may ask for besides the fields of every plan, in the order of the form."""
+    """Options of a plan of this test besides the fields of every plan, in the order of the form."""
     templates: tuple[Template, ...] = ()
     """Usual studies of this kind, to begin a plan with."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
-    """How the name of a result file ends, from its name in `files`: `assoc` may become `assoc.linear`."""
+    """Function from a file's name in `files` to the end of its name: `assoc` may become `assoc.linear`."""
     table: str = summary.VARIANTS
     """The result table without which there are no results."""
     columns: Callable[[str, Mapping[str, Arrays]], Arrays] | None = None
@@ -92,31 +94,34 @@ class Algorithm:
     looked_at: Callable[[Mapping[str, Arrays]], Arrays] = lambda tables: tables[summary.VARIANTS]
     """The result columns that people look at, of the variants that were tested."""
     shown: Callable[[Mapping[str, Arrays], Plan], Html] | None = None
-    """For a study of tables, the result tables as a part of the report."""
+    """Function that shows the result tables of a study of tables, as a part of the report."""
     summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
     """The result tables in a few numbers, for people."""
     tells: str = ""
-    """What becomes known of single people's values besides sums, for the consent screen; empty if nothing."""
+    """Statement for the consent screen of what becomes known of single people's values besides sums; empty if
+    nothing does.
+    """
     tells_by_bits: str = ""
     """The same where the plan says that nobody reads the sums."""
     shares: Callable[[Plan], bool] = lambda plan: False
-    """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
-    people: it asks once about what does not depend on the phenotype, and gives tables of each."""
+    """True if its procedure is about all phenotypes at once, given a plan in which they are of the same
+    people: it asks once about what does not depend on the phenotype, and gives tables of each.
+    """
     told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
     """The kinds of questions whose sums cohorts are told then, with the reason why they may be."""
     cost: Cost = Cost()
     columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
-    """Of a study of tables: the columns that it is about."""
+    """Columns that a study of tables is about."""
     column_type: str = NUMBER
     """The type of these columns, as a schema has it."""
     reads_words: Callable[[Column], bool] = lambda column: False
-    """Of a study of tables: whether the words of a column are read."""
+    """True if a study of tables reads the words of a column."""
     prepared: Callable[[ArrayTable, Plan], ArrayTable] = lambda table, plan: table
     """A cohort's table as the questions see it, from what was read."""
     foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
     """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
-    """What else is wrong with a plan of this test, by the plan's field."""
+    """Further problems of a plan of this test, by the plan's field."""
 
     def __post_init__(self) -> None:
         options.remember(self.options, self.name)
@@ -124,7 +129,7 @@ class Algorithm:
 
     @property
     def is_compared(self) -> bool:
-        """Whether sums are compared in every study of this kind, whatever its plan says."""
+        """True if sums are compared in every study of this kind, whatever its plan says."""
         return OPENS not in self.options and any(kind.opens for kind in self.asks)
 
     @property
@@ -133,7 +138,7 @@ class Algorithm:
         return (*self.options, *OF_EVERY_STUDY)
 
     def told(self, plan: Plan) -> str:
-        """What becomes known of single people's values under a plan; empty if nothing."""
+        """Return what is revealed of single people's values under a plan; empty if nothing."""
         return self.tells_by_bits if plan.opens == BITS else self.tells
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
@@ -141,7 +146,7 @@ class Algorithm:
         return self.columns(file, tables) if self.columns else tables[self.table]
 
     def problems(self, plan: Plan) -> dict[str, str]:
-        """What a plan asks of this test that it does not have, by the plan's field."""
+        """Return what a plan asks of this test that it does not offer, by the plan's field."""
         found = {}
         if plan.trait not in self.traits:
             found["trait"] = f"{self.title} is for the trait {' or '.join(self.traits)}"

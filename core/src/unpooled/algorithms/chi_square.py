@@ -94,7 +94,7 @@ def _rows(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Row
 
 @dataclass(frozen=True)
 class Census(Question):
-    """How many people there are in each group."""
+    """Question that counts the people in each group."""
 
     name: ClassVar[str] = "chi-square/census"
     title: ClassVar[str] = "Count people"
@@ -131,7 +131,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
 
 @dataclass(frozen=True, eq=False)
 class AlleleOrder(genotype_counts.AlleleOrder):
-    """Which allele of a tie is A1."""
+    """Question that finds which allele of a tie is A1."""
 
     name: ClassVar[str] = "chi-square/allele-order"
 

@@ -18,17 +18,17 @@ _WIDTH = 100
 
 @dataclass(frozen=True)
 class Run:
-    """What a methods section says of a run beside its plan."""
+    """Facts of a run that a methods section states besides its plan."""
 
     cohorts: Sequence[str]
     summaries: Sequence[Summary]
-    """One for each phenotype; none for a study of tables."""
+    """One summary for each phenotype; none for a study of tables."""
     plan_hash: str
     """SHA-256 of the study's plan, in hex: of all its phenotypes."""
     panel_size: int | None
     """Variants that the cohorts agreed on."""
     one_operator: bool
-    """Whether server and compensator were run by the same people."""
+    """True if the same people ran server and compensator."""
     ended: str
     """The date, as 2024-12-31."""
     software: str
@@ -132,7 +132,7 @@ def _software(plan: Plan, run: Run) -> list[str]:
 
 
 def _of_each(plan: Plan, said: Sequence[str]) -> str:
-    """What is said of the only phenotype, or of each with its name."""
+    """Write what is said of the only phenotype, or of each with its name."""
     if len(said) == 1:
         return said[0]
     return ", ".join(f"{one} of {name}" for name, one in zip(plan.phenotype_names, said, strict=True))

@@ -125,7 +125,7 @@ def required(cohort: Cohort | Table, plan: Plan) -> Cohort | Table:
 
 
 def have_all(phenotypes: Sequence[np.ndarray]) -> np.ndarray:
-    """Who has a value of each phenotype: bool (n,)."""
+    """Mark the people with a value of each phenotype: bool (n,)."""
     return np.asarray(~np.isnan(phenotypes).any(axis=0))
 
 
@@ -144,7 +144,7 @@ def _with(cohort: Cohort, samples: Samples) -> Cohort:
 
 
 class OfPhenotype(Question):
-    """What makes a kind of questions one about a phenotype of several: it asks a view of plan and cohort."""
+    """Mixin of questions about one of several phenotypes: these see only its view of plan and cohort."""
 
     place_of_phenotype: ClassVar[int]
     name_of_phenotype: ClassVar[str]
@@ -174,7 +174,7 @@ class OfPhenotype(Question):
         return super().parts(self._view(cohort))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """How a cohort's own cluster is handed it: the kind cannot be imported by its name."""
+        """Pickle the question for a cohort's own cluster: its kind cannot be imported by name."""
         kind = type(self).__mro__[2]
         values = tuple(getattr(self, field.name) for field in fields(cast(Any, self)))
         about = self.place_of_phenotype, self.name_of_phenotype
@@ -187,7 +187,7 @@ def _again(kind: type[Question], about: tuple[int, str], values: tuple[Any, ...]
 
 
 _kinds: dict[tuple[type[Question], int, str], type[Question]] = {}
-"""Those that were made: each once, for kinds are compared by what they are."""
+"""Kinds made so far, each once, because kinds are compared by identity."""
 
 
 def kind_of(kind: type[Question], plan: Plan, phenotype: str) -> type[Question]:
@@ -233,7 +233,7 @@ def _sets(trait: str) -> tuple[Group, ...]:
 
 @dataclass(frozen=True)
 class CountApart(Question):
-    """How many people are in the analysis of one phenotype, and not in that of another."""
+    """Question that counts the people in the analysis of one phenotype and not in that of another."""
 
     name: ClassVar[str] = "phenotypes/apart"
     title: ClassVar[str] = "Compare the people of the phenotypes"

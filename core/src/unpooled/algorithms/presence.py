@@ -1,4 +1,4 @@
-"""Which variants of a coordinator's list the cohorts have: a masked 0 or 1 each, never a list in clear.
+"""Presence of a coordinator's listed variants in the cohorts: a masked 0 or 1 each, never a list in clear.
 
 Asked before the first question of a study whose panel uses a list. Only how *many* cohorts can reconcile a
 variant is ever unmasked; the panel keeps those that all can.
@@ -72,12 +72,12 @@ def first(listed: int, chunk_size: int) -> Iterator[Presence]:
 
 @procedure("panel/presence")
 def presence(study: Study, listed: int) -> Asks[None]:
-    """How many cohorts have each of the `listed` variants."""
+    """Count the cohorts that have each of the `listed` variants."""
     yield Each(presence_of(study, asked.start, asked.count) for asked in first(listed, study.plan.chunk_size))
 
 
 @procedure("panel/presence/chunk")
 def presence_of(study: Study, start: int, count: int) -> Asks[None]:
-    """How many cohorts have each of `count` variants from `start` on."""
+    """Count the cohorts that have each of `count` variants from `start` on."""
     sums = yield Presence(start, count)
     yield Rows(TABLE, {"variant": np.arange(start, start + count), "cohorts": sums["present"]})

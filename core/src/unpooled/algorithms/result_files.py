@@ -59,16 +59,16 @@ _SHARED = {
     "summary": AboutFile("Summary", "of each column, as a table"),
     "page": AboutFile("Page of pictures", "the summary, to look at and to print"),
 }
-"""What people read of the files that there are in more than one study; of others their algorithm says it."""
+"""Descriptions of the files that more than one study has; the others' algorithms describe them."""
 
 
 def about(file: str, of: Algorithm) -> AboutFile:
-    """What people read of the file that a plan calls `file`."""
+    """Return the description of the file that a plan calls `file`."""
     return of.about_files.get(file) or _SHARED.get(file) or AboutFile(file)
 
 
 def stem(plan: Plan) -> str:
-    """What the names of a study's files begin with."""
+    """Return the beginning of the names of a study's files."""
     return plan.file_stem or _UNNAMED
 
 
@@ -102,7 +102,7 @@ def methods_name(plan: Plan) -> str:
 
 
 def stem_of_reports(plan: Plan) -> str:
-    """What the names of files about one phenotype begin with."""
+    """Return the beginning of the names of files about one phenotype."""
     return f"{stem(plan)}.{plan.phenotype}" if plan.of_several else stem(plan)
 
 
@@ -134,7 +134,7 @@ def _of_one(plan: Plan) -> list[str]:
 
 
 def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
-    """No honest result file of this name is larger.
+    """Bound the size in bytes of an honest result file of this name.
 
     `sizes` are those of one cohort's data: a panel holds no variant that this cohort lacks.
     """

@@ -20,7 +20,7 @@ _ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "F
 
 
 def refused(code: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which variants have an estimate that PLINK 1.9 says NA to, by their `code`: bool (m,)."""
+    """Mark the variants whose estimate PLINK 1.9 prints as NA, by their `code`: bool (m,)."""
     return np.isin(code, codes.REFUSED)
 
 
@@ -30,8 +30,9 @@ def reported(rows: Arrays, name: str, part: Which, test: NDArray[np.int64] | int
 
 
 def statistic(rows: Arrays) -> NDArray[np.float64]:
-    """What PLINK 1.9 adjusts, (m,): t or z of the variant, or the root of chi-square, if there is one that of
-    the joint test; NaN without a test."""
+    """Return the statistic that PLINK 1.9 adjusts, (m,): t or z of the variant, or the root of chi-square, of
+    the joint test if there is one; NaN without a test.
+    """
     found = np.empty(len(rows["variant"]))
     with np.errstate(invalid="ignore", divide="ignore"):
         for part in blocks(len(found)):

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 _BOUNDS = (0.05, 0.01, 0.001, 0.0001)
 _TITLES = ("NSIG", "S05", "S01", "S001", "S0001")
-"""Of the numbers of variants with P of at least the first bound, below it, and so on."""
+"""Titles of the numbers of variants with P of at least the first bound, below it, and so on."""
 _FILE = 1
 """PLINK clumps several reports together, and numbers them."""
 
@@ -68,7 +68,7 @@ def printed_tail(rows: Arrays, part: NDArray[np.integer]) -> Floats:
 
 
 def is_above(r2: Floats, plan: Plan) -> NDArray[np.bool_]:
-    """Whether two variants go together: bool (k,)."""
+    """Tell whether two variants belong to one clump: bool (k,)."""
     with np.errstate(invalid="ignore"):
         return np.asarray(r2 > plan.clump_r2)
 
@@ -79,7 +79,7 @@ class Clump:
 
     lead: int
     neg_log10_p: float
-    """Of the lead."""
+    """-log10 P of the lead."""
     members: NDArray[np.uint32]
     members_neg_log10_p: Floats
 

@@ -1,4 +1,4 @@
-"""How densely a pool's people lie in the plane of two components: a table of cells with at least 10."""
+"""Density of a pool's people in the plane of two components: a table of cells with at least 10."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Cell:
 
 
 def write_density(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """From the columns `edges` and `at_least`; the head alone where there are none."""
+    """Write the columns `edges` and `at_least`, a line per cell; only the head where there are none."""
     file.write("\t".join(_HEADS).encode() + b"\n")
     if rows:
         for edges, people in zip(rows["edges"][:].tolist(), rows["at_least"][:].tolist(), strict=True):

@@ -35,7 +35,7 @@ _OF_COUNTS = ("#CHROM", "POS", "ID", *_ALLELES, "ALT_CTS", "OBS_CT")
 
 
 def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """From the column `eigenvalue`: one a line."""
+    """Write the column `eigenvalue`, one a line."""
     file.write(b"".join(number + b"\n" for number in exactly(rows["eigenvalue"][:])))
 
 
@@ -49,7 +49,7 @@ def write_errors(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
 
 
 def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """From the columns `variant`, `first_is_a1` and `PC1` and so on, the loadings of A1, which is the ALT."""
+    """Write the loadings of A1, which is the ALT, from the columns `variant`, `first_is_a1`, `PC1`, ... ."""
     variants = Variants(panel, rows, chromosome_names(plan.autosomes))
     components = [name for name in titles(plan.pca) if name in rows]
     m = len(rows["variant"])
@@ -72,7 +72,7 @@ def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan)
 
 
 def write_counts(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """From the columns `variant`, `first_is_a1`, `a1_count` and `allele_count`."""
+    """Write allele counts from the columns `variant`, `first_is_a1`, `a1_count` and `allele_count`."""
     variants = Variants(panel, rows, chromosome_names(plan.autosomes))
 
     def block(part: slice) -> list[Column]:

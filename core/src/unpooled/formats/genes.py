@@ -70,7 +70,7 @@ def read_gtf(path: Path) -> list[Gene]:
 
 
 def in_order(genes: Iterable[Gene]) -> list[Gene]:
-    """By chromosome, then by position."""
+    """Sort genes by chromosome, then by position."""
 
     def place(gene: Gene) -> tuple[int, str, int, int, str]:
         number = int(gene.chromosome) if gene.chromosome.isdecimal() else 100
@@ -122,7 +122,7 @@ def chromosome_of(name: str) -> str | None:
 
 
 def _kind_and_name(path: Path, number: int, attributes: str) -> tuple[str, str]:
-    """What a gene is, and its name; two empty texts for one that is not kept."""
+    """Return the kind of a gene, and its name; two empty texts for one that is not kept."""
     told: dict[str, str] = {}
     for key, value in _ATTRIBUTE.findall(attributes):
         told.setdefault(key, value)

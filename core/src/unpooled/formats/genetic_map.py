@@ -18,7 +18,7 @@ from unpooled.errors import DataProblem
 from unpooled.formats.genes import chromosome_of, lines_of
 
 Rates = dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
-"""By chromosome: positions, rising, and the rate in cM/Mb from each to the next."""
+"""Recombination rates by chromosome: positions, rising, and the rate in cM/Mb from each to the next."""
 
 HIGHEST = 10_000.0
 """cM/Mb; in people's genomes hot spots have some hundred."""

@@ -62,7 +62,7 @@ def chromosome_names(autosomes: int) -> list[bytes]:
 
 
 def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:
-    """Which of the errors is said of each variant that has no estimate.
+    """Return the error code that is written for each variant without an estimate.
 
     Where a column does not vary, a logistic iteration of plink2 runs off, and Firth's too. It names the
     allele that only cases or only controls have, REF if both are such; if none is, though no case has fewer
@@ -156,7 +156,7 @@ def _mach_r2(plan: Plan, rows: Arrays, variant: NDArray[np.int64], chromosome: N
 
 
 def _statistic(plan: Plan, logistic: bool) -> titles.Title:
-    """Of a report with a joint test the title says both."""
+    """Return the title of the statistic; in a report with a joint test it names both."""
     if terms_of(plan).has_joint_test:
         return titles.Z_OR_F if logistic else titles.T_OR_F
     return titles.Z if logistic else titles.T

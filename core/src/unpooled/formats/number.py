@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from unpooled.compiled import compiled
 
 LONGEST = 32
-"""More bytes than any number takes that is written here."""
+"""Length in bytes beyond that of any number written here."""
 
 MOST_DIGITS = 8
 """The most significant digits that can be asked for."""
@@ -38,7 +38,7 @@ _TENS = np.array([10**k for k in range(13)], np.int64)
 
 
 def _bound(digits: int, exponent: int) -> float:
-    """What rounds to 10^exponent or more: 9.9995 x 10^(exponent - 1) for four digits.
+    """Return the least number that rounds to 10^exponent: 9.9995 x 10^(exponent - 1) for four digits.
 
     It has 14 digits, of which PLINK lowers the last, so that a number right on it rounds up.
     """
@@ -72,7 +72,7 @@ def _round_half_even(value: Any, digits: Any) -> Any:
 
 @compiled
 def count_digits(value: Any) -> Any:
-    """How many digits a whole number from 0 to 2^32 - 1 has."""
+    """Count the digits of a whole number from 0 to 2^32 - 1."""
     length = 1
     while value >= _TENS[length]:
         length += 1
@@ -208,6 +208,6 @@ def write_text(buffer: Any, at: Any, text: Any, start: Any, end: Any, width: Any
 
 
 def number_text(value: float, digits: int = 4, width: int = 0) -> str:
-    """One number as text, where speed does not matter."""
+    """Write one number as text, where speed does not matter."""
     buffer = blanks(LONGEST + width)
     return bytes(buffer[: write_real(buffer, 0, float(value), digits, width)]).decode()

@@ -11,7 +11,7 @@ _NOT_NUMBERS = ("name", "unit", "n", "note")
 
 
 def shown(features: Sequence[Mapping[str, Any]]) -> Html:
-    """Of each feature how many values it has, and its numbers to six digits; the file has every digit."""
+    """Show the number of values of each feature, and its numbers to six digits; the file has every digit."""
     rows = [dict(_numbers(feature)) for feature in features]
     names = list(rows[0]) if rows else []
     notes = any("note" in feature for feature in features)

@@ -83,7 +83,7 @@ def _share(part: Counts, rest: Counts) -> Floats:
 
 
 def _nowhere(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Nothing is missing: what is not a number prints as such."""
+    """Mark no value as missing: one that is not a number prints as such."""
     return np.zeros(len(values), bool)
 
 

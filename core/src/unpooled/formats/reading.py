@@ -34,11 +34,11 @@ class Report:
         self._places = {title: place for place, title in enumerate(titles)}
 
     def has(self, *titles: Title) -> bool:
-        """Whether there is a column of one of these titles."""
+        """Tell whether there is a column with one of these titles."""
         return any(name in self._places for title in titles for name in title)
 
     def place(self, *titles: Title) -> int:
-        """Which word of a line stands under the first of these titles that it has; UnpooledError if none."""
+        """Find the place in a line of the first of these titles that the file has; UnpooledError if none."""
         for name in (name for title in titles for name in title):
             if name in self._places:
                 return self._places[name]
@@ -66,14 +66,14 @@ class Report:
                 start += len(line)
 
     def texts(self, lines: Sequence[Line], *titles: Title) -> list[str]:
-        """Of some lines the column of the first of these titles; empty texts where there is none."""
+        """Return some lines' column of the first of these titles; empty texts where there is none."""
         if not self.has(*titles):
             return [""] * len(lines)
         place = self.place(*titles)
         return [words[place].decode("utf-8", "replace") for words in lines]
 
     def numbers(self, lines: Sequence[Line], *titles: Title) -> NDArray[np.float64]:
-        """The same of numbers; NaN where there is none."""
+        """Return such a column as numbers; NaN where there is none."""
         return np.array([number(text) for text in self.texts(lines, *titles)], float)
 
 

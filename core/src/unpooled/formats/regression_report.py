@@ -100,7 +100,7 @@ LOGISTIC_WRITERS: dict[str, Writer] = {
 
 
 def file_name(file: str, plan: Plan) -> str:
-    """What stands after the study's name in the name of a result file, as PLINK has it."""
+    """Return the part of a result file's name that follows the study's name, as PLINK has it."""
     return {
         "assoc": f"assoc.{plan.test}",
         "adjusted": f"assoc.{plan.test}.adjusted",
@@ -110,7 +110,7 @@ def file_name(file: str, plan: Plan) -> str:
 
 
 def _kind_of_glm(plan: Plan) -> str:
-    """How plink2 calls its report of a regression."""
+    """Return plink2's name for its report of a regression."""
     return {FALLBACK: f"{plan.test}.hybrid", ALWAYS: "firth", NEVER: plan.test}[choice(plan)]
 
 

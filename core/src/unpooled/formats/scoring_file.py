@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 def write_scoring_file(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """From the columns `variant`, `first_is_a1`, `weight` and `a1_freq`, in the order of the panel."""
+    """Write the columns `variant`, `first_is_a1`, `weight` and `a1_freq`, in the order of the panel."""
     head = [
         _FIRST,
         "#format_version=2.0",

@@ -28,7 +28,7 @@ from unpooled.statistics import p_value
 _DIGITS = 8
 
 METADATA = "-meta.yaml"
-"""What the name of the metadata file has after that of the file it is about."""
+"""End of the metadata file's name, after that of the file it is about."""
 
 CHROMOSOME = b"chromosome"
 FREQUENCIES = (b"variant_id", b"effect_allele", b"other_allele", b"effect_allele_frequency", b"n")
@@ -42,7 +42,7 @@ _ID_SIGNS = bytes(c if c == 0 or chr(c) in _PLAIN else ord("_") for c in range(2
 
 
 def reportable(panel: Panel, rows: Arrays, plan: Plan) -> np.ndarray:
-    """Which rows of the result go into the file: indices (k,), in the order of the file."""
+    """Find the rows of the result that go into the file: indices (k,), in the order of the file."""
     unseen = [k for k, allele in enumerate(panel.alleles) if not _sequence(allele)]
     number, chosen = _numbers(plan.autosomes), [np.empty(0, np.int64)]
     for part in blocks(len(rows["variant"])):

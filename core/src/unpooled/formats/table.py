@@ -190,7 +190,7 @@ def _render(columns: Sequence[Column], rows: int, pool: Pool, ending: bytes, sep
 
 
 def _whole_numbers(column: Column) -> NDArray[np.integer]:
-    """Those of a column: (rows,), (3, rows), or none."""
+    """Return the whole numbers of a column: (rows,), (3, rows), or none."""
     if isinstance(column, Whole | Slashed):
         return column.values
     return column.down if isinstance(column, Scaled) else np.zeros((0, 0), np.int64)

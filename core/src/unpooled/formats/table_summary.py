@@ -65,7 +65,7 @@ def shown(features: Sequence[Column], columns: Arrays, quantiles: Sequence[float
 
 
 def _rows(features: Sequence[Column], columns: Arrays) -> Iterator[tuple[Column, int, int, list[float]]]:
-    """Of each feature: n, missing, and mean, deviation and quantiles."""
+    """Yield each feature with n, missing, and mean, deviation and quantiles."""
     numbers = np.column_stack([columns["mean"], columns["deviation"], columns["quantiles"]])
     counts = (columns[name].tolist() for name in ("n", "missing"))
     yield from zip(features, *counts, numbers.tolist(), strict=True)

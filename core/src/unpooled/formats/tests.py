@@ -17,7 +17,7 @@ SEX, OF_X = "SEX", "(X)"
 """PLINK's name of the sex that it adds on X, and what follows where a covariate has that name."""
 
 Which: TypeAlias = slice | NDArray[np.integer]
-"""Which variants of the result a block of lines is about."""
+"""Selection of the result's variants that a block of lines is about."""
 
 
 def tests(plan: Plan, rows: Arrays) -> list[bytes]:
@@ -55,7 +55,7 @@ def _of_sex(plan: Plan) -> list[bytes]:
 
 
 def as_plink2_orders(plan: Plan, tests: NDArray[np.int64], has_sex: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Which test each line is about, where lines of variants with a test of SEX are as PLINK 1.9 orders them.
+    """Map lines in plink2's order of tests to tests in PLINK 1.9's, where variants have a test of SEX.
 
     plink2 has SEX before the interactions, PLINK 1.9 after them; that with SEX is the last of both.
     """
@@ -66,7 +66,7 @@ def as_plink2_orders(plan: Plan, tests: NDArray[np.int64], has_sex: NDArray[np.b
 
 
 def of_test(column: NDArray[Any], part: Which, test: NDArray[np.int64] | int) -> NDArray[Any]:
-    """From a column of all tests, (m, tests): of some rows one test each, (k,); NaN of the joint test."""
+    """Take one test for each of some rows of a column (m, tests): (k,); NaN for the joint test."""
     values = column[part]
     inside = np.minimum(test, values.shape[1] - 1)
     found = values[np.arange(len(values)), inside]
@@ -92,7 +92,7 @@ def with_joint_test(
 
 
 def tests_each(plan: Plan, panel: Panel, rows: Arrays) -> NDArray[np.int32]:
-    """How many tests each variant has: on X there may be SEX, too, and its interaction."""
+    """Count the tests of each variant: on X there may be SEX, too, and its interaction."""
     most, usual = np.array([len(tests(plan, rows)), len(_usual(plan))], np.int32)
     if terms_of(plan).has_joint_test:
         return np.full(len(rows["variant"]), most)
@@ -101,7 +101,7 @@ def tests_each(plan: Plan, panel: Panel, rows: Arrays) -> NDArray[np.int32]:
 
 
 class Lines:
-    """Which variant and which test every line of a report is about."""
+    """Index from every line of a report to its variant and test."""
 
     def __init__(self, each: NDArray[np.int32]) -> None:
         """`each` says how many lines each variant has. Kept are the runs of variants that have as many."""

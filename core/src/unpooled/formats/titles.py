@@ -1,4 +1,4 @@
-"""What those columns of reports are called that are read back: for who writes reports, and who reads them."""
+"""Titles of the report columns that are read back, for the code that writes them and that reads them."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ RANDOM_BETA = Title("BETA(R)", "")
 RANDOM_SE = Title("SE(R)", "")
 Q_P = Title("Q", "")
 I_SQUARED = Title("I", "")
-"""Of a meta-analysis."""
+"""Titles from `STUDIES` on are those of a meta-analysis."""

@@ -23,7 +23,7 @@ BLOCK = 256
 """Values that are added plainly, before their sum is added with its rounding error."""
 
 _SERIES = 0.7
-"""Below this size of y a series serves: the formulas cancel."""
+"""Size of y below which a series serves, because the formulas cancel."""
 
 
 def bend_sums(

@@ -45,7 +45,7 @@ def exact_moments(
 
 
 def within_powers(values: NDArray[np.float64], powers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many values of each column are at most 2^power in size: int64 (columns, k), as `powers` is."""
+    """Count the values of each column that are at most 2^power in size: int64 (columns, k), as `powers`."""
     counts = np.zeros((values.shape[1], _LARGEST - _SMALLEST + 1), np.int64)
     _count_exponents(values, counts)
     at = np.clip(powers, _SMALLEST, _LARGEST) - _SMALLEST

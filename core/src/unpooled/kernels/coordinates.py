@@ -11,7 +11,7 @@ from unpooled.compiled import compiled
 from unpooled.kernels.fixed_order import product
 
 TOLERANCE = 1e-12
-"""Of a coordinate's last change, beside the largest coefficient."""
+"""Largest last change of a coordinate, relative to the largest coefficient."""
 MOST_PASSES = 100_000
 
 

@@ -47,7 +47,7 @@ def from_copies(copies: NDArray[np.float32]) -> Dosages:
 
 
 def count_dosages(values: Dosages, members: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many members of each group have a dosage, and the sums of dosages and of their squares.
+    """Count the members of each group with a dosage, and sum their dosages and the squares of these.
 
     `values` are (m, n) as in `unpooled.cohort.Dosages`, `members` (groups, n); int64 (m, groups, 3), in units
     of 1, `COPY`, and its square: exact up to 2^33 people.

@@ -90,7 +90,7 @@ def step_of(bits: int, people: int) -> float:
 
 
 def geometric(first: float, last: float, count: int) -> Floats:
-    """So many numbers from the first to the last, each the same multiple of the one before."""
+    """Return `count` numbers from the first to the last, each the same multiple of the one before."""
     ends = log([first, last])
     found = exp(ends[0] + np.arange(count) * ((ends[1] - ends[0]) / (count - 1)))
     found[0], found[-1] = first, last
@@ -98,7 +98,7 @@ def geometric(first: float, last: float, count: int) -> Floats:
 
 
 _TERMS, _TURNS = 40, 30
-"""Of the series for numbers up to 3, and of Newton's method for those."""
+"""Number of terms of the series for numbers up to 3, and of turns of Newton's method for those."""
 
 
 def normal_quantile(p: ArrayLike) -> Floats:
@@ -116,7 +116,7 @@ def normal_quantile(p: ArrayLike) -> Floats:
 
 
 _LEAST = 12
-"""From here on the series of the gamma function's logarithm has all digits."""
+"""Number from which the series of the gamma function's logarithm has all digits."""
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Floats:
@@ -337,7 +337,7 @@ def _diagonalise(values: Any, beside: Any, rows: Any) -> None:
 
 @compiled
 def _step(values: Any, beside: Any, rows: Any, first: Any, last: Any) -> None:
-    """One turn of the part from the first to the last, with Wilkinson's shift."""
+    """Take one turn of the part from the first to the last, with Wilkinson's shift."""
     ratio = (values[first + 1] - values[first]) / (2.0 * beside[first])
     root = np.sqrt(ratio * ratio + 1.0)
     across = values[last] - values[first] + beside[first] / (ratio + (root if ratio >= 0 else -root))

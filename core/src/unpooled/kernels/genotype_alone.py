@@ -16,7 +16,7 @@ FARTHEST = 4.0
 
 @compiled
 def correction(cases: Any, controls: Any, copies: Any) -> Any:
-    """How Newton's first step from the model without genotype must change to end at the estimate: (m, 2).
+    """Find how Newton's first step from the null model must change to end at the estimate: (m, 2).
 
     cases, controls   (m, k): people with each of k genotypes      copies   (k,): what each counts
 

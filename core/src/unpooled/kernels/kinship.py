@@ -23,7 +23,7 @@ from unpooled.kernels.counts import population
 SCREEN = 16
 """Words that every pair is compared in; those far below the cutoff there are looked at no further."""
 MARGIN = 0.15
-"""How far: a kinship of 1,024 common variants is off by 0.02 or so."""
+"""Margin below the cutoff for that: a kinship of 1,024 common variants is off by 0.02 or so."""
 
 Bits = NDArray[np.uint64]
 

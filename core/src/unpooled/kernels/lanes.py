@@ -19,7 +19,7 @@ WIDTH = 32
 what they are made of fill the sixteen registers of AVX2; wider vectors would go through memory there."""
 
 _FEW = 5
-"""No more sums than these take vectors twice as wide: an addition ends long after another could begin."""
+"""Maximum number of sums that take vectors twice as wide: an addition ends long after another could begin."""
 
 Product = tuple[Any, Any]
 """Two vectors whose product is to be added; one alone, with None, is added as it is."""
@@ -90,7 +90,7 @@ def _multiplied_and_added(builder: Any, a: Any, b: Any, c: Any) -> Any:
 def _looped(
     builder: Any, turns: int, totals: list[Any], add: Callable[[Any, list[Any]], list[Any]]
 ) -> list[Any]:
-    """What `totals` are after as many turns of `add`, which gets the turn's number."""
+    """Build a loop of `add`, which gets the turn's number; return the `totals` after as many turns."""
     whole, before = ir.IntType(64), builder.block
     loop, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
     builder.branch(loop)

@@ -15,7 +15,7 @@ from unpooled.compiled import compiled
 
 FITTED, TOO_FEW, CONSTANT, CORRELATED, COLLINEAR, UNSTABLE, NO_RESIDUAL, SEPARATED, UNFINISHED = range(9)
 PENALISED, PENALISED_UNFINISHED, STILL, SINGULAR, FEW = range(9, 14)
-"""What became of a variant; anything but FITTED and PENALISED is a reason for NA.
+"""Outcomes of a variant; any but FITTED and PENALISED is a reason for NA.
 
 TOO_FEW      not more people than parameters         UNSTABLE     two estimates correlate beyond 0.99999
 CONSTANT     a predictor does not vary               NO_RESIDUAL  an estimate's variance is below 1e-20
@@ -31,10 +31,10 @@ perhaps without one of the cohorts too few people have an allele to tell sums ov
 OF_PENALISED = (PENALISED, PENALISED_UNFINISHED)
 
 REFUSED_BY_PLINK2 = (CORRELATED, COLLINEAR, SINGULAR)
-"""What plink2 says NA to although PLINK 1.9 may have an estimate in a logistic regression."""
+"""Reasons for which plink2 prints NA although PLINK 1.9 may have an estimate in a logistic regression."""
 
 REFUSED = (UNSTABLE, NO_RESIDUAL)
-"""What PLINK 1.9 says NA to although there may be an estimate: it is left out of PLINK 1.9's files only."""
+"""Reasons for which PLINK 1.9 prints NA although there may be an estimate: only its files leave it out."""
 
 MOST_CORRELATED, MOST_INFLATED, MOST_ENTANGLED, LEAST_VARIANCE = 0.999, 50.0, 0.99999, 1e-20
 
@@ -156,7 +156,7 @@ def _invert(matrix: Any, lower: Any) -> Any:
 
 @compiled
 def _entangled(inverse: Any, spread: Any, means: Any, people: Any) -> Any:
-    """Whether two estimates, the intercept's among them, correlate beyond 0.99999; negative ones may."""
+    """Tell whether two estimates, intercept included, correlate beyond 0.99999; negatively they may."""
     p = spread.shape[0]
     of_intercept = 1.0 / people
     for i in range(p):

@@ -40,7 +40,7 @@ _QUADS = COPIES[:, _CODES.ravel()].astype(np.int64)
 """(2, 256 x 4): copies of A1, and of A2, of the four samples of a byte."""
 
 COPIES_ALONE, NOTHING_ELSE = np.arange(3.0)[None], np.zeros((0, 2), np.int64)
-"""What the genotype is in an additive model without interactions, as a design has it."""
+"""Coding and further columns of the genotype in an additive model without interactions, as in `Design`."""
 
 CLIP = 40.0
 """Linear predictors are clipped at +-40: beyond, a probability is 0 or 1 in float64 anyway."""
@@ -74,7 +74,7 @@ class Design:
         coded: Floats = COPIES_ALONE,
         extra: NDArray[np.int64] = NOTHING_ELSE,
     ) -> Design:
-        """From (samples, c) and (samples,) each; the rest as above."""
+        """Build the tiles from (samples, c) and (samples,) each; the rest as above."""
         samples, count = covariates.shape
         tiles = max(1, -(-samples // TILE))
         padded = np.zeros((tiles * TILE, count + 4))
@@ -143,7 +143,7 @@ def _sums(
     fill: Floats,
     exact: bool,
 ) -> tuple[Floats, Floats, Floats]:
-    """What `evaluate` gives, or with an inverse information what `penalty` gives, and no log-likelihood."""
+    """Compute the sums of `evaluate`, or with an inverse information of `penalty`, without log-likelihood."""
     m, p = beta.shape
     precision = _PRECISIONS[design.rows.dtype.name]
     likelihood, gradient = np.zeros(m), np.zeros((m, p))
@@ -313,7 +313,7 @@ def _predict(beta: Any, genotype: Any, columns: Any, eta: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Precision:
-    """What the kernel needs to know of a type of floating-point numbers."""
+    """Constants of a type of floating-point numbers, for the kernel."""
 
     numbers: NDArray[np.floating]
     """0, 1, CLIP, 1 / ln 2, ln 2 in two parts, the number that rounds; and 1 / k! for k from 0 to 11."""
@@ -490,5 +490,5 @@ def _sum_columns(
 
 @inlined
 def _place(row: Any, p: Any) -> Any:
-    """Where a row of the upper triangle begins, at its diagonal."""
+    """Return the place at which a row of the upper triangle begins, at its diagonal."""
     return row * p - row * (row - 1) // 2

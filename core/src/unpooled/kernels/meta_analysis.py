@@ -38,7 +38,7 @@ class FixedEffect:
         return cls(studies, nothing, nothing, nothing, np.zeros(len(studies)))
 
     def some(self, which: NDArray[np.bool_]) -> FixedEffect:
-        """Some of the effects: bool (m,)."""
+        """Select effects: bool (m,)."""
         each = (self.studies, self.effect, self.se, self.q, self.between)
         return FixedEffect(*(values[which] for values in each))
 
@@ -52,7 +52,7 @@ class FixedEffect:
 
     @property
     def i_squared(self) -> Floats:
-        """How much of the variation between estimates is more than chance, in per cent; NaN of one study."""
+        """Share of the variation between estimates beyond chance, in per cent; NaN for one study."""
         with np.errstate(invalid="ignore", divide="ignore"):
             share = 100 * (self.q - (self.studies - 1)) / self.q
         return np.where((self.studies > 1) & ~np.isnan(self.q), np.fmax(share, 0), np.nan)
@@ -61,7 +61,7 @@ class FixedEffect:
 def fixed_effect(
     studies: NDArray[np.int64], weights: Floats, effects: Floats, squares: Floats, weight_squares: Floats
 ) -> FixedEffect:
-    """From the sums over studies of 1, w, wb, wb^2 and w^2, (m,) each."""
+    """Compute the fixed effect from the sums over studies of 1, w, wb, wb^2 and w^2, (m,) each."""
     with np.errstate(invalid="ignore", divide="ignore"):
         combined = effects / weights
         # Less than nothing is rounding: where all studies agree.

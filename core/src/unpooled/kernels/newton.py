@@ -108,7 +108,7 @@ def dependent(hessian: Any, p: Any) -> Any:
 
 @compiled
 def entangled(hessian: Any, means: Any) -> Any:
-    """Whether two estimates correlate beyond 0.99999, which PLINK 1.9 refuses; negative ones may. bool (m,).
+    """Mark where two estimates correlate beyond 0.99999, as PLINK 1.9 refuses; negative ones may: bool (m,).
 
     `hessian` as above, with the intercept first; `means`, (p - 1,), is what was subtracted from each other
     predictor, in its own units: PLINK's intercept is that of the predictors as they stand in the files.

@@ -57,7 +57,7 @@ def products(bits: Words, sign: Floats, mean: Floats, first: Any, second: Any) -
 def both_heterozygous(
     words: Words, members: NDArray[np.bool_], share: Floats, first: Any, second: Any
 ) -> Floats:
-    """How many members are heterozygous at both variants of pairs: float64 (pairs,).
+    """Count the members who are heterozygous at both variants of pairs: float64 (pairs,).
 
     `share`, (variants,), stands for a missing call; `first` and `second` are as in `products`.
     """

@@ -75,7 +75,10 @@ def from_counts(cases: Any, controls: Any, copies: Any) -> Any:
 
 @compiled
 def _estimate(case: Any, control: Any, copies: Any) -> Any:
-    """From the odds ratio of the alleles, all counts raised by a half, by Newton's steps that are halved."""
+    """Fit intercept and slope by Newton's method with step halving.
+
+    It starts from the odds ratio of the alleles, all counts raised by a half.
+    """
     two = copies.max()
     with_, without = total_of(case * copies) + 0.5, total_of(case * (two - copies)) + 0.5
     with_control, without_control = total_of(control * copies) + 0.5, total_of(control * (two - copies)) + 0.5

@@ -17,8 +17,9 @@ from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.compiled import compiled, intrinsic, ir, types
 
 _CALLS, _OF_EVERYONE, _OF_SOME, _DOSAGES, _OTHERS = 0x07, 0x40, 0x60, 0x60, 0x98
-"""What the bits of a record's kind say: how it has its calls; whether everyone has a dosage, or those people
-whose bit is set; and that there are tracks of several alternate alleles, or of phases."""
+"""Bits of a record's kind: how it has its calls; whether everyone has a dosage, or those people whose bit is
+set; and that there are tracks of several alternate alleles, or of phases.
+"""
 
 _ONE_BIT, _NO_ALT = 1, 5
 _AGAINST_ANOTHER = (2, 3)
@@ -29,14 +30,14 @@ _GROUP = 64
 """People in a list of differences whose first one is named whole."""
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
-"""How many bits of a byte are set."""
+"""Number of set bits of each byte."""
 
 _AT_ONCE = 8
 """People whose dosages are put in their places at once: 16 bytes, and those whose bits are in one byte."""
 
 
 def _orders() -> NDArray[np.uint8]:
-    """For each byte of bits which two of the next 16 bytes each person takes: uint8 (256, 16).
+    """Return which two of the next 16 bytes each person takes, for each byte of bits: uint8 (256, 16).
 
     A person whose bit is not set takes any.
     """
@@ -61,7 +62,7 @@ def unpack_dosages(
     places: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> NDArray[np.bool_]:
-    """Which of k records could be unpacked here, bool (k,): their dosages of ALT are then in rows of `out`.
+    """Unpack k records' dosages of ALT into rows of `out`; mark the records that could be: bool (k,).
 
     Records are in `data` at `starts`, of such `lengths` and `kinds` as the file's header says; `places` are
     their rows of `out`, (m, n) as in `unpooled.cohort.Dosages`. Rows of other records hold anything.

@@ -98,7 +98,7 @@ def _products(quads: Any, which: Any, columns: Any, values: Any, tables: Any, ou
 
 @compiled
 def _tabulate(columns: Any, values: Any, tables: Any) -> None:
-    """What each pair of genotypes of two samples adds: (samples / 2, 16, LANES), flat."""
+    """Tabulate what each pair of genotypes of two samples adds: (samples / 2, 16, LANES), flat."""
     at = 0
     for s in range(0, columns.shape[0], 2):
         for pair in range(16):

@@ -74,7 +74,7 @@ def _add_rows(table: Any, codes: Any, out: Any) -> None:
 
 @compiled
 def _tabulate(values: Any, table: Any) -> None:
-    """What each combination of four codes adds, the first variant's in the lowest bits."""
+    """Tabulate what each combination of four codes adds, the first variant's in the lowest bits."""
     for code in range(256):
         for s in range(table.shape[1]):
             lower = values[0, code & 3, s] + values[1, (code >> 2) & 3, s]

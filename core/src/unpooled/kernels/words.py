@@ -34,7 +34,7 @@ def without_call(word: Any) -> Any:
 
 @inlined
 def first_sample(bits: Any) -> Any:
-    """Which of the 32 samples the lowest bit belongs to; there must be one."""
+    """Return which of the 32 samples the lowest set bit belongs to; there must be one."""
     return np.int64(_trailing_zeros(bits)) // 2
 
 

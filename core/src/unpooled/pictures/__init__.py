@@ -1,4 +1,4 @@
-"""What people look at when an association study has ended, reduced to what a screen can show.
+"""Pictures of a finished association study, reduced to what a screen can show.
 
     associations  the result columns as P, frequency, effect, whatever the test
     manhattan     segments and the strongest points, of the whole genome or of a region

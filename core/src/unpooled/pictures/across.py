@@ -1,4 +1,4 @@
-"""What a meta-analysis of the cohorts' own estimates says of variants, where the study has one."""
+"""Results of a meta-analysis of the cohorts' own estimates, where the study has one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from unpooled.statistics import normal_neg_log10_p, normal_quantile
 
 
 def across(associations: Associations, part: Part) -> list[dict[str, Any] | None]:
-    """Of each variant the combined effects of A1 with limits, and how much effects differ, as plain values.
+    """Return each variant's combined effects of A1 with limits, and how much effects differ, as plain values.
 
-    None of all in a study without, and of a variant of which too few cohorts have an estimate.
+    None for all in a study without a meta-analysis, and for a variant that too few cohorts estimate.
     """
     columns = associations.columns
     if "across_studies" not in columns:

@@ -17,7 +17,7 @@ from unpooled.statistics import normal_quantile, odds_ratio_interval
 
 Floats = NDArray[np.float64]
 Part: TypeAlias = slice | NDArray[np.integer]
-"""Which variants: neighbours, or some by their rows."""
+"""Selection of variants: neighbours, or some by their rows."""
 
 BLOCK = 1 << 19
 """Variants that are looked at together."""
@@ -65,7 +65,7 @@ class Associations:
         return slice(rows.start + start, rows.start + stop)
 
     def chromosome(self, part: Part) -> list[str]:
-        """What people call the chromosomes."""
+        """Return the usual names of the chromosomes."""
         codes = self.columns["chromosome"][part].tolist()
         names = {code: chromosome_name(code, self.plan.autosomes) for code in set(codes)}
         return [names[code] for code in codes]
@@ -154,7 +154,7 @@ class Associations:
 
 
 def confidence(plan: Plan) -> float:
-    """Of all limits: what the plan says, else 0.95."""
+    """Return the confidence level of all limits: what the plan says, else 0.95."""
     return plan.ci or _USUAL_CONFIDENCE
 
 

@@ -1,4 +1,4 @@
-"""What drawn plots share: the axis of -log10 P, ticks, marks as paths, and colours for screen and paper."""
+"""Parts of drawn plots: the axis of -log10 P, ticks, marks as paths, and colours for screen and paper."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Axis:
         return self.most > _FOLDED_ABOVE
 
     def y(self, value: float) -> float:
-        """How far below the top a value is."""
+        """Return how far below the top a value lies."""
         if not self.is_folded:
             return self.height - value / self.most * (self.height - _ROOM)
         fold = self.height * (1 - _SHARE)
@@ -69,7 +69,7 @@ class Axis:
         return ticks(FOLD, 4) + self._apart(above)
 
     def _apart(self, values: Iterable[float]) -> list[float]:
-        """Those that are not too close to the one before."""
+        """Keep the values above the fold that are not too close to the one before."""
         kept: list[float] = []
         for value in values:
             if value > FOLD and (not kept or self.y(kept[-1]) - self.y(value) >= _LINE):

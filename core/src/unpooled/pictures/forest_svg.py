@@ -22,7 +22,7 @@ class Effect:
     lower: float
     upper: float
     combined: bool = True
-    """Of several cohorts: a diamond over its limits. Else a square on the line of its limits."""
+    """True for several cohorts: a diamond over the limits. False for a square on the line of the limits."""
 
     @property
     def is_known(self) -> bool:

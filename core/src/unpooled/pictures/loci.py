@@ -35,7 +35,7 @@ class Loci:
     """First base pair."""
     end: Indices
     variants: Indices
-    """How many variants with P of at most `SUGGESTIVE` there are in it."""
+    """Number of variants in it with P of at most `SUGGESTIVE`."""
 
     def __len__(self) -> int:
         return len(self.lead)

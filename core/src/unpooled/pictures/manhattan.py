@@ -41,7 +41,7 @@ class Reduced:
     """Variants as segments and points."""
 
     known: int
-    """How many variants have a P."""
+    """Number of variants with a P."""
     points: Indices
     """Rows of the variants that stay points, in their order."""
     column: Indices
@@ -51,7 +51,7 @@ class Reduced:
     high: Indices
     """int64 (k,): its highest cell."""
     height: float
-    """Of a cell, in -log10 P."""
+    """Height of a cell, in -log10 P."""
 
     @property
     def segments(self) -> dict[str, list[int]]:
@@ -153,8 +153,9 @@ def reduce(
 def strongest(
     associations: Associations, parts: Sequence[slice], few: int, count: int
 ) -> tuple[int, Indices, float]:
-    """How many variants have a P; the rows of all of them if these are `few`, else of the `count` strongest;
-    and the -log10 P that no other exceeds."""
+    """Count the variants with a P; find the rows of all of them if these are `few`, else of the `count`
+    strongest, and the -log10 P that no other exceeds.
+    """
     known, least = 0, -np.inf
     rows, scores = np.empty(0, np.int64), np.empty(0)
     for part in parts:
@@ -216,5 +217,5 @@ def _points(associations: Associations, rows: Indices) -> dict[str, Any]:
 
 
 def _places(points: Indices, leads: Sequence[int]) -> list[int]:
-    """Which of the points are lead variants."""
+    """Find the points that are lead variants."""
     return np.flatnonzero(np.isin(points, np.array(leads, np.int64))).tolist()

@@ -77,7 +77,7 @@ def _highest(overview: Mapping[str, Any]) -> float:
 
 
 def in_words(overview: Mapping[str, Any]) -> str:
-    """What there is to see, for those who hear it."""
+    """Describe the plot in words, for screen readers."""
     loci = len(overview["leads"])
     told = f"{loci:,} loci" if loci > 1 else "one locus" if loci else "no locus"
     return (
@@ -106,7 +106,7 @@ def _stripes(genome: _Genome) -> list[Html]:
 
 
 def _marks(overview: Mapping[str, Any], genome: _Genome, axis: Axis) -> list[Html]:
-    """Everything but the leads, as one path for every other chromosome."""
+    """Draw everything but the leads, as one path for every other chromosome."""
     bases, height = overview["cell"]["bases"], overview["cell"]["height"]
     paths: dict[str, list[str]] = {name: [] for name in genome.start}
     segments = overview["segments"]
@@ -143,7 +143,7 @@ def _leads(overview: Mapping[str, Any], genome: _Genome, axis: Axis) -> list[Htm
 
 
 def _names(genome: _Genome) -> list[Html]:
-    """Below the plot the chromosomes, but for names that would touch the one before."""
+    """Name the chromosomes below the plot, but for names that would touch the one before."""
     names, free = [], -_LETTER
     for name, last in genome.last.items():
         middle, half = genome.x(name, last / 2), len(name) * _LETTER / 2

@@ -13,7 +13,7 @@ from unpooled.pictures.drawing import dot, plot, short, text
 
 _SIZE, _LEFT, _TOP, _SIDE = (520, 500), 40, 28, 440
 _FAINTEST, _STEP = 0.12, 0.1
-"""Of the faintest cell, and how much a doubling adds."""
+"""Opacity of the faintest cell, and how much a doubling adds to it."""
 STYLE = """
 .plot .cell { fill: var(--mark) }
 .plot .people { stroke: var(--lead); stroke-width: 4; stroke-linecap: round }

@@ -1,4 +1,4 @@
-"""How well a model does, drawn as SVG: the ROC curve with what ranges leave open, and the calibration."""
+"""Performance of a model, drawn as SVG: the ROC curve with what ranges leave open, and the calibration."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def roc_points(rows: Sequence[int], cases: Sequence[float]) -> list[tuple[float,
 
 
 def calibration(score: Mapping[str, Any]) -> Html:
-    """What was seen against what was expected, with intervals where there are any."""
+    """Draw what was observed against what was expected, with intervals where there are any."""
     groups = score["calibration"]
     values = [group[name] for group in groups for name in ("expected", "observed", "low", "high")]
     known = [value for value in values if value is not None]

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 def quantiles(associations: Associations) -> dict[str, Any]:
-    """Of all variants, then of those in each class of frequencies, for JSON."""
+    """Return the curves of all variants, then of those in each class of frequencies, for JSON."""
     of = _classes(associations)
     curves = [_curve(associations, np.ones(len(of), bool), _EVERYTHING)]
     curves += [_curve(associations, of == k, bounds) for k, bounds in enumerate(CLASSES)]
@@ -52,7 +52,7 @@ def _classes(associations: Associations) -> NDArray[np.uint8]:
 def _curve(
     associations: Associations, chosen: NDArray[np.bool_], bounds: tuple[float, float]
 ) -> dict[str, Any]:
-    """One curve: -log10 of observed and expected P and of the band, the strongest first."""
+    """Return one curve: -log10 of observed and expected P and of the band, the strongest first."""
     observed = _gathered(associations.neg_log10_p, associations, chosen)
     n = len(observed)
     observed.sort()
@@ -89,7 +89,7 @@ def _inflation(chi_square: Floats) -> float | None:
 
 
 def ranks(n: int) -> NDArray[np.int64]:
-    """Which of n ranks to show, ascending from 1: about evenly spaced in their logarithms."""
+    """Choose which of n ranks to show, ascending from 1: about evenly spaced in their logarithms."""
     if not n:
         return np.empty(0, np.int64)
     return np.unique(np.round(10 ** np.linspace(0, math.log10(n), POINTS)).astype(np.int64))

@@ -56,7 +56,7 @@ def name_of(curve: Mapping[str, Any]) -> str:
 
 
 def in_words(quantiles: Mapping[str, Any]) -> str:
-    """What there is to see, for those who hear it."""
+    """Describe the plot in words, for screen readers."""
     each = (f"{name_of(curve)}: λ {inflation_of(curve)}" for curve in quantiles["curves"])
     return f"QQ plot of observed against expected P. {'; '.join(each)}."
 

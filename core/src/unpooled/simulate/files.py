@@ -74,7 +74,7 @@ class Bim:
 
 
 def chromosome_labels(autosomes: int, style: str) -> dict[int, str]:
-    """How chromosomes are written: `numbers` (X is autosomes + 1), `letters` (X) or `chr` (chrX)."""
+    """Return the labels of chromosomes: `numbers` (X is autosomes + 1), `letters` (X) or `chr` (chrX)."""
     labels = {code: str(code) for code in range(autosomes + 5)}
     if style == "numbers":
         return labels
@@ -88,7 +88,7 @@ def chromosome_labels(autosomes: int, style: str) -> dict[int, str]:
 def write_fam(
     path: Path, people: Sequence[People], phenotypes: Sequence[list[str]], separator: str = " "
 ) -> None:
-    """One row per person, cohort after cohort."""
+    """Write one row per person, cohort after cohort."""
     with path.open("w", encoding="ascii", newline="\n") as file:
         for some, phenotype in zip(people, phenotypes, strict=True):
             sex = np.where(some.sex_unknown, 0, some.sex).tolist()
@@ -118,7 +118,7 @@ def write_table(
 
 
 def covariate_texts(people: People) -> list[str]:
-    """One text per person: the covariates, `NA` where missing."""
+    """Write each person's covariates as a text, `NA` where missing."""
     return [
         "\t".join("NA" if np.isnan(x) else f"{x:.10g}" for x in row) for row in people.covariates.tolist()
     ]

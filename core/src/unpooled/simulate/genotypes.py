@@ -43,12 +43,12 @@ class Thresholds:
 
     @classmethod
     def diploid(cls, frequency: np.ndarray, missing: np.ndarray) -> Thresholds:
-        """From the frequency of allele a and the share of missing calls, float (variants, 1) each."""
+        """Make thresholds of the frequency of allele a and the missing rate, float (variants, 1) each."""
         return cls._between(missing, frequency**2, 1 - (1 - frequency) ** 2)
 
     @classmethod
     def haploid(cls, frequency: np.ndarray, missing: np.ndarray) -> Thresholds:
-        """As `diploid`, for one copy: never heterozygous."""
+        """Make thresholds as `diploid` does, for one copy: never heterozygous."""
         return cls._between(missing, frequency, frequency)
 
     @classmethod
@@ -60,7 +60,7 @@ class Thresholds:
         return cls(*(np.minimum(limit, _LEVELS - 1).astype(np.uint16) for limit in limits))
 
     def where(self, first: np.ndarray, other: Thresholds) -> Thresholds:
-        """Per sample: these where `first` (bool (samples,)) is True, else `other`."""
+        """Choose per sample: these where `first` (bool (samples,)) is True, else `other`."""
         pairs = ((self.missing, other.missing), (self.het, other.het), (self.other, other.other))
         return Thresholds(*(np.where(first[None, :], mine, theirs) for mine, theirs in pairs))
 

@@ -1,4 +1,4 @@
-"""What is odd in real files, planted on purpose: one line per kind in `ODDITIES`.
+"""Oddities of real files, planted on purpose: one line per kind in `ODDITIES`.
 
 Each kind has variants of its own. Whether a study keeps them follows from the rules of `unpooled.agreement`;
 the reasons given here are for the reader of `truth.json`.

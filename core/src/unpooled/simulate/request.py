@@ -1,4 +1,4 @@
-"""What can be asked of the simulation, and which requests cannot be met."""
+"""Parameters of a simulation, and which requests cannot be met."""
 
 from __future__ import annotations
 

@@ -29,7 +29,9 @@ _HET_HAPLOID_VARIANTS, _HET_HAPLOID_CALLS = 0.2, 0.01
 
 @dataclass(frozen=True)
 class SimulationReport:
-    """What was written. Paths of cohorts and of the pooled data are prefixes of .bed, .bim and .fam."""
+    """Files written by a simulation. Paths of cohorts and of the pooled data are prefixes of .bed, .bim,
+    .fam.
+    """
 
     cohorts: tuple[Path, ...]
     samples: tuple[int, ...]

@@ -16,7 +16,7 @@ _INFO = b"unpooled/principal-components/1"
 
 
 def first_block(plan: Plan, block: int, variants: int) -> np.ndarray:
-    """What the first block is made from: float64 (block, variants)."""
+    """Draw the vectors that the first block is made from: float64 (block, variants)."""
     # However many variants a question is about, and cohorts there are: as in a cohort alone.
     fields = {**vars(plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
     return start(_INFO + Plan(**fields).hash(), block, variants)

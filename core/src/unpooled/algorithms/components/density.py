@@ -1,4 +1,4 @@
-"""How densely the pool's people lie in the plane of the first two components, and nothing of cells with few.
+"""Density of the pool's people in the plane of the first two components, without cells of few people.
 
 The plane is cut into cells. Of each, server and compensator compare how many people of the pool are in it
 with 10, 20, 40 and so on, and nobody reads the numbers: what comes out is a density to a factor of two, and
@@ -40,7 +40,7 @@ def is_asked_for(plan: Plan) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RankCells(OfPeople):
-    """How many people of the pool are in each cell, to a factor of two."""
+    """Question that finds, to a factor of two, how many people of the pool are in each cell."""
 
     name: ClassVar[str] = "components/density"
     asked_if: ClassVar[Condition] = is_asked_for

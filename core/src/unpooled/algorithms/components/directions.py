@@ -15,7 +15,7 @@ import numpy as np
 
 _BITS = 31  # without the sign's
 _LEAST_EXPONENT = -1000
-"""Of two: with it no number is too small for a float64 to hold it exactly."""
+"""Smallest exponent of two: with it, a float64 holds even the smallest numbers exactly."""
 
 
 @dataclass(frozen=True, eq=False)

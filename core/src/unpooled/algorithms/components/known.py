@@ -1,4 +1,4 @@
-"""How exactly each component is known: the tables of a study, and their part of its report."""
+"""Precision of each component: the tables of a study, and their part of its report."""
 
 from __future__ import annotations
 

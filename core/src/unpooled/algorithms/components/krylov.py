@@ -27,7 +27,7 @@ from unpooled.kernels.fixed_order import eigen, length, product, total
 from unpooled.kernels.long_rows import add, crossed, lengths, orthonormal
 
 _SPENT = 1e-11
-"""What is left of a product below this share of the largest eigenvalue is rounding."""
+"""Share of the largest eigenvalue below which the remainder of a product is rounding."""
 _SETTLED = 0.05
 """Share of an eigenvalue that its vector's residual may have: then whether it stands out is known."""
 
@@ -47,11 +47,11 @@ class Krylov:
     left: np.ndarray
     """float64 (b, b'): what is left of the last product outside that space, by the last block"""
     lost: float
-    """How long what the blocks lack of all products for a vector of length 1 can be."""
+    """Largest length of what the blocks lack of all products, for a vector of length 1."""
 
     @classmethod
     def begin(cls, start: np.ndarray) -> Krylov:
-        """From a block of vectors, float64 (b, m), which is overwritten."""
+        """Begin with a block of vectors, float64 (b, m), which is overwritten."""
         rows, _ = orthonormal(start, _SPENT * float(lengths(start).max(initial=0)))
         nothing = np.zeros((0, 0))
         return cls((Directions.of(rows),), nothing, nothing, np.zeros((0, len(rows))), 0.0)
@@ -62,7 +62,7 @@ class Krylov:
         return self.blocks[-1]
 
     def advance(self, rows: np.ndarray) -> Krylov:
-        """With the next block's product with A: float64 (b, m), which is overwritten."""
+        """Add the next block's product with A: float64 (b, m), which is overwritten."""
         last = self.next.rows()
         both = [(crossed(q, rows), crossed(q, last)) for q in map(Directions.rows, self.blocks)]
         inside, beside = (np.concatenate(parts) for parts in zip(*both, strict=True))
@@ -137,7 +137,7 @@ class Found:
 
     @property
     def error(self) -> np.ndarray:
-        """At most how far each is from the true vector, or its scores, as 1 - |cos|: float64 (k,).
+        """Upper bound on each vector's, or its scores', distance from the true one, 1 - |cos|: float64 (k,).
 
         The sine is at most the residual by the distance to the other eigenvalues (Davis and Kahan 1970). True
         ones are no smaller than those of the space, and the next is taken to be larger by its residual. What
@@ -158,7 +158,7 @@ class Found:
 
 
 def standing_out(values: np.ndarray, following: float, gap: float) -> np.ndarray:
-    """Which falling eigenvalues come no later than the last that is `gap` times the next: bool (k,)."""
+    """Mark the falling eigenvalues up to the last that is `gap` times the next: bool (k,)."""
     far = values >= gap * np.append(values[1:], following)
     return np.asarray(np.logical_or.accumulate(far[::-1])[::-1])
 

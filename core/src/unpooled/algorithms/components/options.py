@@ -1,4 +1,4 @@
-"""What a study of principal components can be asked for."""
+"""Options of a study of principal components."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unpooled.shared_options import COMPONENTS_METHODS, MOST_COMPONENTS
 from unpooled.shared_options import MODULAR as MODULAR
 
 MOST_ROUNDS = 20
-"""In each of which the server reads one product of the genotypes for each direction of a block."""
+"""Maximum number of rounds; each gives the server one product of the genotypes per direction of a block."""
 USUAL_ROUNDS = 8
 LEAST_ROUNDS = 3
 BEYOND = 10
@@ -52,12 +52,12 @@ COMPONENT_TOLERANCE = Number(
 
 
 def number_of(plan: Plan) -> int:
-    """How many components a study finds."""
+    """Return the number of components that a study finds."""
     return int(plan.pca if plan.test == PCA_COUNT.name else plan.components)
 
 
 def block_of(components: int, variants: int, people: int, *, alone: bool = False) -> tuple[int, int]:
-    """How many directions a block has, and how many rounds there can be; none if the people are too few."""
+    """Return the number of directions of a block, and of rounds; no rounds if the people are too few."""
     most = people // PEOPLE_PER_DIRECTION if not alone else MOST_ROUNDS * (components + BEYOND)
     block = min(components + BEYOND, max(components, most // USUAL_ROUNDS), variants)
     rounds = min(MOST_ROUNDS, most // block) if block else 0

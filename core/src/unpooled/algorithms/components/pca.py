@@ -62,7 +62,7 @@ def variants_of(found: Components) -> Rows:
 
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
-    """Of all tables."""
+    """Return the columns that a file is written from, from all tables."""
     if file == DENSITY_FILE:
         return tables.get(DENSITY, {})
     others = {key: tables[VALUES][key][:] for key in ("eigenvalue", "following", "error", "stands_out")}

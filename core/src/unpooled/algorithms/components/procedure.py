@@ -48,7 +48,7 @@ from unpooled.procedure import Asks, Each, Go, Study, procedure
 from unpooled.shared_options import MAF
 
 FEWEST_FOUNDERS = 50
-"""As in PLINK: of fewer people no frequency is estimated."""
+"""Minimum number of founders to estimate a frequency from, as in PLINK."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Scaled:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
 
     def some(self, which: np.ndarray) -> Scaled:
-        """Some of them: bool (m,)."""
+        """Select variants: bool (m,)."""
         return Scaled(*(getattr(self, name)[which] for name in _COLUMNS))
 
     @property
@@ -200,7 +200,7 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
 
 @procedure("components/begin")
 def begin(study: Study, scaled: Scaled, people: int, without_any: int, block: int) -> Asks[Components]:
-    """At a block from a stream of the plan."""
+    """Begin with a block from a stream of the plan."""
     krylov = Krylov.begin(first_block(study.plan, block, len(scaled.variants)))
     return (yield from Go(climb(study, scaled, people, without_any, krylov, 1)))
 

@@ -1,4 +1,4 @@
-"""What is asked for principal components: people, genotypes, and products with the genotypes.
+"""Questions for principal components: people, genotypes, and products with the genotypes.
 
 With X the genotypes of everyone, (people, variants), each variant about twice its allele's frequency and a
 missing call 0,
@@ -44,7 +44,7 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
 
 @dataclass(frozen=True)
 class CountPeople(Question):
-    """How many people there are, founders or not."""
+    """Question that counts all people, founders or not."""
 
     name: ClassVar[str] = "components/people"
     asked_if: ClassVar[Condition] = number_of
@@ -132,11 +132,11 @@ class Multiply(OfPeople):
     """int32 (block, kept): the directions, for genotypes in their units, as `Directions` keeps them"""
     exponent: int
     most: int
-    """No product is beyond this."""
+    """Bound on the size of a product."""
     cohorts: int
     people: int
     round: int
-    """From 1."""
+    """Number of the round, from 1."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -226,7 +226,7 @@ class KeepScores(OfPeople):
 
 
 def most_directions(plan: Plan) -> int:
-    """Of a block."""
+    """Return the maximum number of directions of a block."""
     return number_of(plan) + BEYOND if number_of(plan) else 0
 
 
@@ -236,7 +236,7 @@ def scale_of(mean: np.ndarray) -> np.ndarray:
 
 
 def bound(squares: np.ndarray, scale: np.ndarray) -> int:
-    """No product with a direction of length 1 is beyond this, whichever people it is over.
+    """Bound any product with a direction of length 1, whichever people it is over.
 
     `squares`, float64 (m,), are the variants' sums of squares about their means in the pool. By Cauchy and
     Schwarz |x'(X q)| is at most |x| |X q|, and |X q|² at most the trace of X X'.
@@ -245,6 +245,6 @@ def bound(squares: np.ndarray, scale: np.ndarray) -> int:
 
 
 ASKS: tuple[type[Question], ...] = (*PRUNING_ASKS, CountPeople, CountGenotypes, Multiply)
-"""What principal components may ask, in this order."""
+"""Questions that a study of principal components may ask, in this order."""
 ASKS_FIRST = (*ASKS, KeepScores)
-"""What a study may ask before a regression of which they are covariates."""
+"""Questions that a study may ask before a regression with components as covariates."""

@@ -1,1 +1,1 @@
-"""What several methods share: chunks, groups, counts of genotypes, filters, codings."""
+"""Parts that several methods share: chunks, groups, counts of genotypes, filters, codings."""

@@ -9,7 +9,7 @@ from unpooled.question import Question
 
 
 def flags(chunk: Chunk, variants: np.ndarray, wanted: np.ndarray | int = 1) -> np.ndarray:
-    """What is asked of each variant of a chunk, uint8, given what of some of them (panel indices)."""
+    """Flag a chunk's variants: uint8 (variants,), `wanted` for those given (panel indices), else 0."""
     asked = np.zeros(chunk.variants, np.uint8)
     asked[variants - chunk.start] = wanted
     return asked

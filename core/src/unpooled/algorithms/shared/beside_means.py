@@ -57,7 +57,7 @@ class CountBeside(Question):
         return 2 * len(self.centre)
 
     def members(self, cohort: Cohort) -> list[np.ndarray]:
-        """Who is in each group: bool (people,) each."""
+        """Mark the people of each group: bool (people,) each."""
         raise NotImplementedError
 
     def values(self, cohort: Cohort) -> np.ndarray:

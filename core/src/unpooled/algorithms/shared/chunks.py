@@ -44,18 +44,18 @@ def chunks_of(study: Study) -> tuple[Chunk, ...]:
 
 
 def autosomal_chunks(study: Study) -> list[Chunk]:
-    """Those on the autosomes."""
+    """Return the chunks on the autosomes."""
     return [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
 
 
 def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
-    """Those of a panel with all of a cohort's variants: no panel has more. None without the sizes."""
+    """Return the chunks of a panel with all of a cohort's variants: none has more. None without the sizes."""
     codes = chromosomes(sizes, plan.autosomes)
     return None if codes is None else tuple(_chunks(codes, plan))
 
 
 def foreseen_autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
-    """Those on the autosomes."""
+    """Return the foreseen chunks on the autosomes. None without the sizes."""
     found = foreseen_chunks(plan, sizes)
     return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
 

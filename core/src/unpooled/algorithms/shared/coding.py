@@ -1,4 +1,4 @@
-"""How copies of an allele count on each class of chromosomes, and who is in.
+"""Coding of allele copies on each class of chromosomes, and who is counted there.
 
 PLINK 1.9 counts one copy for men on X and Y and for everyone on MT; a heterozygous call there counts as
 missing. plink2 counts everyone's calls as they are, heterozygous ones as well, in halves on Y and MT; and
@@ -25,7 +25,7 @@ from unpooled.plan import Plan
 X2, X2_KNOWN, Y2, MT2 = "X by plink2", "X by plink2, sex known", "Y by plink2", "MT by plink2"
 
 PLACES = {DIPLOID: DIPLOID, X: X, Y: Y, MT: MT, X2: X, X2_KNOWN: X, Y2: Y, MT2: MT}
-"""Where the variants of each class are."""
+"""Class of chromosomes on which the variants of each coding lie."""
 
 _EVEN, _ONE = np.uint64(0x5555555555555555), np.uint64(1)
 
@@ -35,7 +35,10 @@ _SEXES = {X: (MEN, NOT_MEN), X2: (MEN, NOT_MEN), X2_KNOWN: (MEN, WOMEN), Y: (MEN
 
 
 def has_plink2(plan: Plan) -> bool:
-    """Whether a study counts X, Y and MT as plink2 does: beside PLINK 1.9's way, and of dosages alone."""
+    """Tell whether a study counts X, Y and MT as plink2 does.
+
+    It does so besides PLINK 1.9's way, and with dosages only so.
+    """
     return "glm" in plan.files or bool(plan.dosages)
 
 
@@ -55,12 +58,12 @@ def by_plink2(chromosome: str) -> bool:
 
 
 def counts_as_plink2(chromosome: str) -> bool:
-    """Whether plink2's report is of copies that are counted so."""
+    """Tell whether plink2's report is of copies in this coding."""
     return chromosome not in _AGAIN
 
 
 def fits(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
-    """Whether variants with these chromosome codes may be counted so in a study."""
+    """Tell whether a study may count variants with these chromosome codes in this coding."""
     places = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
     allowed = counts_as_plink2(chromosome) if plan.dosages else has_plink2(plan) or not by_plink2(chromosome)
     return places <= {PLACES[chromosome]} and allowed
@@ -71,12 +74,12 @@ def on_x(chromosome: str) -> bool:
 
 
 def haploid(chromosome: str, sex: str) -> bool:
-    """Whether these people have one copy, coded 0/1."""
+    """Tell whether these people have one copy, coded 0/1."""
     return chromosome in (Y, MT) or (chromosome == X and sex == MEN)
 
 
 def heterozygous_missing(chromosome: str, sex: str, exact: bool) -> bool:
-    """Whether heterozygous calls of these people are missing ones."""
+    """Tell whether heterozygous calls of these people count as missing."""
     return haploid(_as_heterozygous(chromosome, exact), sex)
 
 
@@ -86,7 +89,7 @@ def _as_heterozygous(chromosome: str, exact: bool) -> str:
 
 
 def most_copies(chromosome: str) -> np.ndarray:
-    """How many copies a homozygous call counts in each of the `sexes`, 1 or 2: float64 (s,)."""
+    """Return the copies that a homozygous call counts in each of the `sexes`, 1 or 2: float64 (s,)."""
     return np.array([1.0 if haploid(chromosome, sex) else 2.0 for sex in sexes(chromosome)])
 
 
@@ -96,22 +99,22 @@ def sexes(chromosome: str) -> tuple[str, ...]:
 
 
 def unit(chromosome: str) -> float:
-    """What one copy is in the report: the effect of 0, 1/2, 1 is twice that of 0, 1, 2."""
+    """Return the factor from copies to the report's unit: an effect of 0, 1/2, 1 is twice that of 0, 1, 2."""
     return 2.0 if chromosome in (Y2, MT2) else 1.0
 
 
 def by_sex(chromosome: str, samples: Samples) -> list[np.ndarray]:
-    """Who of a cohort is in each of the `sexes`: bool (n,) each."""
+    """Mark the people of a cohort in each of the `sexes`: bool (n,) each."""
     return [members((sex,) if sex else (), samples) for sex in sexes(chromosome)]
 
 
 def counted(chromosome: str, samples: Samples) -> np.ndarray:
-    """Who of a cohort may be in a regression, as far as sex decides: bool (n,)."""
+    """Mark the people of a cohort whose sex allows them in a regression: bool (n,)."""
     return np.asarray(np.any(by_sex(chromosome, samples), axis=0))
 
 
 def of_one_copy(chromosome: str, samples: Samples) -> np.ndarray:
-    """Whose homozygous calls count once: bool (n,)."""
+    """Mark the people whose homozygous calls count once: bool (n,)."""
     if chromosome in (X, Y):
         return np.asarray(samples.sex == MALE)
     return np.full(len(samples), chromosome == MT)

@@ -18,7 +18,7 @@ from unpooled.panel import Panel
 from unpooled.plan import Plan
 
 _COPIES = np.array([2, np.nan, 1, 0])
-"""Of the file's A1, by PLINK's code."""
+"""Copies of the file's A1, by PLINK's code."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from unpooled.kernels.dosages import count_dosages
 
 @dataclass(frozen=True, eq=False)
 class DosageTable:
-    """Of m variants on one class of chromosomes, in each group of people, the sums of dosages."""
+    """Sums of dosages of m variants on one class of chromosomes, by group of people."""
 
     name: ClassVar[str] = "dosage table"
 
@@ -34,14 +34,14 @@ class DosageTable:
     of 1 / `COPY`, and the squares of these numbers."""
     groups: tuple[Group, ...]
     chromosome: str
-    """As in `GenotypeTable`."""
+    """Class of chromosomes, as in `GenotypeTable`."""
 
     def take(self, which: np.ndarray) -> DosageTable:
-        """Some of the variants: bool (m,), or their places."""
+        """Select variants: bool (m,), or their places."""
         return replace(self, counts=self.counts[which])
 
     def frequency_alleles(self) -> tuple[np.ndarray, np.ndarray]:
-        """How much there is of the first and of the second allele in founders, int64 (m,) each, in one unit.
+        """Sum the copies of the first and of the second allele in founders: int64 (m,) each, in one unit.
 
         As in plink2 men have one copy on X, half of what their dosage says.
         """
@@ -76,7 +76,9 @@ class DosageTable:
         return found
 
     def _common(self, second: bool) -> np.ndarray | None:
-        """Whether cases and controls in the regression both have an allele, bool (m,); None without cases."""
+        """Mark the variants whose allele both cases and controls in the regression have: bool (m,). None
+        without cases.
+        """
         shown = []
         for phenotype in (CASE, CONTROL):
             inside = [{COMPLETE, phenotype} <= set(group) and UNKNOWN not in group for group in self.groups]
@@ -86,8 +88,9 @@ class DosageTable:
 
 
 def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
-    """Of each group people with a dosage, the sum of dosages of the panel's first allele, and that of their
-    squares, in units of 1 / `COPY` and its square: int64 (m, groups, 3)."""
+    """Count the people with a dosage in each group, and sum their dosages of the panel's first allele and the
+    squares of these, in units of 1 / `COPY` and its square: int64 (m, groups, 3).
+    """
     found = cohort.dosages(variants)
     inside = [members(group, cohort.samples) for group in groups]
     in_groups = np.array(inside, bool).reshape(len(inside), len(cohort.samples))

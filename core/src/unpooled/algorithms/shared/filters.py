@@ -1,4 +1,4 @@
-"""Which variants pass --geno, --hwe and --maf, by the pool's counts; and what is reported about the others.
+"""Filters of variants by the pool's counts, --geno, --hwe and --maf, and what is reported of those that fail.
 
 As in PLINK 1.9, allele frequencies and missing calls are reported for all variants, the Hardy-Weinberg test
 for those that pass --geno, and the association test for those that pass all three.
@@ -31,12 +31,12 @@ _TOLERANCE = 2.0**-44
 
 
 def reports_filtered(plan: Plan) -> bool:
-    """Whether a report of the study has lines about variants that do not pass."""
+    """Tell whether a report of the study has lines about variants that do not pass."""
     return not set(COUNTED).isdisjoint(plan.files)
 
 
 def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
-    """Which variants have no more than the allowed share of missing calls: bool (m,).
+    """Mark the variants with no more than the allowed share of missing calls: bool (m,).
 
     As in PLINK 1.9 the share of nobody's calls, on Y in a pool without men, is more than any.
     """
@@ -47,7 +47,7 @@ def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
 
 def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
-    """Which variants pass --geno, --hwe and --maf: bool (m,)."""
+    """Mark the variants that pass --geno, --hwe and --maf: bool (m,)."""
     found = passing_geno(table, plan)
     found &= passing_hwe(table, plan)
     found &= passing_maf(table, plan)
@@ -55,12 +55,13 @@ def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
 
 def of_calls(plan: Plan) -> bool:
-    """Whether a plan has filters of calls, which a study of dosages has no other need of."""
+    """Tell whether a plan filters by calls, which a study of dosages reads for nothing else."""
     return bool(plan.geno < 1 or plan.hwe > 0)
 
 
 def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
-    """By the test of everyone, or of a case/control trait's controls; where there is none they pass.
+    """Mark the variants that pass --hwe, by the test of everyone, or of a case/control trait's controls: bool
+    (m,). Variants without a test pass.
 
     plink2, whose rules a study of dosages has, makes no difference between cases and controls.
     """
@@ -73,7 +74,10 @@ def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
 
 def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
-    """With PLINK's tolerance. Without founders the frequency is 0/0, and the variant stays."""
+    """Mark the variants that pass --maf, with PLINK's tolerance: bool (m,).
+
+    Without founders the frequency is 0/0, and the variant passes.
+    """
     if plan.maf <= 0:
         return np.ones(len(table.counts), bool)
     first, second = table.frequency_alleles()
@@ -82,7 +86,10 @@ def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
 
 
 def passing_mach_r2(table: DosageTable, plan: Plan) -> np.ndarray:
-    """By plink2's rule: from the plan's least to 2; where there is none they pass."""
+    """Mark the variants whose MaCH R², by plink2's rule, is from the plan's minimum to 2: bool (m,).
+
+    Variants without one pass.
+    """
     if plan.mach_r2_filter <= 0:
         return np.ones(len(table.counts), bool)
     found = table.mach_r2()

@@ -1,4 +1,4 @@
-"""How often a cohort's allele frequency is far from the pool's, counted over all cohorts together.
+"""Counts of allele frequencies that are far from the pool's, over all cohorts together.
 
 A cohort is a part of the pool. If its people are like the others, the frequency among its n alleles has mean
 p and variance p(1-p)(1/n - 1/N), where p is the frequency among the pool's N. Of a rare allele it is far from
@@ -47,8 +47,9 @@ def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
 
 
 def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.ndarray) -> np.ndarray:
-    """How many deviations frequencies, float64 (k,), among so many alleles are from the pool's; NaN where
-    there is nothing to compare."""
+    """Return by how many standard deviations frequencies, float64 (k,), among so many alleles differ from the
+    pool's; NaN where there is nothing to compare.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = 1 / of_own - 1 / of_pool
         plain = (own - pool) / np.sqrt(pool * (1 - pool) * spread)
@@ -59,7 +60,7 @@ def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.nd
 
 @dataclass(frozen=True, eq=False)
 class CountFar(OfAsked):
-    """Of how many variants of a chunk a cohort's frequency is far from the pool's."""
+    """Question that counts the variants of a chunk whose frequency in a cohort is far from the pool's."""
 
     name: ClassVar[str] = "frequencies/far"
     title: ClassVar[str] = "Compare allele frequencies with the pool's"
@@ -79,15 +80,15 @@ class CountFar(OfAsked):
 
     start: int
     asked: np.ndarray
-    """Of each variant of the chunk whether it is asked about, 0 or 1: uint8."""
+    """1 for each variant of the chunk that is asked about, else 0: uint8."""
     frequency: np.ndarray
-    """Of the panel's first allele in the pool, of each that is: float64 (m,)."""
+    """Frequency of the panel's first allele in the pool, for each variant asked about: float64 (m,)."""
     alleles: np.ndarray
-    """Among how many alleles: float64 (m,)."""
+    """Number of alleles in the pool that it is among: float64 (m,)."""
     who: Group
-    """Whose alleles are counted."""
+    """Group of people whose alleles are counted."""
     dosages: bool
-    """Whether copies are as they are imputed, not as they are called."""
+    """True if copies are imputed dosages, not calls."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -128,7 +129,10 @@ def report_far(study: Study, asked: CountFar) -> Asks[None]:
 
 
 def _who(plan: Plan) -> Group:
-    """Whose frequencies are compared: founders, as in `.frq`; of dosages the people of a regression."""
+    """Return the group whose frequencies are compared.
+
+    It is the founders, as in `.frq`, or all people as the plan says; with dosages, those of a regression.
+    """
     if plan.dosages:
         return (COMPLETE,)
     return () if plan.nonfounders else (FOUNDER,)

@@ -140,7 +140,9 @@ def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group
 
 @dataclass(frozen=True, eq=False)
 class AlleleOrder(Question):
-    """Which allele is A1 where both are equally frequent: as in most cohorts' files, else the alphabet.
+    """Question that finds which allele is A1 where both are equally frequent.
+
+    It is A1 as in most cohorts' files, else by the alphabet.
 
     Asked about ties alone, of many chunks at once: of all variants it would show cohorts' rarer alleles.
     """
@@ -181,7 +183,7 @@ class AlleleOrder(Question):
 
 
 def most_say_first(first: np.ndarray, cohorts: int) -> np.ndarray:
-    """Whether the panel's first allele is A1, given how many cohorts' files call it so: bool (m,)."""
+    """Mark the variants whose first allele is A1, given how many cohorts' files call it so: bool (m,)."""
     # On a tie here, too, the first allele: the panel's pairs are in alphabetical order.
     return np.asarray(2 * first >= cohorts)
 
@@ -195,7 +197,7 @@ class Counted:
     variants: np.ndarray
     """Panel indices, uint32 (m,)."""
     table: GenotypeTable | DosageTable
-    """Of these variants."""
+    """Counts of these variants."""
 
     @classmethod
     def of(cls, chunk: Chunk, table: GenotypeTable | DosageTable) -> Counted:
@@ -204,7 +206,7 @@ class Counted:
 
     @classmethod
     def joined(cls, parts: Sequence[Counted]) -> Counted:
-        """Those of one or more chunks whose people are counted in the same groups."""
+        """Join the variants of one or more chunks whose people are counted in the same groups."""
         counts = np.concatenate([part.table.counts for part in parts])
         variants = np.concatenate([part.variants for part in parts])
         return cls(variants, replace(parts[0].table, counts=counts))
@@ -217,13 +219,13 @@ class Counted:
         return self.table
 
     def some(self, which: np.ndarray) -> Counted:
-        """Some of them: bool (m,), or their places."""
+        """Select variants: bool (m,), or their places."""
         if which.dtype == bool and which.all():
             return self  # of most chunks all are wanted, and nothing is to be copied
         return Counted(self.variants[which], self.table.take(which))
 
     def order(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether the first allele is A1, and whether both are as frequent: bool (m,)."""
+        """Mark the variants whose first allele is A1, and those whose alleles are tied: bool (m,) each."""
         first, second = self.table.frequency_alleles()
         return np.asarray(first < second), np.asarray(first == second)
 

@@ -1,4 +1,4 @@
-"""From pooled genotype counts by group to the columns of the chi-square study's reports.
+"""Report columns of the chi-square study, from pooled genotype counts by group.
 
 Every count in a report is a sum of genotype counts, each taken 0, 1 or 2 times. The weights depend on the
 chromosome and on the group, not on the variant, so all counts of a chunk are one matrix product.
@@ -53,11 +53,11 @@ class GenotypeTable:
     """A heterozygous call where there is one copy shows both alleles to `glm`, as to plink2."""
 
     def take(self, which: np.ndarray) -> GenotypeTable:
-        """Some of the variants: bool (m,)."""
+        """Select variants: bool (m,)."""
         return replace(self, counts=self.counts[which])
 
     def frequency_alleles(self) -> tuple[np.ndarray, np.ndarray]:
-        """How often the first and the second allele occur in founders, int64 (m,) each. The rarer is A1."""
+        """Count the first and the second allele in founders: int64 (m,) each. The rarer is A1."""
         sums = _weighted(self.counts, self._frequency())
         return sums["founder_a1"], sums["founder_a2"]
 
@@ -170,7 +170,7 @@ def _association(columns: Columns) -> Columns:
 
 
 def _weighted(counts: np.ndarray, weights: _Weights) -> Columns:
-    """For each name the sum of the counts (m, groups, 3), weighted: int64 (m,)."""
+    """Compute, for each name, the weighted sum of the counts (m, groups, 3): int64 (m,)."""
     cells = counts.shape[1] * counts.shape[2]
     matrix = np.array(list(weights.values()), np.int64).reshape(len(weights), cells)
     return dict(zip(weights, weighted_sums(counts.reshape(len(counts), cells), matrix), strict=True))

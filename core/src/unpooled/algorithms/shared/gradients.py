@@ -16,7 +16,7 @@ import numpy as np
 from unpooled.kernels.fixed_order import grid_of, product, settled
 
 DIRECTION_BITS, RESIDUAL_BITS = 40, 44
-"""Of the largest number, to which a direction and a residual are settled."""
+"""Bits, relative to the largest number, to which a direction and a residual are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Gradients:
     name: ClassVar[str] = "gradients"
 
     tolerance: float
-    """Of a residual's length by that of b: a system below is solved."""
+    """Largest length of a residual, relative to that of b, at which a system counts as solved."""
     shifts: np.ndarray
     """float64 (s,), rising"""
     start: float
@@ -37,9 +37,9 @@ class Gradients:
     """float64 (s,): by what to multiply it for each system"""
     along_before: np.ndarray
     step: float
-    """The last one, of the first system."""
+    """Step length of the last turn, for the first system."""
     turned: float
-    """How much of the last direction the present one of the first system has."""
+    """Coefficient of the previous direction in the current one, for the first system."""
     solutions: np.ndarray
     """float64 (s, m)"""
     directions: np.ndarray
@@ -47,14 +47,14 @@ class Gradients:
 
     @classmethod
     def begin(cls, shifts: np.ndarray, b: np.ndarray, tolerance: float) -> Gradients:
-        """At zero. `shifts` rise, and are above 0."""
+        """Start all systems at the solution 0. `shifts` rise, and are above 0."""
         one, several = np.ones(len(shifts)), (len(shifts), len(b))
         directions = np.broadcast_to(b, several).copy()
         return cls(tolerance, shifts, dot(b, b), b, one, one, 1.0, 0.0, np.zeros(several), directions)
 
     @property
     def solved(self) -> np.ndarray:
-        """Which systems are solved: bool (s,)."""
+        """Solved systems: bool (s,)."""
         lengths = self.along * self.along * dot(self.residual, self.residual)
         return np.asarray(lengths <= self.tolerance * self.tolerance * self.start)
 
@@ -64,11 +64,11 @@ class Gradients:
 
     @property
     def direction(self) -> np.ndarray:
-        """What to multiply A with: float64 (m,)."""
+        """Vector to multiply by A next: float64 (m,)."""
         return np.asarray(self.directions[0])
 
     def advance(self, product: np.ndarray) -> Gradients:
-        """One turn, given A times the direction: float64 (m,)."""
+        """Take one turn, given A times the direction: float64 (m,)."""
         before = dot(self.residual, self.residual)
         whole = product + self.shifts[0] * self.direction
         step = before / dot(self.direction, whole)
@@ -94,9 +94,9 @@ class Gradients:
         )
 
     def settled(self) -> Gradients:
-        """With the residual and the direction on a grid, where last bits that machines differ in are lost.
+        """Round the residual and the direction to a grid that drops the last bits, in which machines differ.
 
-        Of the first system the solution still has this residual but for the grid, and the others follow.
+        Up to the grid this is still the residual of the first system's solution, and the others follow.
         """
         directions = self.directions.copy()
         directions[0] = settled(directions[0], grid_of(directions[0], DIRECTION_BITS))

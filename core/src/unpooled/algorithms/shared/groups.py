@@ -20,7 +20,7 @@ CASE, CONTROL, NO_PHENOTYPE = "case", "control", "no phenotype"
 FOUNDER, NONFOUNDER = "founder", "nonfounder"
 MEN, NOT_MEN, WOMEN, UNKNOWN = "male", "not male", "female", "unknown sex"
 COMPLETE, INCOMPLETE = "complete", "incomplete"
-"""With a phenotype and every covariate, or without: who is in a regression."""
+"""People with a phenotype and every covariate, who are in a regression, and people without."""
 
 
 def phenotype(samples: Samples) -> np.ndarray:
@@ -36,7 +36,7 @@ def phenotype(samples: Samples) -> np.ndarray:
 
 
 def complete(samples: Samples) -> np.ndarray:
-    """Who has a phenotype and every covariate, and is kept: bool (n,)."""
+    """Mark the kept people with a phenotype and every covariate: bool (n,)."""
     known = samples.kept & ~np.isnan(samples.phenotype)
     return np.asarray(known & ~np.isnan(samples.covariates).any(axis=1))
 
@@ -79,7 +79,7 @@ def refuse_one_class(cases: int, controls: int) -> None:
 
 
 def members(group: Group, samples: Samples) -> np.ndarray:
-    """Who of a cohort is in a group: bool (n,). Removed samples are in none."""
+    """Mark a cohort's people who are in a group: bool (n,). Removed samples are in none."""
     inside = samples.kept.copy()
     for word in group:
         inside &= _MEMBERS[word](samples)

@@ -34,7 +34,7 @@ class OfKept(Question):
         return int(np.count_nonzero(self.kept))
 
     def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
-        """Of weights (s, kept): float64 (n, s)."""
+        """Score everyone by weights (s, kept): float64 (n, s)."""
         return scores_of(cohort, self.items, self.mean, np.ascontiguousarray(weights.T))
 
     @staticmethod

@@ -15,7 +15,7 @@ from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.question import Arrays, Count
 
 RUNGS = FEWEST_AT_A_LEVEL << np.arange(10)
-"""At which numbers of people are capped: of more than the last no method makes use."""
+"""Numbers of people at which counts are capped: no method uses more than the last."""
 
 ON_RUNGS = Count(
     "on_rungs",

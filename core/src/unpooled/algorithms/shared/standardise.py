@@ -30,7 +30,7 @@ from unpooled.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 THRESHOLDS = 32
-"""How many exponents one round asks about."""
+"""Number of exponents that one round asks about."""
 
 COARSE, FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
 _WIDE = 2 * FINE
@@ -51,7 +51,7 @@ _MOST_HIDDEN = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """How the real columns of a study are standardised."""
+    """Standardisation of a study's real columns."""
 
     name: ClassVar[str] = "columns"
 
@@ -67,7 +67,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class PooledColumns(Columns):
-    """And how a report has them: as (x - origin) / unit."""
+    """Standardisation of the real columns, and their form in a report: (x - origin) / unit."""
 
     name: ClassVar[str] = "columns/pooled"
 
@@ -85,17 +85,17 @@ class PooledColumns(Columns):
 
     @property
     def _one(self) -> np.ndarray:
-        """What 1 of a standardised column is in the files: float64 (c,)."""
+        """Size of 1 in a standardised column, in the units of the files: float64 (c,)."""
         return np.asarray(np.ldexp(1.0, self.exponent.astype(np.int32)))
 
     @property
     def means(self) -> np.ndarray:
-        """What was taken from each column of the report, in units of the standardised one: float64 (c,)."""
+        """Offset taken from each column of the report, in units of the standardised one: float64 (c,)."""
         return np.asarray((self.centre - self.origin) / self._one)
 
     @property
     def scales(self) -> np.ndarray:
-        """What 1 of a standardised column is in the report: float64 (c,)."""
+        """Size of 1 in a standardised column, in the units of the report: float64 (c,)."""
         return np.asarray(self._one / self.unit)
 
 
@@ -131,7 +131,7 @@ def standardise(study: Study, people: int) -> Asks[PooledColumns]:
 
 
 def in_deviations(plan: Plan, columns: PooledColumns, deviation: np.ndarray, people: int) -> PooledColumns:
-    """With --covar-variance-standardize: numeric covariates of mean 0 and variance 1 in the report.
+    """Give numeric covariates mean 0 and variance 1 in the report, under --covar-variance-standardize.
 
     As plink2 does, the variance is that with n - 1. `deviation` is that with n, float64 (c,).
     """
@@ -180,7 +180,7 @@ def about_own_means(values: np.ndarray) -> np.ndarray:
 
 
 def first_exponents(columns: int) -> np.ndarray:
-    """What `exponents` begins with for each column: all finite numbers are below 2 to this power."""
+    """Return the first of the `exponents` of each column: all finite numbers are below 2 to this power."""
     return np.full(columns, _LARGEST, np.int64)
 
 
@@ -203,7 +203,7 @@ def most(people: int) -> int:
 
 
 def outlying(within: np.ndarray, people: int, powers: np.ndarray, zeros: np.ndarray) -> np.ndarray:
-    """Whether the largest values of a column are beyond what nearly everybody has: bool (columns,).
+    """Mark the columns whose largest values are beyond what nearly everybody has: bool (columns,).
 
     `zeros`, int64 (columns,), says of how many people a column is 0: a column is allowed to be 0 for nearly
     everybody. Columns with a large mean may have outliers, in deviations, that these counts do not show.
@@ -216,7 +216,7 @@ def outlying(within: np.ndarray, people: int, powers: np.ndarray, zeros: np.ndar
 def settle(
     total: Arrays, people: int | np.ndarray, centre: np.ndarray, magnitude: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each column of the pool the mean, the deviation in units of 2^magnitude, and whether it is constant.
+    """Compute each column's mean in the pool, deviation in units of 2^magnitude, and whether it is constant.
 
     `total` has the sums of the deviations from `centre` and of their squares, in units of 2^magnitude and of
     its square. The centre is a mean that was rounded; the one that is returned is right to the last bit or
@@ -231,7 +231,7 @@ def settle(
 
 
 def errors(noise: float, n: int | np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """By how much masks that change sums by `noise` may have changed means, and deviations, of n numbers."""
+    """Bound the errors of means and deviations of n numbers when masks change sums by `noise`."""
     of_mean = np.full(deviation.shape, noise / np.maximum(n, 1))  # and of the mean square
     lost = np.divide(of_mean, 2 * deviation, out=np.full(deviation.shape, np.inf), where=deviation > 0)
     return of_mean, np.minimum(lost, np.sqrt(of_mean))
@@ -274,7 +274,7 @@ class OfColumns:
     phenotype: bool
     cohorts: int
     apart: bool
-    """Whether each cohort's columns are about its own means."""
+    """True if each cohort's columns are centred on its own means."""
 
     sends: ClassVar[tuple[Count | Real, ...]]
     each: ClassVar[Mapping[str, str]] = {"columns": "column"}
@@ -284,7 +284,7 @@ class OfColumns:
         return column_names(plan)
 
     def values(self, cohort: Cohort) -> np.ndarray:
-        """Of everyone with complete data: float64 (people, columns)."""
+        """Return the columns of everyone with complete data: float64 (people, columns)."""
         found = real_columns(cohort.samples, self.phenotype)[complete(cohort.samples)]
         if found.shape[1] != self.columns:
             raise ProtocolError("the question has another number of columns than this cohort's data")
@@ -292,7 +292,7 @@ class OfColumns:
 
 
 def is_number(plan: Plan) -> bool:
-    """Whether the phenotype is a number, and one of the columns."""
+    """Tell whether the phenotype is a number, and so one of the columns."""
     return plan.trait == "quantitative"
 
 
@@ -303,7 +303,9 @@ def column_names(plan: Plan) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Magnitude(OfColumns, Question):
-    """How many values of each column are at most 2^e, for e = highest, highest - distance, ... ."""
+    """Question that counts the values of each column up to 2^e in size, e falling from `highest` by
+    `distance`.
+    """
 
     name: ClassVar[str] = "standardise/magnitude"
     title: ClassVar[str] = "Find the magnitude of covariates"

@@ -24,7 +24,7 @@ VARIANTS = "variants"
 """The result table of every test: a row per variant."""
 
 FREQUENCIES_FAR = "frequencies_far"
-"""In a summary what that table has, summed."""
+"""Key in a summary of the sum of that table's counts."""
 
 Summary = dict[str, int | float | None]
 

@@ -1,4 +1,4 @@
-"""What result tables of one phenotype of several are called."""
+"""Names of the result tables of one phenotype of several."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from unpooled.procedure import Rows
 
 
 def ending(phenotype: str) -> str:
-    """What the names of its tables end with. Names of phenotypes hold no space, so no other's do."""
+    """Return the end of its tables' names. Names of phenotypes hold no space, so no other's end the same."""
     return f" of {phenotype}"
 
 

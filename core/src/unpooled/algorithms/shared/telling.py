@@ -1,4 +1,4 @@
-"""Which covariates say something of one cohort's people: the others belong to the pool's model only."""
+"""Covariates that are informative in one cohort; the others belong to the pool's model only."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _write(out: BinaryIO, found: Mapping[str, Any]) -> None:
 
 
 def _shown(write: Writer, tables: Mapping[str, Arrays], plan: Plan) -> Html:
-    """What a file of parameters or quantiles has, as a table for people."""
+    """Show the contents of a parameters or quantiles file as an HTML table."""
     write(out := io.BytesIO(), Panel.of([]), tables[FEATURES], plan)
     return parameters_table.shown(json.loads(out.getvalue())["features"])
 
@@ -227,7 +227,7 @@ def _by_quantiles(
 
 
 def _of_elements(kind: type[Narrow], by_bits: type[Narrow], tells: str) -> dict[str, Any]:
-    """What methods that find elements have in common."""
+    """Return the `Algorithm` fields shared by the methods that find elements."""
     return {
         "options": (options.OPENS,),
         "told_to_cohorts": {CountValues: COUNTS, by_bits: RESULTS, kind: AS_ASKED},

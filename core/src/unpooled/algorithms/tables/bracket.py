@@ -21,7 +21,7 @@ START = 1.0
 _DOUBLINGS = 7  # of the first round, either way: START +- 1, 2, 4, ... 64 steps
 
 FARTHEST = 2.0**1020
-"""No lambda is asked about that is as far, or farther: what is computed with it may be no number."""
+"""Exclusive bound on |lambda| in a question: at or beyond it, results may not be finite."""
 
 _EXACT = 2.0**-20
 """Width of an interval that is narrow enough; relative where lambda or the step is beyond `_LARGE`."""
@@ -30,7 +30,7 @@ _LARGE = 4096.0
 
 @dataclass(frozen=True, eq=False)
 class Brackets:
-    """Where the lambda of each feature lies: float64 (features,) each, and bool."""
+    """Interval that holds the lambda of each feature: arrays (features,), float64 or bool."""
 
     name: ClassVar[str] = "tables/brackets"
 
@@ -45,13 +45,15 @@ class Brackets:
 
     @classmethod
     def first(cls, wanted: np.ndarray, step: np.ndarray) -> Self:
-        """Nothing known of those `wanted`, bool (features,); the lambda of the others is the start."""
+        """Begin with nothing known of those `wanted`, bool (features,); the lambda of the others is the
+        start.
+        """
         start = np.full(len(wanted), START)
         return cls(start, np.where(wanted, np.nan, start), np.zeros(len(wanted), bool), step)
 
     @property
     def open(self) -> np.ndarray:
-        """Of which features lambda is not known yet: int64, ascending."""
+        """Features whose lambda is not yet known: int64, ascending."""
         enough = _EXACT * np.maximum(1, np.maximum(np.abs(self.far), self.step) / _LARGE)
         with np.errstate(invalid="ignore"):
             return np.flatnonzero(~(np.abs(self.far - self.near) <= enough) | np.isinf(self.far))
@@ -62,7 +64,7 @@ class Brackets:
         return np.where(self.edge, self.near, (self.near + self.far) / 2)
 
     def questions(self) -> np.ndarray:
-        """What to ask of the features that are `open`, nearest first: float64 (open, 15)."""
+        """Return the lambdas to ask about for each `open` feature, nearest first: float64 (open, 15)."""
         near, far = self.near[self.open, None], self.far[self.open, None]
         doubled = np.ldexp(1.0, np.arange(1, ASKED + 1))
         both = np.append(

@@ -24,7 +24,7 @@ values are records, and a sum over one cohort is its own."""
 
 
 def count_values(study: Study) -> Asks[np.ndarray]:
-    """How many values each feature has: int64 (features,); refuses features that too few cohorts have."""
+    """Count the values of each feature: int64 (features,); refuse features that too few cohorts have."""
     sums = yield CountValues(len(study.plan.features))
     refuse_rare_features(study.plan, sums)
     return np.asarray(sums["values"])
@@ -32,7 +32,7 @@ def count_values(study: Study) -> Asks[np.ndarray]:
 
 @dataclass(frozen=True)
 class CountValues(Question):
-    """How many values of each feature there are that are not missing."""
+    """Question that counts the values of each feature that are not missing."""
 
     name: ClassVar[str] = "normalization/values"
     title: ClassVar[str] = "Count values"

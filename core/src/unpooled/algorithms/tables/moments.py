@@ -182,7 +182,9 @@ class OfFeatures(Question):
 
 @dataclass(frozen=True, eq=False)
 class FindMagnitude(OfFeatures):
-    """How many values of each feature are at most 2^e, for e = highest, highest - distance, ... ."""
+    """Question that counts the values of each feature up to 2^e in size, e falling from `highest` by
+    `distance`.
+    """
 
     name: ClassVar[str] = "normalization/magnitude"
     title: ClassVar[str] = "Find the magnitude of features"
@@ -291,7 +293,7 @@ class MeasureSpread(OfFeatures):
 
     @property
     def least(self) -> float:
-        """Of the largest sum so much may be left below its last bit, or float64's."""
+        """Largest remainder of a sum below the last bit that is sent of it, or below float64's."""
         return math.ldexp(self.most, -_REST_BITS)
 
     @property
@@ -309,7 +311,7 @@ class MeasureSpread(OfFeatures):
         }
 
     def _rest(self, sums: np.ndarray, lost: np.ndarray) -> np.ndarray:
-        """What is left of sums, given what their rounding lost, below the last bit that is sent of them."""
+        """Return the remainder of sums below the last bit that is sent, given what their rounding lost."""
         sent = np.ldexp(np.rint(np.ldexp(sums, self.bits)), -self.bits)
         return np.asarray(sums - sent + lost)
 

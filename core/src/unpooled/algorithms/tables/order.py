@@ -129,12 +129,12 @@ class Narrow(Question):
 
     @classmethod
     def asked_under(cls, plan: Plan) -> int:
-        """How many elements of a feature a study may ask for."""
+        """Return the number of elements of a feature that a study may ask for."""
         return 2 * len(cls.quantiles(plan)) + len(plan.elements)
 
     @classmethod
     def quantiles(cls, plan: Plan) -> Sequence[float]:
-        """Between whose two elements are asked for."""
+        """Return the quantiles whose two neighbouring elements are asked for."""
         return tuple(plan.quantiles)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""How far the values of each feature lie from a centre: their smallest and largest, to 12 bits.
+"""Ranges of the features: the smallest and the largest offset of values from a centre, to 12 bits.
 
 Of the offsets phi(x) - phi(centre), phi(x) = sgn(x) log(1 + |x|), in which the transform of Yeo and Johnson
 is monotone and its exponents linear.
@@ -68,7 +68,7 @@ class FindRange(order.Narrow):
         return Foreseen([first], cls.searches * rounds, is_certain, usual_rounds=rounds)
 
     def range_of(self, found: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Between which offsets all lie, from the bytes that were found: float64 (features,) each."""
+        """Return the bounds of all offsets, from the bytes that were found: float64 (features,) each."""
         unknown = np.array([0, (1 << self.lowest_shift) - 1], np.uint64)  # below the last byte
         lowest, highest = np.where(ends(n) > 0, order.values_of(found | unknown), 0.0).T
         return lowest, highest

@@ -28,22 +28,22 @@ from unpooled.shared_options import BITS
 from unpooled.sizes import Sizes
 
 _LARGEST_POWER = 700.0
-"""Of e: beyond it the transform, and what is computed on the way, may be no number."""
+"""Exponent of e beyond which the transform, or an intermediate result, may not be finite."""
 SMALLEST_EXPONENT = -1000
-"""Of two, and beside 1 + |centre|: in smaller units what is computed on the way may be no number."""
+"""Exponent of two of the smallest unit, also relative to 1 + |centre|: below, results may not be finite."""
 
 _STEPS = 10
 """Doublings of the search's first step, or more, that lead to where lambda - 1 is one over the width."""
 _LARGEST_STEP = 1000
-"""As a power of two: all lambdas of the first round are numbers still."""
+"""Largest exponent of two of the first step: all lambdas of the first round are still finite."""
 
 _FLAT = 1e-9
-"""Of the range of a feature: what the inverse may lose without a note."""
+"""Share of a feature's range that the inverse may lose without a note."""
 
 _LOST = 1e-9
 """A variance of this share of the mean square, or less, is rounding."""
 _NEEDED_BITS = 45
-"""Of a mean square behind the point; with fewer of them the variance is rounding."""
+"""Number of bits that a mean square needs; with fewer, the variance is rounding."""
 
 
 @procedure("yeo-johnson/search")
@@ -98,7 +98,7 @@ def sorted_offsets(
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """What is known of the pool when the search begins."""
+    """The pool as it is known when the search begins."""
 
     name: ClassVar[str] = "tables/search-pool"
 
@@ -106,13 +106,13 @@ class Pool:
     """int64 (features,)"""
     lowest: np.ndarray
     highest: np.ndarray
-    """Between these all offsets, phi(x) - phi(centre), lie: float64 (features,)."""
+    """Bounds of all offsets, phi(x) - phi(centre): float64 (features,)."""
     centre: np.ndarray
     """float64 (features,)"""
 
     @property
     def width(self) -> np.ndarray:
-        """No offset is larger: float64 (features,)."""
+        """Largest size of an offset: float64 (features,)."""
         return np.asarray(np.maximum(np.abs(self.lowest), np.abs(self.highest)))
 
     def first_step(self) -> np.ndarray:
@@ -168,7 +168,7 @@ class Pool:
         return replace(self, lowest=self.lowest - shift, highest=self.highest - shift, centre=centre)
 
     def flat(self, asked: np.ndarray, power: np.ndarray, middle: np.ndarray) -> np.ndarray:
-        """Whether the inverse, at an end of the range, loses more than its billionth: bool (asked,).
+        """Mark the features whose inverse loses, at an end, over a billionth of the range: bool (asked,).
 
         A value transformed about the `middle` is rounded to a share of its size; the slope there tells what
         this is in x.
@@ -183,7 +183,7 @@ class Pool:
         return np.asarray(np.maximum(*lost) > _FLAT * (high - low))
 
     def computable(self, asked: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """At which lambdas nothing overflows, not even on the way: as `powers`, bool."""
+        """Mark the lambdas at which nothing overflows, not even on the way: bool, shaped as `powers`."""
         # As in `unpooled.yeo_johnson`: mirrored, so that centres are not negative, in two parts at 0.
         mirror = np.where(self.centre[asked, None] < 0, -1.0, 1.0)
         middle = np.abs(transform.logarithm(self.centre[asked, None]))
@@ -202,14 +202,14 @@ class OfBends(Question):
     """About some features, each transformed about a centre at some lambdas."""
 
     most_rounds: ClassVar[int] = 1
-    """How often it is asked about a feature."""
+    """Maximum number of questions about one feature."""
     by_bits: ClassVar[bool] = False
-    """Whether it is asked where the plan says that nobody reads the sums, and only there."""
+    """True if asked only where the plan says that nobody reads the sums; False if only where it does not."""
     ring_bits: ClassVar[int] = 128
     each: ClassVar[dict[str, str]] = {"count": "feature"}
 
     features: int
-    """Of the table."""
+    """Number of features of the table."""
     cohorts: int
     most: int
     """The largest number of values of a feature."""
@@ -242,7 +242,7 @@ class OfBends(Question):
 
     @property
     def lambdas(self) -> int:
-        """How many are asked of a feature."""
+        """Number of lambdas asked about for each feature."""
         raise NotImplementedError
 
     @property
@@ -265,7 +265,7 @@ _SEARCH_TELLS = (
     "largest values of single people"
 )
 _MOST_ROUNDS = 12
-"""Of the search, at all numbers of values that a study can have: docs/normalization.md."""
+"""Maximum number of rounds of the search, for any possible number of values: docs/normalization.md."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,14 +343,16 @@ class Search(OfBends):
         return {"offsets": offsets, "g": g, "squares": squares, "slopes": slopes, "products": products}
 
     def signs(self, sums: Arrays, pool: Pool) -> np.ndarray:
-        """Whether the likelihood grows at each lambda, as `growing` has it; of a constant, nowhere."""
+        """Return the direction in which the likelihood goes at each lambda, as `growing` does; 0 for a
+        constant.
+        """
         n = pool.n[self.asked]
         signs = growing(sums, n, self.bits)
         signs[self._nearly_constant(sums, n), 0] = 0
         return signs
 
     def _nearly_constant(self, total: Arrays, n: np.ndarray) -> np.ndarray:
-        """Which features do not vary but for rounding: bool (asked,); only the first round tells.
+        """Mark the features that vary only by rounding: bool (asked,); only the first round tells.
 
         Its first lambda is 1, at which the transform is x - centre.
         """
@@ -361,7 +363,7 @@ class Search(OfBends):
 
 
 def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
-    """Whether the likelihood grows with lambda: int8 (asked, lambdas), 1, or -1 if it falls, 0 if unknown.
+    """Tell where the likelihood grows with lambda: int8 (asked, lambdas), 1, -1 if it falls, 0 if unknown.
 
     `total` has the sums that `Search` asks for, in units of 2^-bits; `n` int64 (asked,) is how many values
     each feature has. Nothing else of these sums is used.

@@ -37,10 +37,11 @@ from unpooled.question import UNREAD, Arrays, Bits, Foreseen, Real
 from unpooled.sizes import Sizes
 
 _NARROW = 2.0**-5
-"""Of the distance from 0: the width of a narrower range is not known from its ends, to 12 bits each."""
+"""Width of a range, relative to its distance from 0, below which its ends, known to 12 bits, do not give it.
+"""
 _MOST_ROUNDS = 13
 _SMALLEST_UNIT = -1000
-"""Of two, for the transform as for phi."""
+"""Exponent of two of the smallest unit, for the transform as for phi."""
 
 
 @procedure("yeo-johnson/range-by-bits")
@@ -126,7 +127,7 @@ class Outwards(Brackets):
     name: ClassVar[str] = "tables/brackets-outwards"
 
     def questions(self) -> np.ndarray:
-        """What to ask of the features that are `open`: first at the start, then at 15, nearest first."""
+        """Return the lambdas to ask about for each `open` feature: the start, then 15, nearest first."""
         near, far = self.near[self.open, None], self.far[self.open, None]
         if np.isnan(far).any():
             return np.full((len(near), 1), START)

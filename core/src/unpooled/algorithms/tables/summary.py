@@ -30,7 +30,7 @@ from unpooled.templates import Template
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 FEWEST_BEYOND = 10
-"""As many people as a sum must have at least."""
+"""Minimum number of values on either side of a quantile, as many as the people that a sum must have."""
 
 ROWS, ELEMENTS = "rows", "elements"
 
@@ -53,7 +53,7 @@ def find_quantiles(study: Study, n: np.ndarray) -> Asks[None]:
 
 @dataclass(frozen=True)
 class CountRows(CountValues):
-    """How many rows there are, and values of each feature that are not missing."""
+    """Question that counts the rows, and the values of each feature that are not missing."""
 
     name: ClassVar[str] = "summary/rows"
     title: ClassVar[str] = "Count rows and values"
@@ -87,7 +87,7 @@ def wanted(n: np.ndarray) -> np.ndarray:
 
 
 def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
-    """What the files are written from: of each feature the numbers, and the quantiles (features, 7)."""
+    """Collect the columns of the files: numbers of each feature, and its quantiles (features, 7)."""
     found, pairs = tables[FEATURES], tables[ELEMENTS]["elements"].reshape(-1, len(QUANTILES), 2)
     quantiles = [interpolated(q, found["n"], *pairs[:, k].T) for k, q in enumerate(QUANTILES)]
     missing = tables[ROWS]["rows"] - found["n"]

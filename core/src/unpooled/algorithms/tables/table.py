@@ -40,7 +40,7 @@ def known(values: np.ndarray, feature: int) -> np.ndarray:
 
 
 def derived(cohort: Table, name: str, make: Callable[[], Derived]) -> Derived:
-    """What `make` makes of a table, kept while the cohort lives and nothing of another name is asked.
+    """Return what `make` makes of a table; cache it while the cohort lives and no other name is asked for.
 
     Questions about the same come round after round, and what they need is as large as the table itself.
     """

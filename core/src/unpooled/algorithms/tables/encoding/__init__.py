@@ -41,7 +41,7 @@ def _rules(plan: Plan) -> Mapping[str, str]:
 
 
 def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
-    """What is wrong with the columns in a study of encodings."""
+    """Yield the problems of a plan's columns in a study of encodings, with the field of each."""
     for column in plan.dictionaries:
         seen: dict[str, str] = {}
         for level in column.levels if plan.ignore_case else ():

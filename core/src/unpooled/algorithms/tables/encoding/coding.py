@@ -18,7 +18,7 @@ from unpooled.words import Words, normal
 
 
 def blinding(table: Table, plan: Plan, column: int, study: str, secret: bytes) -> Blinding:
-    """What is blinded of a searched column, which is named by its place among those with a dictionary.
+    """Return what is blinded of a searched column, given by its place among those with a dictionary.
 
     ProtocolError if the column has more different words than the plan allows.
     """

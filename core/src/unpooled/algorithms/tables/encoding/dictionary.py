@@ -49,7 +49,7 @@ def find_words(study: Study) -> Asks[Codes]:
 
 
 def code_text(code: int) -> str:
-    """How a code stands in a dictionary whose words are spelled to nobody."""
+    """Write a code as it stands in a dictionary whose words are spelled out to nobody."""
     return f"code {code:0{CODE_BITS // 4}x}"
 
 
@@ -116,7 +116,7 @@ class OfCodes(Question):
 
 @dataclass(frozen=True, eq=False)
 class SiftCodes(OfCodes):
-    """Which continuations of codes enough people, and enough cohorts, have."""
+    """Question that finds which continuations of codes enough people in enough cohorts have."""
 
     name: ClassVar[str] = "encoding/sift-codes"
     title: ClassVar[str] = "Look for words, bit by bit"
@@ -146,9 +146,9 @@ class SiftCodes(OfCodes):
     ring_bits: ClassVar[int] = 64
 
     known: int
-    """So many bits of each code are known."""
+    """Number of bits of each code that are known."""
     step: int
-    """So many more are asked for."""
+    """Number of further bits that are asked for."""
     people: int
     holders: int
 
@@ -160,7 +160,7 @@ class SiftCodes(OfCodes):
 
     @property
     def turn(self) -> int:
-        """How many bits of each code are known then."""
+        """Number of bits of each code that are known after this question."""
         return self.known + self.step
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What a study of encodings can be asked for."""
+"""Options of a study of encodings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERYONE, OWN = "everyone", "own"
 
 
 def is_smooth(text: str) -> bool:
-    """Whether a text is `auto`, or a number of people from 0 on."""
+    """Tell whether a text is `auto` or a number of people, at least 0."""
     try:
         return text == AUTO or 0 <= float(text) < math.inf
     except ValueError:

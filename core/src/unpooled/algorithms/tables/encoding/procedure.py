@@ -1,4 +1,4 @@
-"""Which words the cohorts agree on, and the numbers that stand for them."""
+"""Procedures that find the words to encode and the numbers that stand for them."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def encode(study: Study) -> Asks[None]:
 
 
 About: TypeAlias = tuple[np.ndarray, np.ndarray, Codes]
-"""What all questions say of the columns: how many levels and folds each has, and which codes."""
+"""First fields of every question, about the columns: number of levels and of folds of each, and its codes."""
 
 
 def sift(study: Study, about: About, ask: type[Sift] = Sift) -> Asks[np.ndarray]:
-    """Which of the levels are kept: bool (levels of all columns,).
+    """Find which levels are kept: bool (levels of all columns,).
 
-    Those that enough people have, in enough cohorts; of a column with folds, in each fold. Nobody reads how
-    many, and nothing else decides what is kept.
+    A level is kept if enough people in enough cohorts have it, in each fold where its column has folds.
+    Nobody reads how many, and nothing else decides what is kept.
     """
     plan, (sizes, folds, _) = study.plan, about
     if not sizes.any():  # no word was found, and of none there is nothing to compare

@@ -1,4 +1,4 @@
-"""What a study of encodings asks: counts of words by the plan's levels, and sums of targets.
+"""Questions of a study of encodings: counts of words by the plan's levels, and sums of targets.
 
 Cells of a column lie level by level, and fold by fold where the column is encoded by a target and the plan
 has folds. A word that is none of the levels is the rest.
@@ -25,16 +25,16 @@ from unpooled.schema import MOST_LEVELS
 from unpooled.sizes import Sizes
 
 Codes: TypeAlias = tuple[np.ndarray, ...]
-"""Of each column with a dictionary the codes of its levels, uint64, if it is searched; else none."""
+"""Codes of the levels of each column with a dictionary: uint64; empty for a column that is not searched."""
 
 
 def no_codes(plan: Plan) -> Codes:
-    """Before a dictionary is found."""
+    """Return empty codes for each column, as they are before a dictionary is found."""
     return (np.zeros(0, np.uint64),) * len(plan.dictionaries)
 
 
 def sizes_of(plan: Plan, codes: Codes = ()) -> np.ndarray:
-    """How many levels each column with a dictionary has: int64 (d,). A missing word may be one of them."""
+    """Count the levels of each column with a dictionary; a missing word may be one: int64 (d,)."""
     more = plan.missing_words == MISSING_IS_VALUE
     found = [len(of_column) for of_column in codes or no_codes(plan)]
     return np.array(
@@ -43,7 +43,7 @@ def sizes_of(plan: Plan, codes: Codes = ()) -> np.ndarray:
 
 
 def folds_of(plan: Plan) -> np.ndarray:
-    """In how many folds each column with a dictionary is counted: int64 (d,)."""
+    """Return the number of folds in which each column with a dictionary is counted: int64 (d,)."""
     by_target = [bool(column.encoded.target) for column in plan.dictionaries]
     return np.where(by_target, max(1, plan.folds), 1).astype(np.int64).reshape(-1)
 
@@ -61,7 +61,7 @@ def at_most(plan: Plan, folds: np.ndarray) -> tuple[np.ndarray, np.ndarray, Code
 
 
 def floors(plan: Plan) -> tuple[int, int]:
-    """How many people, and how many cohorts, must have a value: one where nobody else sees it."""
+    """Return how many people, and how many cohorts, must have a value: one each where nobody else sees it."""
     return (1, 1) if plan.alone else (plan.people, plan.holders)
 
 
@@ -93,7 +93,7 @@ class OfWords(Question):
 
     @classmethod
     def folds_under(cls, plan: Plan) -> np.ndarray:
-        """In how many folds each column is counted: int64 (d,)."""
+        """Return the number of folds in which each column is counted: int64 (d,)."""
         return folds_of(plan)
 
     @property
@@ -119,7 +119,7 @@ class OfWords(Question):
         return _by_codes(found, self.sizes, self.codes) if found.searched else found
 
     def counted(self, table: Table) -> list[np.ndarray]:
-        """Of each column the rows that have each level, then the rest: int64 (levels + 1, folds)."""
+        """Count the rows of each column with each level, and last the rest: int64 (levels + 1, folds)."""
         found = self.columns_of(table)
         return [
             np.bincount(cell, minlength=(size + 1) * folds).reshape(size + 1, folds)
@@ -156,7 +156,7 @@ def joined(parts: list[np.ndarray], kind: type = np.int64) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class CountRows(OfWords):
-    """How many rows there are, and how many have a word of each column, and its target."""
+    """Question that counts all rows, and those with a word of each column and its target."""
 
     name: ClassVar[str] = "encoding/rows"
     title: ClassVar[str] = "Count rows"
@@ -198,7 +198,7 @@ class CountRows(OfWords):
 
 @dataclass(frozen=True, eq=False)
 class Sift(OfWords):
-    """Which levels enough people, and enough cohorts, have: nobody reads how many."""
+    """Question that finds the levels that enough people in enough cohorts have; nobody reads how many."""
 
     name: ClassVar[str] = "encoding/sift"
     title: ClassVar[str] = "Sift values"
@@ -226,9 +226,9 @@ class Sift(OfWords):
     )
 
     people: int
-    """So many must have a value."""
+    """Minimum number of people who must have a value."""
     holders: int
-    """In so many cohorts."""
+    """Minimum number of cohorts in which they must be."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -267,16 +267,16 @@ class OfKept(OfWords):
 
     @property
     def kept_of(self) -> list[np.ndarray]:
-        """Of each column which levels are kept: bool (levels,)."""
+        """Kept levels of each column: bool (levels,)."""
         return np.split(self.kept, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
 
     def counts_of_kept(self, table: Table) -> list[np.ndarray]:
-        """Of each column the rows that have each kept level, then the rest: int64 (kept + 1, folds)."""
+        """Count the rows of each column with each kept level, and last the rest: int64 (kept + 1, folds)."""
         return [merged(count, kept) for count, kept in zip(self.counted(table), self.kept_of, strict=True)]
 
     @property
     def all_lines(self) -> np.ndarray:
-        """Of each column how many levels are kept, and one for the rest: int64 (d,)."""
+        """Number of kept levels of each column, plus one for the rest: int64 (d,)."""
         return np.array([np.count_nonzero(kept) + 1 for kept in self.kept_of], np.int64)
 
     @property
@@ -291,7 +291,7 @@ class OfKept(OfWords):
 
 @dataclass(frozen=True, eq=False)
 class CountLevels(OfKept):
-    """How many rows have each of the kept levels, and the rest."""
+    """Question that counts the rows with each kept level, and with the rest."""
 
     name: ClassVar[str] = "encoding/levels"
     title: ClassVar[str] = "Count values"

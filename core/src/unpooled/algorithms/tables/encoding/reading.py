@@ -47,7 +47,7 @@ def level_places(column: Column, plan: Plan) -> dict[str, int]:
 
 
 def _levels_of(words: Words, column: Column, plan: Plan) -> np.ndarray:
-    """For each row which level it has; their number for other words, -1 for one that counts nowhere."""
+    """Return the level of each row: the number of levels for other words, -1 for one that counts nowhere."""
     place = level_places(column, plan)
     missing = {MISSING_IN_REST: len(place), MISSING_IS_VALUE: len(place) - 1}.get(plan.missing_words, -1)
     known = [normal(word, ignore_case=plan.ignore_case) for word in words.values]
@@ -55,7 +55,7 @@ def _levels_of(words: Words, column: Column, plan: Plan) -> np.ndarray:
 
 
 def _own_words(words: Words, plan: Plan) -> tuple[np.ndarray, tuple[str, ...]]:
-    """For each row which of the different words of this table it has, and these, in the form of comparisons.
+    """Return each row's place among the different words of this table, and these words, as they are compared.
 
     A word that is not looked for is of the rest; but `(missing)` is a missing one, where that is a level.
     """

@@ -45,7 +45,7 @@ MOST_RUNGS = 20
 
 @dataclass(frozen=True, eq=False)
 class SiftRest(OfKept):
-    """Whether anybody has a word that is not kept, and if so, enough people in enough cohorts."""
+    """Question that asks whether anybody has a word that is not kept, and if so, whether enough do."""
 
     name: ClassVar[str] = "encoding/sift-rest"
     title: ClassVar[str] = "Sift the rest"
@@ -89,14 +89,14 @@ class SiftRest(OfKept):
         return {"rows": rows, "held": (rows > 0).astype(np.int64)}
 
     def few(self, told: Arrays) -> np.ndarray:
-        """Whether a column has a rest, but below a floor: bool (groups,)."""
+        """Mark the columns, and folds, with a rest that is below a floor: bool (groups,)."""
         passes, are_any = told["passes"].T
         return np.asarray(are_any & ~passes)
 
 
 @dataclass(frozen=True, eq=False)
 class RankLevels(OfKept):
-    """How many people have a kept level, to a factor of two."""
+    """Question that finds, to a factor of two, how many people have each kept level."""
 
     name: ClassVar[str] = "encoding/rank"
     title: ClassVar[str] = "Rank values"
@@ -128,7 +128,7 @@ class RankLevels(OfKept):
 
     @classmethod
     def most_rungs(cls, plan: Plan) -> int:
-        """How often the fewest people are doubled at most: less often for very many levels."""
+        """Return how often the floor of people is doubled at most: less often for very many levels."""
         sizes, folds, _ = at_most(plan, cls.folds_under(plan))
         return min(MOST_RUNGS, MOST_CELLS // max(1, int((sizes * folds).sum(dtype=int))))
 
@@ -144,7 +144,7 @@ class RankLevels(OfKept):
         return {"rows": np.repeat(rows[:, None], self.rungs, axis=1)}
 
     def bounds(self, reaches: np.ndarray, known: np.ndarray) -> Bounds:
-        """Between which numbers those of the levels lie, given how many rows have a word, int64 (groups,)."""
+        """Bound the number of people of each level, given how many rows have a word, int64 (groups,)."""
         of_columns = np.split(known, np.cumsum(self.folds)[:-1])
         all_of = joined(
             [np.tile(n, np.count_nonzero(kept)) for n, kept in zip(of_columns, self.kept_of, strict=True)]
@@ -156,7 +156,7 @@ class RankLevels(OfKept):
 
 
 class Bounds(NamedTuple):
-    """How many people have kept levels at least, and at most: of each column int64 (kept levels, folds)."""
+    """Bounds on how many people have each kept level: for each column int64 (kept levels, folds)."""
 
     least: list[np.ndarray]
     most: list[np.ndarray]
@@ -164,7 +164,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AddLevels(OfWords):
-    """How many people a small rest has together with kept levels, of which one after the other is added."""
+    """Question that compares the people of a small rest with bounds, as kept levels are added one by one."""
 
     name: ClassVar[str] = "encoding/add"
     title: ClassVar[str] = "Add values to the rest"
@@ -201,12 +201,12 @@ class AddLevels(OfWords):
 
     @property
     def step_of(self) -> list[np.ndarray]:
-        """Of each column at which step each level, and last the rest, is added: int64 (levels + 1,)."""
+        """Step at which each level, and last the rest, is added, for each column: int64 (levels + 1,)."""
         return np.split(self.step, np.cumsum(self.sizes + 1)[:-1])
 
     @property
     def steps(self) -> np.ndarray:
-        """How many levels are added in each column: int64 (d,)."""
+        """Number of steps at which levels are added in each column: int64 (d,)."""
         return np.array([step.max(initial=-1) + 1 for step in self.step_of], np.int64)
 
     @property
@@ -244,7 +244,7 @@ def fold_rests(
     known: np.ndarray,
     kinds: Kinds = OF_ROWS,
 ) -> Asks[np.ndarray]:
-    """Those of the kept levels, bool (levels of all columns,), that stay so, whatever is then counted.
+    """Find the levels kept regardless of later counts: bool (levels of all columns,).
 
     `known`, int64 (columns, each as often as it has folds): how many rows have a word. Where a column has a
     rest below a floor, in any fold, the rarest kept levels are folded in.
@@ -272,7 +272,7 @@ def fold_rests(
 
 
 def _rungs(plan: Plan, known: np.ndarray) -> int:
-    """So many doublings of the fewest people come to as many as there are."""
+    """Return the number of doublings that take the floor of people to as many as there are."""
     return int(known.max(initial=0) // floors(plan)[0]).bit_length()
 
 
@@ -284,9 +284,9 @@ def _first(are: np.ndarray) -> int:
 def _adding(
     ranked: RankLevels, bounds: Bounds, known: np.ndarray, kind: type[AddLevels]
 ) -> tuple[list[np.ndarray], AddLevels]:
-    """In which order levels are added in each column, rarest first, and the question about their sums.
+    """Order the levels to be added in each column, rarest first; also return the question about their sums.
 
-    Of several that may be equally rare the last comes first.
+    Among levels that may be equally rare, the last comes first.
     """
     half = ranked.people // 2
     orders, steps, compared = [], [], []

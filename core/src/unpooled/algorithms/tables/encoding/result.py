@@ -30,7 +30,7 @@ NOTHING_KEPT = "no value has enough people, in enough cohorts: everything is the
 
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
-    """What the file is written from: the columns of all result tables, by table and name."""
+    """Collect the columns of all result tables, by table and name, to write the file from."""
     return {f"{name}.{key}": found for name in tables for key, found in tables[name].items()}
 
 
@@ -114,7 +114,7 @@ def _by_target(
     one = deviation if deviation > 0 else 1.0
 
     def numbers(left: np.ndarray) -> dict[str, Any]:
-        """From the folds of which this is True."""
+        """Compute the numbers from the folds where `left` is True."""
         all_of, encoded = smoothed(
             plan.smooth, *(part[:, left].sum(axis=1) for part in (rows, sums, squares))
         )
