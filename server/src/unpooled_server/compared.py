@@ -111,7 +111,7 @@ def _of_other_allele(effect: float | None, name: str) -> float | None:
 
 
 def _same_direction(both: Sequence[Row | None], effects: Sequence[str]) -> bool | None:
-    """Tell whether A1 goes with more of the trait in both, or with less in both; None if that is not known."""
+    """Tell whether A1 goes with more of the trait in both, or with less in both; None if unknown."""
     signs = [_sign(row["effect"] if row else None, name) for row, name in zip(both, effects, strict=True)]
     return None if 0 in signs else signs[0] == signs[1]
 

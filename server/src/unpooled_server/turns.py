@@ -23,7 +23,7 @@ def under_way(study: Study) -> dict[str, dict[str, int]]:
 
 
 def seconds(study: Study) -> dict[str, float]:
-    """Return the seconds that the compensator took to release sums of masks and, if it did, to compare sums."""
+    """Return the seconds that the compensator took to release sums of masks and, if any, to compare sums."""
     found = Round.objects.filter(study=study).aggregate(
         releasing=Sum("release_seconds", filter=Q(circuit="")),
         comparing=Sum("release_seconds", filter=~Q(circuit="")),

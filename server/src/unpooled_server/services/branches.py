@@ -40,7 +40,7 @@ _LONGEST = 1 << 24
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a branch until it had to wait, or ended. Its rows are on disk; nothing else is stored yet."""
+    """Progress of a branch until it waited, or ended. Its rows are on disk; nothing else is stored yet."""
 
     procedure: str
     kept: bytes | None

@@ -30,7 +30,7 @@ def points_bytes(cohort: Cohort, column: int) -> int:
 
 
 def coded(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes:
-    """Return what the cohort derives its codes from. The same points again get the same answer, others none."""
+    """Return what the cohort gets its codes from. The same points get the same answer again, others none."""
     study = cohort.study
     require_not_over(study)
     if study.enrolled_at is None:  # the compensator's answer would fix the boxes, and the plan with them
