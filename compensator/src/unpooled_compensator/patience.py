@@ -1,4 +1,4 @@
-"""How long the HTTP server waits for whom. uvicorn itself waits for ever for the rest of a request's head."""
+"""Time limits of the HTTP server. uvicorn itself waits for ever for the rest of a request's head."""
 
 from __future__ import annotations
 

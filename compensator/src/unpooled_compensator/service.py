@@ -177,7 +177,7 @@ class Compensator:
         return _sum_of_masks(request, enrolment, seeds)
 
     def lengths(self, request: OpeningRequest) -> Lengths:
-        """How long the messages of a comparison are: known before any of them is read."""
+        """Return the lengths of a comparison's messages: known before any of them is read."""
         _check_request(request)
         _check(len(request.shuffle) == SHUFFLE_BYTES, f"the order of rows follows from {SHUFFLE_BYTES} bytes")
         try:
@@ -200,7 +200,7 @@ class Compensator:
         return self._answer(key, self._sessions.found_or(key, Session(lengths, begin)), 1, openings)
 
     def turn_bytes(self, study: str, round_: int, number: int) -> int:
-        """How long the openings of this turn, from 2, are; Refused if it is not their turn."""
+        """Return the length of this turn's openings, from turn 2; Refused if it is not their turn."""
         return self._session(study, round_, number).lengths.server[number - 1]
 
     def turn(self, study: str, round_: int, number: int, openings: bytes) -> bytes:
@@ -318,7 +318,7 @@ class Compensator:
         return part + codes.tagged(of_cohort[request.cohort], about, request.multiplied + part)
 
     def _signed(self, request: CodeRequest, enrolment: Enrolment) -> bytes:
-        """What the cohort has signed; Refused if it has not."""
+        """Return what the cohort has signed; Refused if it has not."""
         public_key = dict(enrolment.roster.members).get(request.cohort)
         if public_key is None:
             raise Refused("other_cohorts", "This cohort has not enrolled.", "Ask for an enrolled cohort.")

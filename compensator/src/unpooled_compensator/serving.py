@@ -22,9 +22,10 @@ _FILES = MAX_CONNECTIONS + 128  # the database, the listener, libraries
 
 
 def harden_process() -> None:
-    """No file of ours is for others, no core dump holds the key, no log line is longer than ours.
+    """Harden the process: no file of ours is for others, no core dump holds the key, no log line is longer
+    than ours.
 
-    And there are files enough for all connections.
+    Raise the limit of open files, as far as allowed, to suffice for all connections.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)

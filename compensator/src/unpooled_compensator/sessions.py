@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from unpooled.protocol.comparing import Lengths
 
 MAX_BYTES = 1 << 30
-"""Of all sessions together, but the last: one is always kept, however large."""
+"""Maximum bytes of all sessions together, but the last: one is always kept, however large."""
 
 _TIMES = 4
 """A session takes at most so many times the bytes of its messages and its dealing: 3.8 as measured."""

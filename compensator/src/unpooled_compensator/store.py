@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS codes (
 
 
 class NoStudy(Exception):
-    """No row for this study: it never enrolled."""
+    """A study without a row here: it never enrolled."""
 
 
 class Replaced(Exception):
@@ -97,7 +97,7 @@ class Store:
             return self._db.execute("SELECT 1 FROM study LIMIT 1").fetchone() is None
 
     def enrolment(self, study: str) -> bytes | None:
-        """What a study enrolled; None if it is over. Raises NoStudy."""
+        """Return what a study enrolled; None if it is over. Raises NoStudy."""
         with self._lock:
             return _enrolment(self._db, study)
 

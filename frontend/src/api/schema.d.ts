@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Where you are told what became of your studies. */
+        /** @description List the channels on which you are told what became of your studies. */
         get: operations["account_channels_retrieve"];
         put?: never;
         /** @description Be told by mail or webhook. The answer holds the secret of a webhook, this once. */
@@ -116,7 +116,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Whether you may run a demo here, and whether one can run. */
+        /** @description Tell whether you may run a demo here, and whether one can run. */
         get: operations["demo_retrieve"];
         put?: never;
         /** @description Start a study of three generated cohorts, whose clients run on the server's machine. */
@@ -151,7 +151,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Whether this platform still lacks an administrator. */
+        /** @description Tell whether this platform still lacks an administrator. */
         get: operations["first_run_retrieve"];
         put?: never;
         /** @description Create the first administrator, with the token that `unpooled up` printed, and sign in. */
@@ -225,7 +225,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Who is signed in. */
+        /** @description Return the person who is signed in. */
         get: operations["session_retrieve"];
         put?: never;
         /** @description Sign in. The answer sets the session's cookie and the one for X-CSRFToken. */
@@ -489,7 +489,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What leaves a cohort, who can read it: from the declarations of the study's steps. */
+        /** @description List what leaves a cohort and who can read it, from the declarations of the study's steps. */
         get: operations["studies_leaving_list"];
         put?: never;
         post?: never;
@@ -540,7 +540,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What happened, oldest first. */
+        /** @description List what happened, oldest first. */
         get: operations["studies_log_list"];
         put?: never;
         post?: never;
@@ -591,7 +591,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What each party got, how many bytes, and what it could read. */
+        /** @description List what each party got, how many bytes, and what it could read. */
         get: operations["studies_parties_list"];
         put?: never;
         post?: never;
@@ -625,7 +625,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Where a search leads: up to ten places, the best first. */
+        /** @description Find where a search leads: up to ten places, the best first. */
         get: operations["studies_places_retrieve"];
         put?: never;
         post?: never;
@@ -816,7 +816,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What lies in a region besides variants: genes of the study's build, and recombination. */
+        /** @description Return what lies in a region besides variants: genes of the study's build, and recombination. */
         get: operations["studies_surroundings_retrieve"];
         put?: never;
         post?: never;
@@ -945,7 +945,7 @@ export interface components {
             readonly events: components["schemas"]["EventsEnum"][];
             all_own?: boolean;
         };
-        /** @description Where you are told what became of your studies. */
+        /** @description Channels on which you are told what became of your studies. */
         Channels: {
             /** @description whether the platform's operator has set up mail */
             sends_mail: boolean;
@@ -1084,7 +1084,7 @@ export interface components {
             /** @description false takes it back */
             is_same: boolean;
         };
-        /** @description How long comparing the sums of one step took so far. */
+        /** @description Time that comparing the sums of one step took so far. */
         ComparedStep: {
             title: string;
             rounds: number;
@@ -1156,7 +1156,7 @@ export interface components {
             /** Format: date-time */
             due_at?: string;
         };
-        /** @description Whether a study over generated cohorts can be had, whose clients run on the server's machine. */
+        /** @description Availability of a study over generated cohorts, whose clients run on the server's machine. */
         Demo: {
             /** @description by the platform's operator, and to you */
             permitted: boolean;
@@ -1706,7 +1706,7 @@ export interface components {
             title: string;
             hint: string;
         };
-        /** @description What a plan can ask of a method beside the fields of every plan. */
+        /** @description An option of a method, beside the fields of every plan. */
         MethodOption: {
             /** @description of the plan's field */
             name: string;
@@ -1801,7 +1801,7 @@ export interface components {
          * @enum {string}
          */
         NoticeEvent: "done" | "paused" | "failed" | "waited-for" | "trial";
-        /** @description What is being done in a study. */
+        /** @description The step of a study that is being done. */
         Now: {
             /** @description what is being done now */
             title: string;
@@ -1841,7 +1841,7 @@ export interface components {
          * @enum {string}
          */
         PanelMode: "names" | "list" | "none";
-        /** @description What one party gets in a study, and what it can read of it. */
+        /** @description One party of a study: what it gets, and what of it that party can read. */
         Party: {
             /** @description server, compensator, each cohort or coordinator */
             name: string;
@@ -2751,7 +2751,7 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** @description What is being done in a study. */
+        /** @description The step of a study that is being done. */
         Progress: {
             /** @description what is being done now */
             title: string;
@@ -3082,7 +3082,7 @@ export interface components {
             /** @description over how many variants and cohorts a cohort's allele frequency is far from the pool's; null where the plan does not ask for that */
             frequencies_far: number | null;
         };
-        /** @description Those of a phenotype. */
+        /** @description The results of a phenotype in a few numbers. */
         SummaryOfPhenotype: {
             /** @description with a phenotype and every covariate */
             people: number;
@@ -3150,7 +3150,7 @@ export interface components {
          * @enum {string}
          */
         Trait: "case/control" | "quantitative" | "none";
-        /** @description Where a comparison of sums between server and compensator is. */
+        /** @description Progress of a comparison of sums between server and compensator. */
         Turn: {
             /** @description of the turn that is waited for, from 1 */
             number: number;

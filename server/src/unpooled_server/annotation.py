@@ -1,4 +1,4 @@
-"""What is known of a genome beside a study's results: its genes, and where it recombines.
+"""Reference data on a genome, shown beside a study's results: its genes, and where it recombines.
 
 HOME/reference/<build>.genes.tsv.gz           the operator's own genes, before those that come along
               /<build>.recombination.npz      rates in cM/Mb, if the operator has given any
@@ -27,7 +27,7 @@ from unpooled.plan import Plan
 from unpooled_server import store
 
 POINTS = 1_000
-"""Of a line of recombination rates."""
+"""Maximum number of points of a line of recombination rates."""
 
 _BUILD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _NO_GENES = Genes((), "")

@@ -13,7 +13,7 @@ BLOCK = 1 << 20
 
 
 class _Pipe(RawIOBase):
-    """What is written to it can be taken once. It cannot be wound back, so sizes come behind the files."""
+    """Stream whose written bytes can be taken once. It cannot be wound back, so sizes follow the files."""
 
     def __init__(self) -> None:
         super().__init__()

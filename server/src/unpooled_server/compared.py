@@ -14,7 +14,7 @@ Row = dict[str, Any]
 Group: TypeAlias = tuple[list[Row], list[Row]]
 """Loci of the one study and of the other, the strongest of each first."""
 Key: TypeAlias = tuple[str, int, frozenset[str]]
-"""What makes a variant the same one in both studies, whatever it is called: chromosome, position, alleles."""
+"""Identity of a variant in both studies, whatever it is called: chromosome, position, alleles."""
 
 
 def loci(first: Results, second: Results) -> Row:
@@ -89,7 +89,7 @@ def _key(row: Row) -> Key:
 
 
 def _as_told(lead: Row, row: Row | None, effect_name: str) -> Row | None:
-    """What a study tells of a variant, per copy of the lead's A1."""
+    """Return what a study found of a variant, per copy of the lead's A1."""
     if row is None:
         return None
     found = {
@@ -111,7 +111,7 @@ def _of_other_allele(effect: float | None, name: str) -> float | None:
 
 
 def _same_direction(both: Sequence[Row | None], effects: Sequence[str]) -> bool | None:
-    """Whether A1 goes with more of the trait in both, or with less in both; None where that is not known."""
+    """Tell whether A1 goes with more of the trait in both, or with less in both; None if unknown."""
     signs = [_sign(row["effect"] if row else None, name) for row, name in zip(both, effects, strict=True)]
     return None if 0 in signs else signs[0] == signs[1]
 

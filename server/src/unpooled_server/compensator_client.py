@@ -42,7 +42,7 @@ class ComparisonLost(CompensatorAway):
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the compensator is."""
+    """Identity of the compensator."""
 
     key: bytes
 
@@ -109,7 +109,7 @@ class Compensator:
         return content
 
     def codes(self, request: CodeRequest, meter: Meter) -> bytes:
-        """As many points, times both keys, with proof and tag. The same again gets the same answer."""
+        """Return the points times both keys, with proof and tag. The same request gets the same answer."""
         path, size = f"/v1/studies/{request.study}/codes", part_bytes(len(request.points)) + TAG_BYTES
         return self._vector(path, codec.encode(request), size, meter, patience(len(request.points)))
 
@@ -181,7 +181,7 @@ def _answer_bytes(answer: httpx.Response, body: int) -> int:
 
 
 def _code(answer: httpx.Response, content: bytes) -> str:
-    """Of a refusal; empty of anything else."""
+    """Return the code of a refusal; empty for any other answer."""
     try:
         return "" if answer.is_success else str(_json(content)["error"]["code"])
     except (ValueError, KeyError, TypeError):

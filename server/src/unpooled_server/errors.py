@@ -9,16 +9,16 @@ from django.db import InterfaceError, OperationalError
 from unpooled.errors import UnpooledError
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
-"""What is raised while the database does not answer."""
+"""Exceptions raised while the database does not answer."""
 
 
 def first_line(error: Exception) -> str:
-    """What a database's driver says, which is often a page, for a line of a log."""
+    """Shorten a database driver's message, which is often a page, for a line of a log."""
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__
 
 
 class OtherRelease(UnpooledError):
-    """Of a study under way: only the release that began it can go on with it."""
+    """A study under way was begun by another release: only that one can go on with it."""
 
     def __init__(self, began: str, here: str) -> None:
         super().__init__(
@@ -61,7 +61,7 @@ class Missing(Refused):
 
 
 class Conflict(Refused):
-    """Not in this state of the study."""
+    """The request does not fit this state of the study."""
 
     status = 409
 

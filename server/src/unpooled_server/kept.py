@@ -1,4 +1,4 @@
-"""What is kept of a study's results for looking at: of one phenotype, where the study has several."""
+"""Results kept of a study for looking at: of one phenotype, where the study has several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Results:
 
     study: Study
     plan: Plan
-    """What the study's plan says of the phenotype."""
+    """The study's plan, reduced to the phenotype."""
     folder: str
     columns: Sequence[str]
     """Names of the result columns that are kept, once they are."""
@@ -29,7 +29,7 @@ class Results:
         return store.kept_columns(self.study.pk, self.folder, self.columns)
 
     def path(self, picture: str) -> Path:
-        """Where something lies that people look at."""
+        """Return the path of a picture for people."""
         return store.picture_path(self.study.pk, self.folder, picture)
 
 
@@ -47,5 +47,5 @@ def results_of(study: Study, phenotype: str) -> Results:
 
 
 def folder_of(folder: str, plan: Plan) -> str:
-    """Where, in the folder of a study's results, those are that this plan is about."""
+    """Return the folder, within the study's results, of the results that this plan is about."""
     return f"{folder}/{plan.phenotype}" if plan.of_several else folder

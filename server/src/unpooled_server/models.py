@@ -1,4 +1,4 @@
-"""What is stored. What cohorts sent lies in files (`store`); here is who may, who did, and what is next."""
+"""Stored models. Uploads of cohorts lie in files (`store`); rows say who may, who did, and what is next."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _plan(text: str) -> Plan:
 
 
 NO_LIST_YET = bytes(32).hex()
-"""In a plan, the digest of a list that is still to come: without one a plan by a list is not valid."""
+"""Digest that a plan has while its list is still to come: a plan by a list is not valid without one."""
 
 
 class Study(models.Model):
-    """What people create. Its plan may be changed until `enrolled_at` is set, and never after."""
+    """A study, which people create. Its plan may be changed until `enrolled_at` is set, and never after."""
 
     id = models.CharField(primary_key=True, max_length=32, default=new_id, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies")
@@ -111,7 +111,7 @@ class Study(models.Model):
 
     @property
     def awaits_list(self) -> bool:
-        """Whether the list that its plan names is still to come."""
+        """True if the list that its plan names is still to come."""
         return self.plan_json["panel_mode"] == "list" and not self.list_ready
 
     def columns_of(self, plan: Plan) -> list[str]:
@@ -263,10 +263,10 @@ class Branch(models.Model):
 
 
 class Kept(models.Model):
-    """What is kept of a branch: the arguments of its call, then its journal; in the end its value.
+    """Stored state of a branch: the arguments of its call, then its journal; in the end its value.
 
     Arguments and value come first, in several rows where they are long, and these have nothing in `asked`.
-    Apart from it: these are megabytes, and a branch is looked at and changed often.
+    It has a table of its own: these are megabytes, and a branch is looked at and changed often.
     """
 
     branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="kept")
@@ -320,15 +320,16 @@ class Round(models.Model):
 
     @property
     def turns(self) -> int:
-        """With the compensator, until its sums are compared; 0 where they are read."""
+        """Number of turns with the compensator until its sums are compared; 0 if they are read."""
         if not self.circuit:
             return 0
         return len(comparing.lengths(self.scheme, self.circuit, self.words).compensator)
 
 
 class Asked(models.Model):
-    """What a round asks, until it is aggregated. Apart from it: these are megabytes, and a round is looked at
-    and changed often."""
+    """Question of a round, until it is aggregated. It has a table of its own: these are megabytes, and a
+    round is looked at and changed often.
+    """
 
     round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="asked")
     message = models.BinaryField()
@@ -415,7 +416,7 @@ class Traffic(models.Model):
 
 
 class LogEntry(models.Model):
-    """What happened, when, by whom. Only ever added to."""
+    """Entry of a study's log: what happened, when, by whom. Entries are only ever added."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="log")
     time = models.DateTimeField(default=timezone.now)

@@ -72,7 +72,7 @@ class CohortState(TextChoices):
 
 
 class Phase(TextChoices):
-    """What a request belongs to, for traffic."""
+    """Phase that a request belongs to, for traffic."""
 
     JOINING = "joining", "Joining"
     PANEL = "panel", "Agreeing on variants"

@@ -1,4 +1,6 @@
-"""How often who waits looks into the database: often while things happen, ever less while nothing does."""
+"""Pace at which a waiting party looks into the database: often while things happen, ever less while nothing
+does.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import time
 
 _LEAST, _MOST = 0.005, 0.1  # seconds
 _SHARE = 1 / 40
-"""Of what has been waited: so much longer than it must a wait lasts at most, but for the least."""
+"""Pause between looks, as a share of the time waited so far, within the bounds above: a wait ends late by no
+more.
+"""
 
 
 def until_next_look(since: float) -> float:

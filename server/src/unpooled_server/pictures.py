@@ -1,4 +1,4 @@
-"""What people look at of a study that is done: reads from the files that `services.pictures` keeps.
+"""Pictures of a study that is done, read from the files that `services.pictures` keeps.
 
 Nothing here depends on how many variants there are, but for a region as long as a chromosome.
 """
@@ -26,11 +26,11 @@ Row = dict[str, Any]
 
 LARGEST = (1 << 31) - 1  # position
 MOST_PLACES = 10
-"""Of one search."""
+"""Maximum number of places that a search finds."""
 
 
 def there_are(results: Results) -> bool:
-    """Whether the pictures of a study can be had."""
+    """Tell whether the pictures of a study can be had."""
     return TESTED in results.columns
 
 
@@ -137,7 +137,9 @@ def variants(results: Results, search: str, start: int, count: int) -> Row:
 
 
 def places(results: Results, search: str) -> list[Row]:
-    """Where a search leads: variants of this ID, a place, genes whose names begin with it; the best first."""
+    """Find where a search leads: variants of this ID, a place, genes whose names begin with it; the best
+    first.
+    """
     associations, search = _associations(results), search.strip()
     if not search:
         return []
@@ -200,7 +202,7 @@ def effect_name(results: Results) -> str:
 def described(
     results: Results, wanted: Sequence[tuple[str, int, frozenset[str]]]
 ) -> dict[tuple[str, int, frozenset[str]], Row]:
-    """Those of some variants that a study has, by chromosome, position and alleles."""
+    """Describe those of some variants that a study has, by chromosome, position and alleles."""
     associations, found = _associations(results), {}
     for chromosome, position, alleles in dict.fromkeys(wanted):
         part = associations.within(_code(results, chromosome), position, position)

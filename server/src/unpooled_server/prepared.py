@@ -38,10 +38,10 @@ class _Compiled:
     sql: str
     parameters: Sequence[Any]
     converters: dict[int, tuple[Sequence[Callable[..., Any]], Expression]]
-    """From the database's values to Python's, of those columns that need it."""
+    """Converters from the database's values to Python's, by column, for those that need it."""
 
     def with_arguments(self, arguments: Sequence[Any]) -> tuple[str, list[Any]]:
-        """What a cursor executes."""
+        """Return the SQL and the values that a cursor executes."""
         values = (arguments[one.number] if isinstance(one, _Argument) else one for one in self.parameters)
         return self.sql, list(values)
 

@@ -1,4 +1,4 @@
-"""How much of a study is done, and how long the rest will take: one measure over all of its steps.
+"""Progress of a study, and time that the rest will take: one measure over all of its steps.
 
 What is to come is foreseen once, when the first question is asked, from the declarations of the questions;
 what is done only grows. So the measure never goes back and never starts anew.
@@ -29,11 +29,12 @@ _FEWEST_DONE = 0.02
 """Nobody can tell the time left before so much is done."""
 
 _BENDS_AT = 0.8
-"""Where it is not known how often a step is asked, it may take longer than foreseen from here on."""
+"""Share of a step after which it may take longer than foreseen, if the number of its questions is not known.
+"""
 
 
 def foreseen(plan: Plan, sizes: Sizes) -> dict[str, Any]:
-    """By step, how much will be asked as a rule, and whether that is exact: kept with the study."""
+    """Foresee, by step, how much will usually be asked, and whether that is exact: kept with the study."""
     return {kind.name: _foreseen(kind, with_chunks(plan), sizes) for kind in questions_of(plan)}
 
 
@@ -47,7 +48,7 @@ def _foreseen(kind: type[Question], plan: Plan, sizes: Sizes) -> dict[str, Any]:
 
 
 def share_done(study: Study) -> float:
-    """How much of a study is done, from 0 to 1."""
+    """Return the share of a study that is done, from 0 to 1."""
     if study.state == StudyState.DONE or _has_asked_all(study):
         return 1.0
     total = sum(step["much"] for step in study.foreseen.values())
@@ -70,7 +71,7 @@ def _has_asked_all(study: Study) -> bool:
 
 
 def _part(done: float, exact: bool) -> float:
-    """How much of a step is done, never all of it while it may still go on."""
+    """Return the share of a step that is done, never all of it while it may still go on."""
     if exact or done < _BENDS_AT:
         return min(done, 1.0)
     left = 1 - _BENDS_AT
@@ -88,7 +89,7 @@ def _done_by_step(study: Study) -> dict[str, int]:
 
 
 def seconds_left(study: Study, done: float, now: datetime) -> float | None:
-    """How long a study will still take at its pace so far; None where nobody can tell."""
+    """Estimate the seconds that a study will still take at its pace so far; None if nobody can tell."""
     if study.state in OVER or study.state != StudyState.RUNNING or not _FEWEST_DONE <= done < 1:
         return None
     rounds = Round.objects.filter(study=study).aggregate(

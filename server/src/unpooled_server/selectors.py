@@ -70,7 +70,9 @@ MAX_QUESTIONS = 8
 
 @Prepared
 def newest(study_id: Expression) -> QuerySet[Any, Any]:
-    """What changes with nearly all that a study's cohorts can wait for: its version, and its last round."""
+    """Query what changes with nearly all that a study's cohorts can wait for: its version, and its last
+    round.
+    """
     last = Round.objects.filter(study=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     return Study.objects.filter(pk=study_id).values_list("version", Subquery(last))
 
@@ -106,7 +108,7 @@ def studies_to_clean() -> list[str]:
 
 
 def is_anything_at_work() -> bool:
-    """Whether a worker should look often: a study is at work, or about to be."""
+    """Tell whether a worker should look often: a study is at work, or about to be."""
     lively = Q(state=StudyState.OPEN, changed_at__gte=timezone.now() - timedelta(minutes=2))
     return Study.objects.filter(lively | Q(state__in=[StudyState.READY, *LIVE])).exists()
 
@@ -167,7 +169,7 @@ def beside_questions(cohort_id: Expression) -> QuerySet[Any, Any]:
 
 
 def waiting(study: Study) -> dict[str, Any]:
-    """For whom the study waits now: the cohorts' names, and in words with what is waited for."""
+    """Return the names of the cohorts that the study waits for now, and in words for what."""
     return _waiting(study, stages.standings(study))
 
 
@@ -192,7 +194,7 @@ def away(study: Study, now: datetime) -> list[str]:
 
 
 def standings(study: Study) -> dict[str, Standing]:
-    """What each cohort is at, by its name."""
+    """Return the standing of each cohort, by its name."""
     return {standing.cohort.name: standing for standing in stages.standings(study)}
 
 
@@ -265,14 +267,14 @@ def _steps(study: Study) -> list[dict[str, Any]]:
 
 
 def _title(kind: type[Question] | None, plan: Plan, row: Mapping[str, Any]) -> str:
-    """Of a kind that this release does not know, the name."""
+    """Return a step's title; for a kind of question that this release does not know, its name."""
     if kind is None:
         return str(row["step_name"])
     return at_turn(kind.title, kind.most_turns(plan), row["first_turn"] or 0, row["last_turn"] or 0)
 
 
 def _now(study: Study, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is being done, and how many of its rounds are summed; how it ended, if it is over."""
+    """Return the current step and how many of its rounds are summed; if the study is over, how it ended."""
     open_steps = [step for step in steps if step["summed"] < step["rounds"] and study.state not in OVER]
     current = open_steps[0] if open_steps else None
     return {
@@ -294,7 +296,7 @@ def active_at(study: Study) -> datetime:
 
 
 def progress(study: Study) -> dict[str, Any]:
-    """How much is done in all and step by step, a row per cohort, and for whom the study waits."""
+    """Report how much is done in all and step by step, each cohort, and for whom the study waits."""
     steps, found = _steps(study), stages.standings(study)
     share_done = remaining.share_done(study)
     is_missing = any(standing.stage in stages.MISSING for standing in found)
@@ -373,14 +375,14 @@ def traffic(study: Study) -> dict[str, Any]:
 
 
 def messages_of(cohort: Cohort) -> dict[str, int]:
-    """How many messages a cohort sent, and their bytes without headers, as its ledger counts them."""
+    """Count the messages that a cohort sent, and their bytes without headers, as its ledger counts them."""
     rows = Traffic.objects.filter(study_id=cohort.study_id, party=cohort.name)
     found = rows.aggregate(messages=Sum("messages"), bytes=Sum("content"))
     return {name: number or 0 for name, number in found.items()}
 
 
 def roster_fingerprint(study: Study) -> str:
-    """What people compare of the roster's hash; empty until all cohorts have joined."""
+    """Return the roster's hash as people compare it; empty until all cohorts have joined."""
     roster = roster_of(study)
     return sealing.grouped(roster.hash().hex()) if roster else ""
 
@@ -392,12 +394,12 @@ def facts(study: Study) -> dict[str, list[dict[str, str]]]:
 
 
 def leaving(study: Study) -> list[dict[str, Any]]:
-    """What leaves a cohort in this study, as every cohort reads it before it accepts."""
+    """List what leaves a cohort in this study, as every cohort reads it before it accepts."""
     return [asdict(line) for line in what_leaves(_plan(study), one_operator=study.one_operator)]
 
 
 def parties(study: Study) -> list[dict[str, Any]]:
-    """What each party gets and can read in this study, and how many bytes it got from the others."""
+    """List what each party gets and can read in this study, and how many bytes it got from the others."""
     plan, rows = _plan(study), list(Traffic.objects.filter(study=study))
     got = {
         "server": sum(row.received for row in rows),
@@ -437,7 +439,7 @@ def _plain(values: np.ndarray) -> list[Any]:
 
 
 def about(study: Study, summaries: Sequence[Summary], files: Iterable[ResultFile], ended: datetime) -> About:
-    """What the report says beside the plan and the results."""
+    """Return the facts that a report gives beside the plan and the results."""
     return About(
         name=study.name,
         description=study.description,
@@ -452,7 +454,7 @@ def about(study: Study, summaries: Sequence[Summary], files: Iterable[ResultFile
 
 
 def run(study: Study, summaries: Sequence[Summary], ended: datetime) -> Run:
-    """What a methods section says beside the plan."""
+    """Return the facts that a methods section gives beside the plan."""
     return Run(
         cohorts=[cohort.name for cohort in study.members()],
         summaries=summaries,
@@ -468,7 +470,7 @@ def run(study: Study, summaries: Sequence[Summary], ended: datetime) -> Run:
 
 
 def result_path(study: Study, name: str) -> Path | None:
-    """Where a result file lies; None if the study has none of this name."""
+    """Return the path of a result file; None if the study has none of this name."""
     if not study.result_files.filter(name=name).exists():
         return None
     return store.results_path(study.pk, study.results_folder) / name

@@ -1,4 +1,4 @@
-"""What each cohort is at, and for whom a study waits: decided here, and shown by browser, log and clients."""
+"""Stage of each cohort, and for whom a study waits: decided here, and shown by browser, log and clients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Standing:
 
     @property
     def to(self) -> str:
-        """What the study waits for, if it waits for this cohort."""
+        """Action that the study waits for, if it waits for this cohort."""
         is_apart = self.cohort.list_apart and self.stage == Stage.STOPPED
         return _GIVE_OTHER_FILES if is_apart else self.stage.to
 
@@ -65,14 +65,14 @@ class Wait:
 
 
 def is_silent(cohort: Cohort, now: datetime) -> bool:
-    """Whether a client that lives would have been heard meanwhile."""
+    """Tell whether a client that lives would have been heard meanwhile."""
     return cohort.heard_at is None or now - cohort.heard_at > timedelta(
         seconds=settings.UNPOOLED_AWAY_SECONDS
     )
 
 
 def standings(study: Study) -> list[Standing]:
-    """Where each cohort is, by name."""
+    """Return where each cohort stands, ordered by name."""
     now = timezone.now()
     opened = _asked(study.pk).count()
     answered = Count("shares", filter=Q(shares__round__state=RoundState.OPEN))
@@ -133,7 +133,7 @@ def _after_the_end(cohort: Cohort) -> Stage:
 
 
 def _before_it_is_ready(cohort: Cohort) -> Stage:
-    """What only its client can know, and what it has sent so far."""
+    """Derive the stage of a cohort from what only its client can know, and what it has sent so far."""
     told = {
         Doing.ACCEPTED: Stage.ACCEPTED,
         Doing.CHOOSING: Stage.CHOOSING,
@@ -172,7 +172,7 @@ def awaited(study: Study, found: Iterable[Standing]) -> list[Standing]:
 
 
 def waits(study: Study, found: Iterable[Standing]) -> list[Wait]:
-    """For whom a study waits, to do what, and since when; those who keep it longest first.
+    """List for whom a study waits, to do what, and since when; those who keep it longest first.
 
     While all cohorts compute it waits for nobody.
     """
@@ -198,8 +198,9 @@ def _grouped(found: Iterable[Standing]) -> Iterator[Wait]:
 
 
 def asked_of_the_coordinator(study: Study) -> str:
-    """What the study waits for its coordinator to do, said to them; empty if nothing. Cohorts may be fetched
-    beforehand."""
+    """Tell the coordinator what the study waits for them to do; empty if nothing. Cohorts may be fetched
+    beforehand.
+    """
     if study.state in OVER:
         return ""
     waits = _of_others(study, list(study.cohorts.all()))
@@ -226,7 +227,7 @@ def _of_others(study: Study, cohorts: Collection[Cohort]) -> Iterator[Wait]:
 
 
 def _lists_need_a_decision(study: Study, cohorts: Iterable[Cohort]) -> bool:
-    """Whether the lists of variants do not fit together, and no single cohort can mend that."""
+    """Tell whether the lists of variants do not fit together, and no single cohort can mend that."""
     is_asked = bool(study.lists_said) and not study.lists_accepted
     return is_asked and not any(cohort.list_apart for cohort in cohorts)
 
@@ -251,7 +252,9 @@ WAITED_FOR = (
     _DECIDE,
     _START,
 )
-"""Who is waited for, and to do what, beside what `Stage` says; an example for each wording of a number."""
+"""Parties that are waited for, and what they are to do, beside what `Stage` says; an example for each wording
+of a number.
+"""
 
 ASKED_OF_THE_COORDINATOR = tuple(
     _said_to_you(to) for to in (invite(1), invite(2), _DECIDE, _START, _RESUMED_BY[PauseKind.ASKED][1])

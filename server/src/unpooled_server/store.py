@@ -192,7 +192,9 @@ def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
 
 
 def merged_path(study: str, name: str) -> Path:
-    """Where result rows lie that were merged under this name. They go with the rows that they are from."""
+    """Return the path of result rows that were merged under this name. They go with the rows that they are
+    from.
+    """
     return study_folder(study) / "rows" / f"merged-{name}"
 
 
@@ -265,7 +267,7 @@ def _has_locked(file: BinaryIO) -> bool:
 
 
 def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether an open file is still the one of that name."""
+    """Tell whether an open file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -314,7 +316,7 @@ class PanelDraft:
 
     @classmethod
     def write(cls, folder: Path, parts: Sequence[Panel], remarks: Iterable[bytes]) -> PanelDraft:
-        """Of a panel that is given in parts. The folder is on the disk of the studies'."""
+        """Write a draft panel from its parts, on the studies' disk."""
         keep_panel(path := folder / _PANEL, parts)
         keep_blocks(folder / _REMARKS, remarks)
         _remember(panel := load_panel(path))
@@ -399,7 +401,7 @@ def kept_columns(study: str, results_folder: str, names: Sequence[str]) -> Colum
 
 
 def picture_path(study: str, results_folder: str, name: str) -> Path:
-    """Where lies what people look at of a result, reduced."""
+    """Return the path of a picture of a result, reduced for people."""
     return results_path(study, results_folder) / "pictures" / name
 
 

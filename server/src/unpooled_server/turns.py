@@ -1,4 +1,4 @@
-"""How far comparisons of sums between server and compensator are, and how long their turns took."""
+"""Progress of comparisons of sums between server and compensator, and how long their turns took."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from unpooled_server.names import RoundState
 
 
 def under_way(study: Study) -> dict[str, dict[str, int]]:
-    """Of each step whose sums are being compared: which turn its oldest comparison is at, and of how many."""
+    """Return, for each step whose sums are being compared, the turn of its oldest comparison, and of how
+    many.
+    """
     under_way = Round.objects.filter(study=study, state=RoundState.RELEASED).exclude(circuit="")
     return {
         current.step_name: {"number": len(current.turn_seconds) + 1, "of": current.turns}
@@ -21,7 +23,7 @@ def under_way(study: Study) -> dict[str, dict[str, int]]:
 
 
 def seconds(study: Study) -> dict[str, float]:
-    """How long the compensator took to release sums of masks and, if there is any of it, to compare sums."""
+    """Return the seconds that the compensator took to release sums of masks and, if any, to compare sums."""
     found = Round.objects.filter(study=study).aggregate(
         releasing=Sum("release_seconds", filter=Q(circuit="")),
         comparing=Sum("release_seconds", filter=~Q(circuit="")),
@@ -33,7 +35,7 @@ def seconds(study: Study) -> dict[str, float]:
 
 
 def compared_steps(study: Study) -> list[dict[str, Any]]:
-    """How long the turns with the compensator took, for each step whose sums are compared."""
+    """Report how long the turns with the compensator took, for each step whose sums are compared."""
     titles = {kind.name: kind.title for kind in questions_of(study.plan)}
     seconds: dict[str, list[list[float]]] = {}
     compared = Round.objects.filter(study=study).exclude(circuit="").exclude(turn_seconds=[])

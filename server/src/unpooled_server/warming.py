@@ -24,7 +24,9 @@ from unpooled.plan import NO_KEY, Plan
 log = logging.getLogger(__name__)
 
 _PEOPLE, _COHORTS, _AUTOSOMAL = 80, 5, 20
-"""As many people of each cohort, and as many variants, as the usual components take."""
+"""Numbers of people in each cohort, cohorts, and variants in the warm-up study: as many as the usual
+components take.
+"""
 
 
 def warm_up(tests: Iterable[str] = TESTS) -> None:

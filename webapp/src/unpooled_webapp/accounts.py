@@ -66,7 +66,7 @@ def may_coordinate(user: User) -> bool:
 
 
 def may_change(user: User, study: Study) -> bool:
-    """Whether somebody who may see a study may also change it. An owner who became an observer watches."""
+    """Tell whether somebody who sees a study may also change it. An owner who became an observer watches."""
     return may_coordinate(user) and (study.owner_id == user.pk or user.is_superuser)
 
 
@@ -117,19 +117,19 @@ def limit_trials(user: User) -> None:
 
 
 def shown_name(user: User) -> str:
-    """What a person is called on pages: the display name, or else the name they sign in with."""
+    """Return a person's name for pages: the display name, or else the name they sign in with."""
     return user.first_name or user.username
 
 
 def names_of(study: Study) -> dict[str, str]:
-    """How those are called who watch a study, or have compared its fingerprints."""
+    """Map to display names those who watch a study, or have compared its fingerprints."""
     who = {study.compared_by, *study.cohorts.values_list("compared_by", flat=True)}
     found = User.objects.filter(Q(username__in=who) | Q(observed_studies=study)).distinct()
     return {user.username: shown_name(user) for user in found}
 
 
 def names_in(study: Study) -> dict[str, str]:
-    """How the people in a study's log are called. The names of its cohorts stay those of cohorts."""
+    """Map to display names the people in a study's log. The names of its cohorts stay those of cohorts."""
     who = set(study.log.values_list("who", flat=True)) - set(study.cohorts.values_list("name", flat=True))
     return {user.username: shown_name(user) for user in User.objects.filter(username__in=who)}
 
@@ -153,9 +153,9 @@ def set_display_name(user: User, name: str) -> None:
 
 
 def _address(request: HttpRequest) -> str:
-    """Where a request comes from; behind a proxy with TLS, as the proxy says.
+    """Return the address that a request comes from; behind a proxy with TLS, as the proxy says.
 
-    Of IPv6 the network: whoever has one address has 2⁶⁴.
+    For IPv6 it is the network: whoever has one address has 2⁶⁴.
     """
     nearest = str(request.META.get("REMOTE_ADDR", ""))
     if settings.SECURE_PROXY_SSL_HEADER:

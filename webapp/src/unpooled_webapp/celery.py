@@ -26,7 +26,7 @@ def keep_memory_together(**_: Any) -> None:
 
 @worker_init.connect
 def compare_home(**_: Any) -> None:
-    """Not with the files of one platform on the database of another."""
+    """Refuse to start with the files of one platform on the database of another."""
     from unpooled_webapp import installation
 
     installation.check_at_start()

@@ -51,7 +51,7 @@ class _Lazy(click.Group):
 
 
 def _outside(error: Exception) -> str:
-    """What to say of a disk or a database that does not do as it is asked."""
+    """Explain, for people, an error of a disk or a database."""
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}. Look at the path, its permissions and the disk."

@@ -44,7 +44,7 @@ from unpooled_server.errors import Refused
 from unpooled_server.services.studies import not_invited
 
 BETWEEN, AFTER_TITLE = "; ", ": "
-"""What joins two declared texts: what a sum tells, and what masks leave; a question, and its array."""
+"""Separators of two declared texts: of what a sum tells and what masks leave; of a question and its array."""
 
 
 def declared_words() -> list[str]:
@@ -53,7 +53,7 @@ def declared_words() -> list[str]:
 
 
 def _is_name(text: str) -> bool:
-    """Whether it is how a file ends, such as `.frq`."""
+    """Tell whether it is the ending of a file's name, such as `.frq`."""
     return text.startswith(".") and " " not in text
 
 

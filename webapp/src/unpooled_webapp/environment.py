@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 CONNECTIONS = 16
-"""To PostgreSQL, of each process at most."""
+"""Maximum number of connections to PostgreSQL, of each process."""
 
 
 def home() -> Path:
@@ -125,7 +125,7 @@ def mail(url: str) -> dict[str, Any]:
 
 
 def mail_sender(url: str) -> str:
-    """From whom mail is: UNPOOLED_MAIL_FROM, which a platform that sends mail must say."""
+    """Return the sender of mail: UNPOOLED_MAIL_FROM, which a platform that sends mail must give."""
     sender = ", ".join(words("UNPOOLED_MAIL_FROM"))
     if url and "@" not in sender:
         raise SystemExit(f"UNPOOLED_MAIL_FROM: got {sender!r}; want the address that mail is sent from")

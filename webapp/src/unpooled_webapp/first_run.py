@@ -47,5 +47,5 @@ def create_administrator(given: str, name: str, password: str) -> User:
 
 
 def token_file() -> Path:
-    """Where the token lies until it is used."""
+    """Return the path of the token, where it lies until it is used."""
     return Path(settings.UNPOOLED_HOME) / "first-run-token"

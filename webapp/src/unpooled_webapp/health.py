@@ -9,7 +9,7 @@ from unpooled_webapp import installation
 
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    """Whether the platform answers and reaches its database. Says nothing else, for anybody may ask."""
+    """Tell whether the platform answers and reaches its database. Say nothing else: anybody may ask."""
     try:
         installation.require_own_home()
     except installation.OtherHome:

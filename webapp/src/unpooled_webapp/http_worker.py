@@ -42,7 +42,7 @@ class PacedSocket(socket.socket):
     """Raises TimeoutError where the other end is silent for too long, or slower than LEAST_RATE."""
 
     readers: ClassVar[dict[PacedSocket, float]] = {}
-    """Who is being sent a piece of an answer, and since when."""
+    """Readers that are being sent a piece of an answer, and since when."""
 
     _began, _received = 0.0, 0
 
@@ -86,7 +86,7 @@ class PacedSocket(socket.socket):
 
 
 def give_up_readers(readers: dict[PacedSocket, float], most: int) -> None:
-    """Of more than `most` slow readers, close the slowest: the threads that send to them are free at once."""
+    """Close the slowest of more than `most` slow readers: the threads that send to them are free at once."""
     slow_since = time.monotonic() - SLOW_PIECE_SECONDS
     slow = sorted((since, sock.fileno(), sock) for sock, since in list(readers.items()) if since < slow_since)
     for _, _, sock in slow[: max(0, len(slow) - most)]:
@@ -105,7 +105,9 @@ class Connection(TConn):  # type: ignore[misc]
 
     @property
     def body_bytes(self) -> int:
-        """Of the request whose head has arrived. gunicorn refuses two lengths; the larger counts here."""
+        """Length of the body of the request whose head has arrived. gunicorn refuses two lengths; here the
+        larger counts.
+        """
         head = self.arrived[: self.arrived.find(_END_OF_HEAD) + 2]
         return max(map(int, _LENGTH.findall(head)), default=0)
 
@@ -119,7 +121,7 @@ class Connection(TConn):  # type: ignore[misc]
 
     @property
     def is_ready(self) -> bool:
-        """Whether a thread can take the request: its head is here, and its body unless that is large."""
+        """True if a thread can take the request: its head is here, and its body unless that is large."""
         head = self.arrived.find(_END_OF_HEAD)
         if head < 0:
             return False
@@ -133,11 +135,11 @@ class Connection(TConn):  # type: ignore[misc]
         self.arrived.clear()
 
     def take_back(self) -> None:
-        """What the parser has not used is the beginning of the next request."""
+        """Take back what the parser has not used: it is the beginning of the next request."""
         self.arrived += self.parser.unreader.take_buffered()
 
     def body_is_here(self) -> bool:
-        """Whether the request is received to its end, so that another can follow it."""
+        """Tell whether the request is received to its end, so that another can follow it."""
         reader = getattr(self.parser.mesg.body, "reader", None)
         return (
             isinstance(reader, LengthReader) and reader.length <= self.parser.unreader.buf.getbuffer().nbytes

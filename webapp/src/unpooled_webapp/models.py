@@ -20,7 +20,7 @@ class Installation(models.Model):
 
 
 class Scope(models.TextChoices):
-    """What a program may do with a token: in both cases no more than the person who made it."""
+    """Permissions of a program with a token: in both cases no more than those of the person who made it."""
 
     READ = "read", "Read"
     CHANGE = "change", "Read and change"
@@ -45,7 +45,7 @@ class ApiToken(models.Model):
 
 
 class Event(models.TextChoices):
-    """What people are told about a study."""
+    """Events of a study that people are told of."""
 
     DONE = "done", "Done"
     PAUSED = "paused", "Paused"
@@ -60,7 +60,7 @@ class ChannelKind(models.TextChoices):
 
 
 class Channel(models.Model):
-    """Where a person is told, and of what."""
+    """Channel on which a person is told of events, and the events."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="channels")
     kind = models.CharField(max_length=8, choices=ChannelKind.choices)

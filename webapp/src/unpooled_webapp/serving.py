@@ -15,7 +15,7 @@ _SPARE = 256  # files that are no connections: shares, results, the database, li
 
 
 def _most_connections() -> int:
-    """As many as the system lets a process have, up to a number whose memory is bounded (32 KiB each)."""
+    """Return as many as the system lets a process have, within a bound on memory (32 KiB each)."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 4096 + _SPARE
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

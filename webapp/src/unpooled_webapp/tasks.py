@@ -1,4 +1,4 @@
-"""What a worker does for people, beside the studies."""
+"""Tasks of a worker for people, beside the studies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How often, and how soon, somebody may try something, such as a password: counts that are forgotten.
+"""Limits on how often, and how soon, somebody may try something, such as a password: counts that are
+forgotten.
 
 They lie in Redis, so that several processes see the same; while Redis is away each process counts for itself.
 """
@@ -90,7 +91,7 @@ def forget(key: str) -> None:
 
 
 def _more(key: str, cache: BaseCache) -> int:
-    """How often this was tried within the window, this time included."""
+    """Count how often this was tried within the window, this time included."""
     cache.add(_stored(key), 0, WINDOW)
     return _add(cache, key, 1)
 

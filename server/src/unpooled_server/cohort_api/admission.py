@@ -1,4 +1,4 @@
-"""Who may come in: the token names study and cohort; one client at a time; every byte is counted."""
+"""Admission of requests: the token names study and cohort; one client at a time; every byte is counted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SERVER_HEADERS = 110  # Server, Date and Connection, which the HTTP server adds
 
 
 def _fields(model: type[Model], *names: str) -> list[str]:
-    """In the order in which the model takes their values."""
+    """Return the names of these fields, in the order in which the model takes their values."""
     return [field.attname for field in model._meta.concrete_fields if field.attname in names]
 
 
@@ -93,7 +93,7 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
 
 @dataclass
 class _Visit:
-    """What is known of a request that was admitted."""
+    """Facts known about an admitted request."""
 
     phase: Phase
     instance: str

@@ -19,7 +19,7 @@ from unpooled_server.services import panels
 RAW = "application/octet-stream"
 MAX_JSON = 1 << 16
 _MOST_BYTES = 4096
-"""Of a field in hex."""
+"""Maximum length of a field in hex."""
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
@@ -57,9 +57,9 @@ def list_bytes(request: HttpRequest) -> int:
 
 
 def part_of_list(request: HttpRequest) -> tuple[int, int, int]:
-    """Where a part of a cohort's list begins, how long the list is, and how long the part.
+    """Return where a part of a cohort's list begins, the length of the list, and that of the part.
 
-    What does not say so is the whole list.
+    A request that does not say so brings the whole list.
     """
     length = list_bytes(request)
     start, size = request.GET.get("start", "0"), request.GET.get("size", str(length))
@@ -83,7 +83,7 @@ def blocks(request: HttpRequest, size: int) -> Iterator[bytes]:
 
 
 def unreadable(error: Exception) -> Refused:
-    """What there is to say of a body that did not come to its end."""
+    """Return the refusal of a body that did not come to its end."""
     if isinstance(error.__cause__, TimeoutError):  # Django hides the reason behind its own error
         return Refused("slow-body", "The body came too slowly.", "Send it again.", status=408)
     return Refused("truncated", "The connection broke before the body's end.", "Send it again.")

@@ -1,4 +1,4 @@
-"""What a cohort's client asks for and sends. Each view translates between HTTP and a service."""
+"""Endpoints for a cohort's client. Each view translates between HTTP and a service."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def accept(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 
 @endpoint(Phase.JOINING, "POST")
 def repetition(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
-    """What admits the cohort to the study that repeats this one. Server and compensator stay the same."""
+    """Admit the cohort to the study that repeats this one. Server and compensator stay the same."""
     study, token = repeating.admit(cohort)
     response = JsonResponse({"study": study.pk, "token": token})
     response["Cache-Control"] = "no-store"
@@ -120,7 +120,7 @@ def timing(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 
 @endpoint(Phase.JOINING, "GET")
 def traffic(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
-    """What reached the server of this cohort's messages, to be compared with its ledger."""
+    """Report what reached the server of this cohort's messages, to be compared with its ledger."""
     return JsonResponse(selectors.messages_of(cohort))
 
 

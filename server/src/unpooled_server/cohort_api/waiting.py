@@ -30,19 +30,19 @@ _places = threading.BoundedSemaphore(settings.UNPOOLED_LONG_POLLS)
 
 
 class Watch:
-    """What is new in one study, for all who wait for it in this process."""
+    """Watch on one study's news, shared by all who wait for it in this process."""
 
     def __init__(self, study_id: str) -> None:
         self.waiters = 0
         self.seen: object = None
-        """What the last look saw; None before the first."""
+        """Result of the last look; None before the first."""
         self._study_id = study_id
         self._since = time.monotonic()
         self._leads = False
         self._turn = threading.Condition()
 
     def until_other(self, known: object, seconds: float) -> object:
-        """What is seen once it is not `known`, or after so many seconds."""
+        """Wait until something else than `known` is seen, or for so many seconds; return what is seen."""
         until = time.monotonic() + seconds
         while self.seen == known and (left := until - time.monotonic()) > 0:
             with self._turn:
@@ -98,7 +98,7 @@ def wanted_seconds(request: HttpRequest) -> float:
 def until(
     study_id: str, look: Callable[[], T | None], seconds: float, takes_long: Callable[[], None]
 ) -> T | None:
-    """What `look` finds, looking again whenever there is something new in the study, for so many seconds.
+    """Return what `look` finds, looking again whenever the study has something new, for so many seconds.
 
     Without a free place it waits a little only. `takes_long` is called once, when nothing was found for a
     while.

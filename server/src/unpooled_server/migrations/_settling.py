@@ -1,4 +1,4 @@
-"""What becomes of studies that have not ended when the protocol's version is raised."""
+"""Treatment of studies that have not ended when the protocol's version is raised."""
 
 from __future__ import annotations
 

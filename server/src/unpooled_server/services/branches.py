@@ -40,7 +40,7 @@ _LONGEST = 1 << 24
 
 @dataclass(frozen=True)
 class Progress:
-    """What a branch did until it had to wait, or ended. Its rows are on disk; nothing else is stored yet."""
+    """Progress of a branch until it waited, or ended. Its rows are on disk; nothing else is stored yet."""
 
     procedure: str
     kept: bytes | None
@@ -50,7 +50,7 @@ class Progress:
     children: Sequence[Progress]
     """The branches that it waits for, already begun."""
     finishes: Sequence[Progress]
-    """Those that it does not wait for."""
+    """Branches that it has begun and does not wait for."""
 
     @property
     def state(self) -> BranchState:
@@ -64,7 +64,7 @@ class Progress:
 
 
 def given(study: Study) -> procedure.Study:
-    """What the study's procedures are given."""
+    """Return what the study's procedures are given."""
     return procedure.Study(with_chunks(study.plan), lambda: panels.agreed(study))
 
 

@@ -70,7 +70,7 @@ def no_list(what: str) -> Conflict:
 
 
 def awaits_list(fields: Mapping[str, Any]) -> bool:
-    """Whether the list that these fields of a plan name is still to come."""
+    """Tell whether the list that these fields of a plan name is still to come."""
     return bool(fields.get("panel_mode") == "list" and not fields.get("panel_digest"))
 
 

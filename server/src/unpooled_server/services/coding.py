@@ -30,7 +30,7 @@ def points_bytes(cohort: Cohort, column: int) -> int:
 
 
 def coded(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes:
-    """What the cohort can tell its codes from. The same points again get the same answer, others none."""
+    """Return what the cohort gets its codes from. The same points get the same answer again, others none."""
     study = cohort.study
     require_not_over(study)
     if study.enrolled_at is None:  # the compensator's answer would fix the boxes, and the plan with them
@@ -51,7 +51,7 @@ def coded(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes
 
 
 def _signed(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes:
-    """What the cohort has signed; Conflict if it has not."""
+    """Return what the cohort has signed; Conflict if it has not."""
     plan, roster = cohort.study.plan, roster_of(cohort.study)
     if roster is None:
         raise AssertionError("no roster, and a sum was asked for")

@@ -1,4 +1,4 @@
-"""That somebody has compared a key's fingerprint by telephone: noted with who and when, and in the log."""
+"""Notes that somebody has compared a key's fingerprint by telephone: who and when, and in the log."""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ def load(current: Round) -> bytes:
 
 
 def awaited_bytes(cohort: Cohort, round_id: int, wanted: Awaited) -> int:
-    """How long the dealing is that this cohort is to send; Conflict if it is none of this cohort's."""
+    """Return the length of the dealing that this cohort is to send; Conflict if none is this cohort's to
+    send.
+    """
     if not wanted.circuit or dealer(cohort.study, round_id) != cohort.name:
         raise Conflict("not-dealer", f"No dealing of this cohort is wanted for round {round_id}.")
     return size(wanted)

@@ -1,4 +1,4 @@
-"""What becomes of errors in a study's own work: a pause that ends by itself, one more try, or the end."""
+"""Response to errors in a study's own work: a pause that ends by itself, one more try, or the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How cohorts come in: key, roster, acceptance, readiness. Called for a cohort that its token has named."""
+"""Joining of cohorts: key, roster, acceptance, readiness. Called for a cohort that its token has named."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def require_admitted(cohort: Cohort) -> None:
 
 @Prepared
 def _token_hash(cohort_id: Expression) -> QuerySet[Any, Any]:
-    """Of the token that admits a cohort."""
+    """Query the hash of the token that admits a cohort."""
     return Cohort.objects.filter(pk=cohort_id, revoked=False).values_list("token_hash")
 
 
@@ -150,7 +150,7 @@ def forget_list(cohorts: QuerySet[Cohort], **changes: Any) -> None:
 
 
 def reopen(study: Study, why: str) -> None:
-    """Before the first release: acceptances and questions so far are void, and the study enrols anew."""
+    """Void all acceptances and questions before the first release: the study enrols anew."""
     Cohort.objects.filter(study=study).update(box_sealed=b"", box_signature=b"", witness=b"")
     Share.objects.filter(study=study).delete()
     RowFile.objects.filter(study=study).delete()

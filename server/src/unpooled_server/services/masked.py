@@ -1,4 +1,4 @@
-"""What the cohorts have sent for one round, as it lies in files: masked, so only all of it is of use."""
+"""Shares of one round as they lie in files: masked, so only all of them together are of use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was heard when, and how many bytes passed between the server and each party."""
+"""Metering: who was heard when, and how many bytes passed between the server and each party."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unpooled_server.names import COMPENSATOR, Phase
 from unpooled_server.prepared import PreparedUpdate
 
 MOMENT = timedelta(seconds=1)
-"""For which a cohort is not noted to be heard again."""
+"""Interval in which a cohort is not noted again as heard."""
 Link = tuple[str, str, Phase]
 """A study's id, a party and a phase."""
 _COUNTED = ("received", "sent", "requests", "content", "messages")
@@ -33,7 +33,7 @@ class _Visit:
 
     cohort: int
     told: dict[str, Any]
-    """What the cohort's row says from now on."""
+    """Values that the cohort's row gets."""
     link: Link
     counted: Counter[str]
 

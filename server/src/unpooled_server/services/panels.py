@@ -1,4 +1,4 @@
-"""How the cohorts agree on variants: by names in clear, or from the coordinator's list."""
+"""Agreement of the cohorts on variants: by names in clear, or from the coordinator's list."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PART_ROWS = 1 << 22
 """Variants that were agreed on and are in memory, about, before they go to the disk."""
 _REMARKS = "remarks"
 QUIET = timedelta(seconds=5)
-"""For which no list came, before those that are here are compared without the others."""
+"""Time without a new list after which those that are here are compared without the others."""
 _reading = threading.Lock()
 
 
@@ -115,7 +115,7 @@ def receive_list(cohort: Cohort, start: int, size: int, blocks: Iterator[bytes])
 
 
 def _is_whole(cohort: Cohort, path: Path, start: int, size: int, blocks: Iterator[bytes]) -> bool:
-    """Whether the list is complete with this part; if so it is at `path`."""
+    """Add a part to the list; tell whether it is complete with it, and then at `path`."""
     try:
         with store.list_draft(cohort.study_id, cohort.pk, start) as out:
             if out is None:
@@ -245,7 +245,7 @@ def compare(study: Study) -> None:
 
 
 def _agreed_parts(here: Mapping[str, Panel], folder: Path) -> tuple[list[Panel], int]:
-    """What the lists agree on, in parts that lie in a folder beside the remarks; how many are left out."""
+    """Return what the lists agree on, in parts in a folder beside the remarks, and how many are left out."""
     parts: list[Panel] = []
     waiting: list[Panel] = []
     left_out = 0
@@ -278,7 +278,7 @@ def _load(study: Study, digests: Iterable[str]) -> dict[str, Panel]:
 
 
 def _is_as_compared(fresh: Study, study: Study, digests: Mapping[str, str]) -> bool:
-    """Whether nothing that was compared has changed meanwhile, and nobody else was faster."""
+    """Tell whether nothing that was compared has changed meanwhile, and nobody else was faster."""
     now = {cohort.name: cohort.list_digest for cohort in fresh.members() if cohort.has_sent_list}
     same = (fresh.ready_at, fresh.lists_accepted) == (study.ready_at, study.lists_accepted)
     return same and now == digests and fresh.state == StudyState.OPEN and not fresh.panel_digest

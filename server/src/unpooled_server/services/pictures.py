@@ -1,4 +1,4 @@
-"""What people look at when a study has ended, reduced once and kept beside its result columns."""
+"""Data of the pictures that people see when a study has ended, reduced once and kept beside its columns."""
 
 from __future__ import annotations
 

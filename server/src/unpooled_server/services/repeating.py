@@ -146,7 +146,7 @@ def _require_repeatable(old: Study, fields: Mapping[str, Any]) -> list[str]:
 
 
 def _keeps_list(old: Study, plan: Mapping[str, Any]) -> bool:
-    """Whether the coordinator's list of the old study is also that of the new one."""
+    """Tell whether the coordinator's list of the old study is also that of the new one."""
     both = (old.plan_json, {**old.plan_json, **plan})
     return old.list_ready and all(
         (fields["panel_mode"], fields["autosomes"]) == ("list", old.plan_json["autosomes"]) for fields in both

@@ -85,7 +85,7 @@ def _of_each(study: Study, found: Mapping[str, Columns]) -> list[tuple[Plan, dic
 
 
 def _by_phenotype(plan: Plan, each: Sequence[Any]) -> Any:
-    """What there is of each phenotype by its name; of one only, or of tables, as it is."""
+    """Map each phenotype's name to its item; for a single phenotype, or tables, return the item as it is."""
     return dict(zip(plan.phenotype_names, each, strict=True)) if plan.phenotypes else each[0]
 
 
@@ -144,7 +144,7 @@ def _keep_about(keep: _Keep, summaries: Sequence[summary.Summary]) -> None:
 
 
 def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
-    """What lies beside a GWAS-SSF file, which names that file by an MD5."""
+    """Return the metadata of a GWAS-SSF file, which name that file by an MD5."""
     with data.open("rb") as file:
         md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     date = timezone.now().date().isoformat()
@@ -200,7 +200,9 @@ def _keep_table(study: Study, folder: str, rows: Arrays) -> list[str]:
         return lambda part: np.where(rows["first_is_a1"][part], one_of(part), other_of(part))
 
     def result(name: str) -> Callable[[slice], np.ndarray]:
-        """Of a regression's tests only the first, of the variant itself; its report has the covariates'."""
+        """Return a reader of a regression's first test, that of the variant itself; its report has the
+        covariates'.
+        """
         return lambda part: rows[name][part] if rows[name].ndim == 1 else rows[name][part][:, 0]
 
     keep("alleles", lambda part: alleles[part], len(alleles))

@@ -1,4 +1,4 @@
-"""What a coordinator does with a study, and what a study does by itself. Its plan changes in `changing`."""
+"""Actions of a coordinator on a study, and those of a study by itself. Its plan changes in `changing`."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def _begin(study: Study) -> None:
 
 
 def _foreseen(study: Study, panel: Panel) -> dict[str, Any]:
-    """What will be asked about the variants of a panel."""
+    """Foresee what will be asked about the variants of a panel."""
     found = sizes.of_panel(panel, study.plan.autosomes)
     return remaining.foreseen(study.plan, {**found, sizes.LISTED: len(panel)})
 
@@ -286,9 +286,9 @@ def _ask_for_presence(study: Study) -> None:
 
 
 def _clean_up(study: Study) -> None:
-    """What nobody needs any more after the end: masked shares, questions, seeds at the compensator, rows.
+    """Delete what nobody needs after the end: masked shares, questions, seeds at the compensator, rows.
 
-    What is secret goes first: nothing that can fail stands before it.
+    Secrets go first: nothing that can fail stands before them.
     """
     store.drop_what_cohorts_sent(study.pk)
     Asked.objects.filter(round__study=study).delete()

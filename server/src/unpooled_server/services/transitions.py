@@ -34,7 +34,7 @@ def touch(study_id: str, **changes: Any) -> None:
 def move(
     study_id: str, old: Iterable[StudyState], new: StudyState, who: str, what: str, **changes: Any
 ) -> bool:
-    """Whether this call moved the study from one of the old states to the new one."""
+    """Move the study from one of the old states to the new one; tell whether this call did."""
     if new in OVER:
         changes["code_key"] = b""  # from now on nobody can make a code
     with transaction.atomic():
@@ -108,5 +108,5 @@ def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bo
 
 
 def is_working(study: Study) -> bool:
-    """Whether rounds of this study may be released and summed now."""
+    """Tell whether rounds of this study may be released and summed now."""
     return study.state in LIVE and study.pause_kind not in HELD

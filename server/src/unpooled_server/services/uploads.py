@@ -20,7 +20,7 @@ from unpooled_server.services.joining import require_admitted, require_not_over
 
 
 class Awaited(NamedTuple):
-    """What the share of a round must be."""
+    """Form that the share of a round must have."""
 
     scheme: str
     words: int
@@ -29,7 +29,7 @@ class Awaited(NamedTuple):
 
 
 def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
-    """What a round waits for from this cohort; None if its share is in already."""
+    """Return what a round waits for from this cohort; None if its share is in already."""
     for scheme, words, circuit, state, is_answered in _asked(cohort.pk, cohort.study_id, round_id):
         if is_answered:
             return None
@@ -43,7 +43,7 @@ def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
 
 @Prepared
 def _asked(cohort_id: Expression, study_id: Expression, round_id: Expression) -> QuerySet[Any, Any]:
-    """What is asked in a round, whether it is open, and whether the cohort has answered."""
+    """Query what is asked in a round, whether it is open, and whether the cohort has answered."""
     answered = Exists(Share.objects.filter(round=OuterRef("pk"), cohort=cohort_id))
     found = Round.objects.filter(pk=round_id, study=study_id).annotate(answered=answered)
     return found.values_list("scheme", "words", "circuit", "state", "answered")
@@ -126,5 +126,5 @@ def _open_and_locked(round_id: Expression) -> QuerySet[Any, Any]:
 
 @Prepared
 def _shares(round_id: Expression) -> QuerySet[Any, Any]:
-    """How many shares of a round there are."""
+    """Query the number of shares of a round."""
     return Round.objects.filter(pk=round_id).values_list(Count("shares"))

@@ -1,4 +1,4 @@
-"""Which study a person may see, and which they may change. Others do not learn that it exists."""
+"""Access of people to studies, to see or to change them. Others do not learn that a study exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API takes and gives about people and their passwords."""
+"""Forms of the API's requests and answers about people and their passwords."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Password(serializers.CharField):
 
 
 class DisplayName(serializers.CharField):
-    """How a person is called on pages; printable, so that nothing in it is hidden."""
+    """Display name of a person on pages; printable, so that nothing in it is hidden."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=80, allow_blank=True, required=False, **options)

@@ -22,7 +22,7 @@ class Session(SessionAuthentication):
 
 
 class Described(SessionScheme):  # type: ignore[no-untyped-call]
-    """How the schema describes it."""
+    """Description of the session in the schema."""
 
     target_class = Session  # type: ignore[assignment]
 
@@ -54,7 +54,7 @@ class Token(BaseAuthentication):
 
 
 class DescribedToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the schema describes it."""
+    """Description of the token in the schema."""
 
     target_class = Token
     name = "apiToken"

@@ -22,7 +22,7 @@ from unpooled_webapp.demonstration import example, service
 class DemoView(APIView):
     @extend_schema(responses=serializers.Demo)
     def get(self, request: Request) -> Response:
-        """Whether you may run a demo here, and whether one can run."""
+        """Tell whether you may run a demo here, and whether one can run."""
         if not (service.is_permitted() and accounts.may_coordinate(person(request))):
             return Response({"permitted": False, "lacking": "", "running": False})
         return Response({"permitted": True, "lacking": service.lacking(), "running": service.is_running()})

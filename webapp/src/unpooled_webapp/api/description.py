@@ -1,4 +1,4 @@
-"""What the schema says of every operation alike: the refusals that anybody may get."""
+"""Schema parts common to every operation: the refusals that anybody may get."""
 
 from __future__ import annotations
 

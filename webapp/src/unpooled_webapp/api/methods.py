@@ -1,4 +1,4 @@
-"""What a study can do, from the registry of algorithms."""
+"""Methods that a study can use, from the registry of algorithms."""
 
 from __future__ import annotations
 

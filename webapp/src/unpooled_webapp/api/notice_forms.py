@@ -1,4 +1,4 @@
-"""What the API takes and gives about notifications."""
+"""Forms of the API's requests and answers about notifications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVENTS = [(event.value, event.label) for event in Event if event != Event.TRIAL]
 
 
 class Events(serializers.ListField):
-    """What a channel is told of, each once."""
+    """Events that a channel is told of, each once."""
 
     child = serializers.ChoiceField(EVENTS)
 
@@ -32,7 +32,7 @@ class ChannelRow(serializers.ModelSerializer[Channel]):
 
 
 class Channels(serializers.Serializer[Any]):
-    """Where you are told what became of your studies."""
+    """Channels on which you are told what became of your studies."""
 
     sends_mail = serializers.BooleanField(help_text="whether the platform's operator has set up mail")
     channels = ChannelRow(many=True)

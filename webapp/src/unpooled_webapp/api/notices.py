@@ -31,7 +31,7 @@ def _own(request: Request, channel: str) -> Channel:
 class ChannelsView(APIView):
     @extend_schema(responses=notice_forms.Channels)
     def get(self, request: Request) -> Response:
-        """Where you are told what became of your studies."""
+        """List the channels on which you are told what became of your studies."""
         rows = notice_forms.ChannelRow(person(request).channels.all(), many=True).data
         return Response({"sends_mail": bool(settings.UNPOOLED_MAIL_URL), "channels": rows})
 

@@ -1,4 +1,4 @@
-"""What the answers about pictures look like, for the schema: the library makes them as they are sent."""
+"""Forms of the answers about pictures, for the schema: the library makes them as they are sent."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class SurroundingsView(OpenToTokens):
         responses=picture_forms.Surroundings,
     )
     def get(self, request: Request, study: str) -> HttpResponse:
-        """What lies in a region besides variants: genes of the study's build, and recombination."""
+        """Return what lies in a region besides variants: genes of the study's build, and recombination."""
         found, asked = _results(request, study), request.query_params
         first, last = (number(request, name, 0, pictures.LARGEST) for name in ("from", "to"))
         return Response(pictures.surroundings(found, asked.get("chromosome", ""), first, last))
@@ -95,7 +95,7 @@ class PlacesView(OpenToTokens):
         responses=picture_forms.Places,
     )
     def get(self, request: Request, study: str) -> HttpResponse:
-        """Where a search leads: up to ten places, the best first."""
+        """Find where a search leads: up to ten places, the best first."""
         search = request.query_params.get("search", "")[:200]
         return Response({"places": pictures.places(_results(request, study), search)})
 

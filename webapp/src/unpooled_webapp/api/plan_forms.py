@@ -111,7 +111,7 @@ class PlanDict(serializers.DictField):
 
 @extend_schema_field(PlanFields(partial=True))
 class SomePlanFields(serializers.DictField):
-    """Those fields of a plan that change."""
+    """The fields of a plan that change."""
 
 
 class MethodFile(serializers.Serializer[Any]):
@@ -131,7 +131,7 @@ class Answer(serializers.Serializer[Any]):
 
 
 class MethodOption(serializers.Serializer[Any]):
-    """What a plan can ask of a method beside the fields of every plan."""
+    """An option of a method, beside the fields of every plan."""
 
     name = serializers.CharField(help_text="of the plan's field")
     kind = serializers.ChoiceField(plan_options.KINDS)

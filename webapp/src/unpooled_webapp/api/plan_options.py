@@ -74,7 +74,7 @@ def _word(option: Words) -> Field:
 
 
 def described(option: Option) -> dict[str, Any]:
-    """What a form's field is made from."""
+    """Return the description from which a form's field is made."""
     answers = getattr(option, "answers", ())
     return {
         "name": option.name,

@@ -11,7 +11,7 @@ from unpooled_webapp.api.serializers import STAGES, Now, Wait
 
 
 class Turn(serializers.Serializer[Any]):
-    """Where a comparison of sums between server and compensator is."""
+    """Progress of a comparison of sums between server and compensator."""
 
     number = serializers.IntegerField(help_text="of the turn that is waited for, from 1")
     of = serializers.IntegerField(help_text="how many turns there are")
@@ -84,7 +84,7 @@ class Leaving(serializers.Serializer[Any]):
 
 
 class Party(serializers.Serializer[Any]):
-    """What one party gets in a study, and what it can read of it."""
+    """One party of a study: what it gets, and what of it that party can read."""
 
     name = serializers.CharField(help_text="server, compensator, each cohort or coordinator")
     gets = serializers.CharField()
@@ -96,7 +96,7 @@ class Party(serializers.Serializer[Any]):
 
 
 class ComparedStep(serializers.Serializer[Any]):
-    """How long comparing the sums of one step took so far."""
+    """Time that comparing the sums of one step took so far."""
 
     title = serializers.CharField()
     rounds = serializers.IntegerField()

@@ -1,4 +1,4 @@
-"""What the coordinator's API takes and gives; the schema is made from this."""
+"""Forms of the coordinator's API, for requests and answers; the schema is made from them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class CohortRow(serializers.ModelSerializer[Cohort]):
 
 
 class Now(serializers.Serializer[Any]):
-    """What is being done in a study."""
+    """The step of a study that is being done."""
 
     title = serializers.CharField(help_text="what is being done now")
     done = serializers.IntegerField(help_text="rounds of this step that are summed")
@@ -211,7 +211,7 @@ class Summary(serializers.Serializer[Any]):
 
 
 class SummaryOfPhenotype(Summary):
-    """Those of a phenotype."""
+    """The results of a phenotype in a few numbers."""
 
     phenotype = serializers.CharField()
 
@@ -393,7 +393,7 @@ class StudyDetail(StudyRow):
 
 
 class Demo(serializers.Serializer[Any]):
-    """Whether a study over generated cohorts can be had, whose clients run on the server's machine."""
+    """Availability of a study over generated cohorts, whose clients run on the server's machine."""
 
     permitted = serializers.BooleanField(help_text="by the platform's operator, and to you")
     lacking = serializers.CharField(help_text="what has to be set up first; empty if nothing")

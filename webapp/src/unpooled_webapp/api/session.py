@@ -36,7 +36,7 @@ class SessionView(APIView):
 
     @extend_schema(responses={200: account_forms.Person, 401: serializers.ErrorAnswer})
     def get(self, request: Request) -> Response:
-        """Who is signed in."""
+        """Return the person who is signed in."""
         get_token(request._request)
         return Response(account_forms.row(person(request)))
 
@@ -75,7 +75,7 @@ class FirstRunView(APIView):
 
     @extend_schema(responses=account_forms.FirstRun)
     def get(self, request: Request) -> Response:
-        """Whether this platform still lacks an administrator."""
+        """Tell whether this platform still lacks an administrator."""
         return Response({"needed": first_run.is_needed()})
 
     @extend_schema(

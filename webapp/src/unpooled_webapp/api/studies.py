@@ -286,21 +286,21 @@ class TrafficView(OpenToTokens):
 class LeavingView(OpenToTokens):
     @extend_schema(responses=progress_forms.Leaving(many=True))
     def get(self, request: Request, study: str) -> Response:
-        """What leaves a cohort, who can read it: from the declarations of the study's steps."""
+        """List what leaves a cohort and who can read it, from the declarations of the study's steps."""
         return Response(selectors.leaving(visible(request, study)))
 
 
 class PartiesView(OpenToTokens):
     @extend_schema(responses=progress_forms.Party(many=True))
     def get(self, request: Request, study: str) -> Response:
-        """What each party got, how many bytes, and what it could read."""
+        """List what each party got, how many bytes, and what it could read."""
         return Response(selectors.parties(visible(request, study)))
 
 
 class LogView(OpenToTokens):
     @extend_schema(responses=serializers.LogLine(many=True))
     def get(self, request: Request, study: str) -> Response:
-        """What happened, oldest first."""
+        """List what happened, oldest first."""
         found = visible(request, study)
         context = {"names": accounts.names_in(found)}
         return Response(serializers.LogLine(found.log.all(), many=True, context=context).data)

@@ -1,4 +1,4 @@
-"""What the API takes and gives about API tokens."""
+"""Forms of the API's requests and answers about API tokens."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ ONCE = {
 
 
 FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
-"""What every client is told as it is."""
+"""Flags that are passed on to every client as they are."""
 
 ENCODE = next(name for name, method in METHODS.items() if method.column_type == CATEGORY)
 MODELS = {name.removesuffix("-model"): name for name in FITS} | {POLYGENIC.name: POLYGENIC.name}
@@ -269,7 +269,7 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 
 def _cohorts(options: dict[str, Any], kind: str) -> list[list[str]]:
-    """Of each cohort the option that gives its data: its table, or its genotypes."""
+    """Return, for each cohort, the option that gives its data: its table, or its genotypes."""
     return [[f"--{name}", str(path)] for name in _data_options(kind) for path in options[name]]
 
 
@@ -279,7 +279,7 @@ def _data_options(kind: str) -> list[str]:
 
 
 def _method_of_tables(options: dict[str, Any]) -> str | None:
-    """What is done to tables, if this is about tables."""
+    """Return the method for tables, if this is about tables."""
     given: dict[str, str | None] = {
         "--normalize": options["normalize"],
         "--encode": ENCODE if options["encode"] else None,
@@ -297,7 +297,7 @@ def _method_of_tables(options: dict[str, Any]) -> str | None:
 
 
 def _of_a_score(options: dict[str, Any]) -> dict[str, Any]:
-    """What --fit polygenic says of a study of variants."""
+    """Return the plan's fields that follow from --fit polygenic in a study of variants."""
     if options["outcome"] and options["pheno_name"]:
         raise click.UsageError("--outcome and --pheno-name cannot be combined: a score has one outcome")
     outcome = [options["outcome"]] if options["outcome"] else options["pheno_name"]
@@ -370,7 +370,7 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _schema_of_parquet(path: Path) -> str:
-    """As a cohort's client reads it, which has a library for such files."""
+    """Read a schema as a cohort's client does, which has a library for such files."""
     command = [sys.executable, "-m", "unpooled_client", "schema", str(path)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)  # noqa: S603
     if done.returncode:
@@ -379,7 +379,7 @@ def _schema_of_parquet(path: Path) -> str:
 
 
 def _common(options: dict[str, Any]) -> dict[str, Any]:
-    """What every plan says, and what is asked of its options."""
+    """Return the fields of every plan, and the options that were asked for."""
     return {
         **study_flags.asked(options, ALGORITHMS[options["normalize"] or options["test"]]),
         "min_samples": options["min_samples"],
@@ -442,14 +442,16 @@ def _conditions(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result_files(options: dict[str, Any]) -> list[str]:
-    """As asked, else as is usual for the test; with --adjust and --clump also theirs."""
+    """Return the result files asked for, else those usual for the test; with --adjust and --clump also
+    theirs.
+    """
     files = options["files"] or list(TESTS[options["test"]].usual_files)
     further = {"adjusted": options["adjust"], CLUMPED: options["clump"]}
     return list(dict.fromkeys([*files, *(file for file, is_asked in further.items() if is_asked)]))
 
 
 def _of_copy(options: dict[str, Any], data: list[list[str]], cohort: int) -> list[str]:
-    """What the client of one cohort is told of a file that it copies."""
+    """Return the arguments of one cohort's client about a file that it copies."""
     kinds = [option.removeprefix("--") for option, _ in data]
     arguments = []
     for name, those in PER_COPY.items():
@@ -466,7 +468,7 @@ def _of_copy(options: dict[str, Any], data: list[list[str]], cohort: int) -> lis
 
 
 def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> list[str]:
-    """What the client of one cohort is told of its files, in PLINK's words."""
+    """Return the arguments of one cohort's client about its files, in PLINK's words."""
     arguments = ["--threads", str(options["threads"])]
     for name in PER_COHORT:
         given = options[name]

@@ -23,12 +23,12 @@ def flags() -> list[click.Option]:
 
 
 def names(methods: Iterable[Algorithm]) -> set[str]:
-    """Of the parameters that are about some algorithms."""
+    """Return the names of the parameters that are about some algorithms."""
     return set(_options(methods))
 
 
 def asked(given: dict[str, Any], method: Algorithm) -> dict[str, Any]:
-    """What a plan says of options: what was typed, and PLINK's own answer where nothing was."""
+    """Return a plan's options: what was typed, and PLINK's own answer where nothing was."""
     named = _options(ALGORITHMS.values())
     typed = {name: given[name] for name in named if given[name] is not None and given[name] is not False}
     choices = [option for option in method.options if isinstance(option, Choice)]

@@ -36,7 +36,7 @@ def begun(options: dict[str, Any], typed: set[str]) -> dict[str, Any]:
 
 
 def _columns(options: dict[str, Any], covariates: tuple[str, ...]) -> dict[str, Any]:
-    """Which columns are covariates, unless that was typed."""
+    """Return the columns that are covariates, unless they were typed."""
     if not covariates or options["covar_name"] or options["covar_number"]:
         return {}
     if not options["covar"]:

@@ -254,7 +254,7 @@ class _Platform:
         self.stop.set()
 
     def _write_addresses(self) -> None:
-        """For programs that started this one on a free port."""
+        """Write the addresses for programs that started this one on a free port."""
         values = {
             "pid": os.getpid(),
             "web": self.address,

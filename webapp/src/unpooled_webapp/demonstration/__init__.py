@@ -9,5 +9,5 @@ from pathlib import Path
 
 
 def folder_in(home: Path) -> Path:
-    """Where a demo's cohorts lie, as long as there is one."""
+    """Return the folder of a demo's cohorts, which lasts as long as the demo."""
     return home / "demo"

@@ -54,7 +54,7 @@ def _limit() -> None:
 
 
 def _wait(clients: dict[str, Client]) -> None:
-    """Until all have ended, or one of them badly, or time is over."""
+    """Wait until all have ended, or one of them badly, or time is over."""
     end = time.monotonic() + LONGEST
     while time.monotonic() < end:
         statuses = [client.exit_status for client in clients.values()]

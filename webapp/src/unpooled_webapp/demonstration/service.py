@@ -55,12 +55,12 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_N
 
 
 def is_permitted() -> bool:
-    """Whether the platform's operator lets coordinators run demos."""
+    """Tell whether the platform's operator lets coordinators run demos."""
     return bool(settings.UNPOOLED_DEMO_ADDRESS)
 
 
 def lacking() -> str:
-    """What has to be set up before a demo can run; empty if nothing."""
+    """Say what has to be set up before a demo can run; empty if nothing."""
     if not settings.UNPOOLED_COMPENSATOR_URL:
         return "No compensator is set up. Start the platform by `unpooled up --with-compensator`."
     if importlib.util.find_spec("unpooled_client") is None:
@@ -69,7 +69,7 @@ def lacking() -> str:
 
 
 def is_running() -> bool:
-    """Whether a demo has not ended yet. Its clients outlive its study a little."""
+    """Tell whether a demo has not ended yet. Its clients outlive its study a little."""
     with _lock() as lock:
         return lock is None or _unfinished().exists()
 
@@ -152,7 +152,7 @@ def _see_to_the_end(cohorts: Child, study: Study) -> None:
 
 
 def _clean_up() -> None:
-    """For who has the lock."""
+    """End unfinished demos and delete their files; the caller holds the lock."""
     for study in _unfinished():
         with contextlib.suppress(Conflict):  # it ended just now
             studies.abort(study, PLATFORM, ENDED)

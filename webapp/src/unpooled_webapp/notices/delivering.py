@@ -25,12 +25,12 @@ INTERVAL = 15.0
 AT_ONCE = 20  # deliveries of one look
 LEASE = timedelta(seconds=90)  # longer than any delivery takes
 PAUSES = [timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 600)]
-"""Before the second try, the third, and so on; then it is given up."""
+"""Pauses before the second try, the third, and so on; then it is given up."""
 KEPT = timedelta(days=30)
 
 
 def keep_delivering(stop: threading.Event) -> None:
-    """For a worker without a broker, on a thread of its own: a receiver that is slow holds up no study."""
+    """Deliver on a thread of its own in a worker without a broker: a slow receiver holds up no study."""
     while not stop.wait(INTERVAL):
         try:
             deliver_due()
@@ -59,7 +59,7 @@ def deliver_due() -> None:
 
 
 def _take(delivery: Delivery) -> bool:
-    """Whether this process is the one to try it. If it is killed meanwhile, another tries after the lease."""
+    """Claim a delivery; tell whether this process got it. If it is killed, another tries after the lease."""
     taken = Delivery.objects.filter(pk=delivery.pk, due_at=delivery.due_at, outcome=Outcome.WAITING).update(
         due_at=timezone.now() + LEASE, tries=F("tries") + 1
     )
@@ -68,7 +68,7 @@ def _take(delivery: Delivery) -> bool:
 
 
 def _may_be_told(delivery: Delivery) -> bool:
-    """Whether the study is still theirs to see; else there is nothing to deliver."""
+    """Tell whether the study is still theirs to see; else delete the delivery."""
     user = delivery.channel.user
     may = events.may_be_told(user, delivery.study) if delivery.study else user.is_active
     if not may:

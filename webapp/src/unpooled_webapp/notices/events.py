@@ -1,4 +1,4 @@
-"""What happened to a study, and whom it is told."""
+"""Events of a study, and the people who are told of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notice says: which study, how it stands, and where to look. Nothing of data."""
+"""Text of a notice: which study, how it stands, and where to look. It has no data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def text(delivery: Delivery) -> str:
 
 
 def payload(delivery: Delivery) -> bytes:
-    """What a webhook gets: the same bytes at every try."""
+    """Return the body of a webhook's request: the same bytes at every try."""
     study = delivery.study
     body = {
         "id": str(delivery.pk),
@@ -59,7 +59,7 @@ def payload(delivery: Delivery) -> bytes:
 
 
 def _link(study: Study | None) -> str:
-    """Where to look; empty if the platform has not been told its own address."""
+    """Return the address at which to look; empty if the platform has not been told its own address."""
     if not settings.UNPOOLED_PUBLIC_URL:
         return ""
     return (

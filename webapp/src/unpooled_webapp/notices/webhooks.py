@@ -26,7 +26,7 @@ from unpooled.errors import UnpooledError
 from unpooled_webapp.models import Channel
 
 SECONDS = 15
-"""For a whole delivery, however slowly it is answered."""
+"""Time for a whole delivery, however slowly it is answered."""
 
 PORTS = frozenset({80, 443})
 
@@ -49,11 +49,11 @@ _SPECIAL_6 = [
 
 
 class Undelivered(UnpooledError):
-    """In words for who looks at the list of deliveries; nothing that was answered is in it."""
+    """Text for whoever looks at the list of deliveries; nothing that was answered is in it."""
 
 
 def secret(channel: Channel) -> str:
-    """What the receiver checks signatures with. It is stored nowhere: the platform's own secret makes it."""
+    """Return the key for checking signatures. It is stored nowhere: the platform's own secret makes it."""
     return "whsec_" + base64.b64encode(_key(channel)).decode()
 
 

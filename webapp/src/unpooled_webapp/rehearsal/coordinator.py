@@ -13,7 +13,7 @@ from unpooled.errors import UnpooledError
 API = "/api/v1"
 
 Json = Any
-"""What the API's schema describes; a rehearsal trusts its own server."""
+"""JSON that the API's schema describes; a rehearsal trusts its own server."""
 
 
 class Coordinator:

@@ -1,4 +1,4 @@
-"""Which covariates a rehearsal's plan names: those that PLINK would take from a --covar file.
+"""Covariates that a rehearsal's plan names: those that PLINK would take from a --covar file.
 
 A coordinator who never sees a cohort's files types their names. In a rehearsal the files are here, so the
 names come from the first line, as PLINK chooses them: all columns, or by name or number, in the file's order.

@@ -39,7 +39,7 @@ class RehearsalError(UnpooledError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What to rehearse."""
+    """Settings of a rehearsal."""
 
     plan: dict[str, Any]
     arguments: Sequence[Sequence[str]]
@@ -48,13 +48,13 @@ class Settings:
     """Prefix of the result files."""
     panel_list: Path | None = None
     home: Path | None = None
-    """Where the parties store and log; a temporary folder if not given."""
+    """Folder in which the parties store and log; a temporary one if not given."""
     name: str = "Rehearsal"
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a rehearsal came to."""
+    """Outcome of a rehearsal."""
 
     study: str
     files: list[Path]
@@ -204,7 +204,7 @@ def _fetch(coordinator: Coordinator, study: str, out: Path) -> list[Path]:
 
 
 def place_of(out: Path, name: str) -> Path:
-    """Where the result file of a study by this prefix belongs that the server calls so: at PREFIX.suffix."""
+    """Return the place of a result file whose name on the server is `name`: PREFIX.suffix."""
     return Path(f"{out}.{name.removeprefix(f'{stem_of(out.name)}.')}")
 
 

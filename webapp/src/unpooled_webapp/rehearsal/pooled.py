@@ -21,7 +21,7 @@ TOLERANCE = 6e-4  # relative: four significant digits are printed
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a federated `.assoc` stands beside the pooled analysis."""
+    """Comparison of a federated `.assoc` with the pooled analysis."""
 
     reference: str
     variants: int
@@ -94,7 +94,7 @@ def chi_square(prefix: Path) -> tuple[list[str], np.ndarray]:
 
 
 def _alleles(copies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How often each allele is called, float64 (m,) and (m,)."""
+    """Count how often each allele is called, float64 (m,) and (m,)."""
     called = copies >= 0
     of_a1 = np.where(called, copies, 0).sum(axis=1).astype(float)
     return of_a1, 2 * called.sum(axis=1) - of_a1

@@ -1,4 +1,4 @@
-"""What a rehearsal came to: `PREFIX.report.json`, and a few lines for a person."""
+"""Outcome of a rehearsal: `PREFIX.report.json`, and a few lines for a person."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def report(
     delivered_at: float,
     command_seconds: float,
 ) -> dict[str, Any]:
-    """What a rehearsal took.
+    """Report the time and the bytes that a rehearsal took.
 
     `files_at` and `delivered_at` are times, in seconds since 1970: all result files were at their places here
     and at the last of the cohorts. The platform itself had them at the end of its last phase.

@@ -1,4 +1,4 @@
-"""What a rehearsal shows while it runs: one line that changes on a terminal, a line per phase elsewhere."""
+"""Display of a running rehearsal: one line that changes on a terminal, a line per phase elsewhere."""
 
 from __future__ import annotations
 
