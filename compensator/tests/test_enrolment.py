@@ -99,7 +99,7 @@ def compared(caller: Caller, federation: Federation) -> httpx.Response:
 
 
 def coded(caller: Caller, federation: Federation) -> httpx.Response:
-    return caller.codes(federation.codes("Graz", os.urandom(31) + bytes(1)))
+    return caller.codes(federation.codes("Graz", oprf.point(b"a word")))
 
 
 @pytest.mark.parametrize("ask", [released, compared, coded])
