@@ -25,7 +25,7 @@ from .relay import Relay
 from .services import Stores
 from .starting import Program
 
-SMALL_CHUNK = 25  # variants: some 25 rounds of the small cohorts, of which 8 are in flight at a time
+SMALL_CHUNK = 35  # variants: some 20 rounds of the small cohorts, of which 8 are in flight at a time
 ABOUT_THE_RUN = (
     "methods.txt",
     "report.html",

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,9 @@ def calls(folder: Path) -> Words:
     return [*bfiles(made.cohorts), "--adjust", "--mind", 0.2, "--ring", 64, "--chunk-size", 77]
 
 
-def seven_cohorts(folder: Path) -> Words:
-    made = simulate(folder, cohorts=(90, 30, 50, 40, 60, 45, 35), variants=300, covariates=2,
-                    trait="quantitative", missing_rate=(0.3, 0.02), seed=3)  # fmt: skip
+def linear(folder: Path, cohorts: Sequence[int] = (90, 50, 60, 40)) -> Words:
+    made = simulate(folder, cohorts=cohorts, variants=300, covariates=2, trait="quantitative",
+                    missing_rate=(0.3, 0.02), seed=3)  # fmt: skip
     covar = [word for prefix in made.cohorts for word in ("--covar", prefix.with_suffix(".cov"))]
     lines = made.cohorts[0].with_suffix(".bim").read_text().splitlines()
     calls_of = np.fromfile(made.cohorts[0].with_suffix(".bed"), np.uint8)[3:].reshape(len(lines), -1)
@@ -111,7 +111,7 @@ def as_tables(folder: Path) -> Words:
 
 STUDIES: dict[str, Callable[[Path], Words]] = {
     "calls": calls,
-    "seven cohorts": seven_cohorts,
+    "seven cohorts": functools.partial(linear, cohorts=(90, 30, 50, 40, 60, 45, 35)),
     "dosages": dosages,
     "several phenotypes": phenotypes,
     "by a list": by_list,
@@ -169,7 +169,7 @@ def test_every_file_is_the_same(name: str, rehearse_over_http: Rehearse, tmp_pat
 
 def test_gaussian_masks_come_near(rehearse_over_http: Rehearse, tmp_path: Path) -> None:
     """Counts are the same whatever the masks; estimates differ by what the masks add, and are rounded."""
-    words = [*seven_cohorts(tmp_path)[:-1], "assoc,glm", "--masking", "gaussian", *FLOORS]
+    words = [*linear(tmp_path)[:-1], "assoc,glm", "--masking", "gaussian", *FLOORS]
     (_, theirs), (_, ours) = both(rehearse_over_http, words, tmp_path)
     for file in ("study.assoc.linear", "study.phenotype.glm.linear"):
         lines = [files[file].decode().splitlines() for files in (theirs, ours)]
@@ -196,7 +196,7 @@ def other_names(folder: Path) -> Words:
 
 def constant(folder: Path) -> Words:
     """Found in the pool, so the study fails."""
-    words = seven_cohorts(folder)
+    words = linear(folder)
     for path in folder.glob("*.cov"):
         head, *rows = path.read_text().splitlines()
         path.write_text("\n".join([f"{head} C", *(f"{row} 7" for row in rows)]) + "\n")
@@ -204,7 +204,7 @@ def constant(folder: Path) -> Words:
 
 
 def no_such_column(folder: Path) -> Words:
-    return [*seven_cohorts(folder), "--covar-name", "WEIGHT"]
+    return [*linear(folder), "--covar-name", "WEIGHT"]
 
 
 @pytest.mark.parametrize("wrong", [wrong_sex, other_names, constant, no_such_column])
