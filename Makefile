@@ -51,6 +51,7 @@ check-python:
 	@$(PY) -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache >/dev/null || .venv/bin/lint-imports --no-cache
 	@scripts/typecheck
+	@$(PY) scripts/house headless
 
 bench:
 	@scripts/setup
