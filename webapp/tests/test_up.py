@@ -81,11 +81,24 @@ class Platform:
         return self.process.wait(PATIENCE)
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """One for tests that leave it running."""
+    with started(tmp_path_factory.mktemp("up")) as platform:
+        yield platform
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Platform]:
+    with started(tmp_path) as platform:
+        yield platform
+
+
+@contextlib.contextmanager
+def started(home: Path) -> Iterator[Platform]:
     stores = fresh_stores()
     environment = {"UNPOOLED_DATABASE_URL": stores.database, "UNPOOLED_BROKER_URL": stores.broker}
-    platform = Platform(tmp_path, environment)
+    platform = Platform(home, environment)
     try:
         platform.addresses()
         yield platform
@@ -151,8 +164,8 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
 
 
 @pytest.mark.services
-def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
-    http, study, clients = started_study(running)
+def test_odd_bodies_over_a_real_connection(shared: Platform) -> None:
+    http, study, clients = started_study(shared)
     client = clients[0]
     asked: Any = None
     insist(lambda: "asked" if client.questions(wait=5).items else "", "asked")
@@ -164,14 +177,14 @@ def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
         f"Content-Type: application/octet-stream\r\nUnpooled-Nonce: {nonce}\r\n"
         f"Unpooled-Protocol: {VERSION}\r\n"
     )
-    assert status_of(running, f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data[:-1]) == 400
-    assert status_of(running, f"{head}Content-Length: 99999999999\r\n\r\n".encode() + data) == 413
-    assert status_of(running, f"{head}Content-Length: -5\r\n\r\n".encode() + data) == 400
+    assert status_of(shared, f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data[:-1]) == 400
+    assert status_of(shared, f"{head}Content-Length: 99999999999\r\n\r\n".encode() + data) == 413
+    assert status_of(shared, f"{head}Content-Length: -5\r\n\r\n".encode() + data) == 400
     assert (
-        status_of(running, f"{head}Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n".encode()) == 411
+        status_of(shared, f"{head}Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n".encode()) == 411
     )
-    assert list((running.home / "studies" / study / "shares").glob("*")) == []
-    assert status_of(running, f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data) == 201
+    assert list((shared.home / "studies" / study / "shares").glob("*")) == []
+    assert status_of(shared, f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data) == 201
     http.post(f"/api/v1/studies/{study}/abort").raise_for_status()
 
 
@@ -216,13 +229,13 @@ def test_all_processes_end_with_ctrl_c(running: Platform) -> None:
     assert not (running.home / "addresses.json").exists()
 
 
-def test_what_is_written_is_for_its_owner_only(running: Platform) -> None:
-    assert (running.home / "secret-key").stat().st_mode & 0o077 == 0
-    assert (running.home / "compensator-secret").stat().st_mode & 0o077 == 0
+def test_what_is_written_is_for_its_owner_only(shared: Platform) -> None:
+    assert (shared.home / "secret-key").stat().st_mode & 0o077 == 0
+    assert (shared.home / "compensator-secret").stat().st_mode & 0o077 == 0
 
 
-def test_a_port_that_is_taken_is_said(running: Platform, tmp_path: Path) -> None:
-    port = running.address.rsplit(":", 1)[1]
+def test_a_port_that_is_taken_is_said(shared: Platform, tmp_path: Path) -> None:
+    port = shared.address.rsplit(":", 1)[1]
     other = tmp_path / "other"
     done = subprocess.run(
         [sys.executable, "-m", "unpooled_webapp", "up", "--home", str(other), "--port", port],
