@@ -269,7 +269,7 @@ class _Lookup:
         )
 
     def find(self, words: np.ndarray, size: int, stride: int = 1) -> Iterator[tuple[int, range]]:
-        """Find where `size` words, each `stride` from the last, are in the index, and the entries they equal."""
+        """Find where `size` words, each `stride` from the last, are in the index, and the equal entries."""
         places = np.empty(len(words), dtype=np.int64)
         hashes = np.empty(len(words), dtype=np.uint64)
         count = _candidates(words, size, stride, _HASH_FACTORS, self._maybe, self._shift, places, hashes)

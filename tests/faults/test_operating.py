@@ -118,7 +118,7 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
     tokens = [invite(number) for number in range(90)]
 
     def patient(http: httpx.Client, path: str, **params: Any) -> httpx.Response:
-        """Ask as the client does: a platform that gets no connection for 3 s answers so, and is asked again."""
+        """Ask as the client does: a platform without a connection for 3 s answers so, and is asked again."""
         for _ in range(10):
             answer = http.get(path, params=params)
             if answer.status_code != 503:

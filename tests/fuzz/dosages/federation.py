@@ -59,7 +59,7 @@ class Federation:
         return [f"p{k}" for k in range(len(self.sex))]
 
     def called(self, variant: int, cohort: int | None = None) -> str:
-        """Return a variant's ID in a cohort's files, or in the pool's. By place, each cohort has its own IDs."""
+        """Return a variant's ID in a cohort's files or the pool's. By place, each cohort has its own IDs."""
         if not self.plan.by_place:
             return f"v{variant}"
         if cohort is None:

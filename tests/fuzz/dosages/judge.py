@@ -23,8 +23,7 @@ from .federation import FIRST, FLAGS, Federation, write_cohort, write_pool
 WORDS = (*GLM, "AX", "A1_CT", "ALLELE_CT", "A1_FREQ", "MACH_R2", "FIRTH?")
 """Columns that must be the same to the letter."""
 FITS = ("ERRCODE", "FIRTH?")
-"""Those of these columns that say how a fit went: plink2 may find no maximum where there is one, or the
-reverse.
+"""Columns among these that say how a fit went: plink2 may find no maximum where there is one, or the reverse.
 """
 NEAR = {"linear": 1e-5, "logistic": 2e-3}
 """Tolerance of numbers, besides a last digit: plink2 computes logistic fits in single precision."""
@@ -160,7 +159,7 @@ def _is_near(federation: Federation, ours: Row, theirs: Row) -> bool:
 
 
 def _is_right(federation: Federation, ours: Row) -> bool:
-    """Tell whether estimate and standard error are statsmodels', or those of the definition of Firth's fit."""
+    """Tell whether estimate and standard error are statsmodels', or those by definition of Firth's fit."""
     rows = regression_of(federation, ours)
     effect = math.log(float(ours["OR"])) if "OR" in ours else float(ours["BETA"])
     error = float(ours["LOG(OR)_SE" if "OR" in ours else "SE"])

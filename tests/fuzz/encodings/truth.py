@@ -70,7 +70,7 @@ class Dictionary:
         return sum(self.counts) + self.rest
 
     def place(self, key: str | None) -> int | None:
-        """Return the place of a row's value, or of the rest after the values; None if the row does not count."""
+        """Return the place of a row's value, or of the rest after the values; None if it does not count."""
         if key is None:
             return None
         return self.keys.index(key) if key in self.keys else len(self.keys)
@@ -178,7 +178,7 @@ def _passes(
     folds: Iterable[int | None],
     or_nobody: bool = False,
 ) -> bool:
-    """Tell whether enough people in enough cohorts have one of these words, in each fold; None is all folds."""
+    """Tell whether enough people in enough cohorts have one of these words, in each fold; None means all."""
     for fold in folds:
         held = [cohort for key, at, cohort in every if key in of and fold in (None, at)]
         if or_nobody and not held:

@@ -99,7 +99,7 @@ class Judge:
         return abs(x - y) <= allowed
 
     def _scale(self, title: str, value: float, line: Line) -> float:
-        """Return the size that `_NEAR` is a share of: the number, or its error if larger; 1 for a statistic."""
+        """Return what `_NEAR` is a share of: the number, or its error if larger; 1 for a statistic."""
         if title in _STATISTICS:
             return 1.0
         if title != "BETA":

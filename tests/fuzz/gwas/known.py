@@ -1,4 +1,4 @@
-"""Rules by which PLINK may differ from us, each with its reason: whatever no rule covers is a disagreement."""
+"""Rules by which PLINK may differ from us, with reasons: whatever no rule covers is a disagreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcome of a federation compared with PLINK: counts, the rules that were needed, and what no rule covers."""
+"""Outcome of a federation compared with PLINK: counts, the rules needed, and what no rule covers."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def standardises(study: Study) -> bool:
 
 
 def _phenotypes(study: Study) -> list[str]:
-    """Return the phenotypes as PLINK 1.9 takes them: missing for people of unknown sex unless told otherwise."""
+    """Return phenotypes as PLINK 1.9 takes them: missing where sex is unknown, unless told otherwise."""
     values, people = study.people.phenotype, study.people
     if not study.plan.get("allow_no_sex"):
         values = np.where(people.sex == 0, np.nan, values)

@@ -206,7 +206,7 @@ class Comparison:
             self._wrong(ours, texts)
 
     def _na_is_due(self, ours: Line, texts: Texts, theirs: bool) -> bool:
-        """Tell whether ours may be NA, where PLINK has a number (`theirs`) or not; else it is a disagreement."""
+        """Tell whether ours may be NA; else it is a disagreement. `theirs`: PLINK has a number."""
         name = self.judge.name(ours)
         if not self.logistic:
             rows = self.judge.rows(ours)
@@ -230,7 +230,7 @@ class Comparison:
         )
 
     def _is_limited(self, name: str) -> bool:
-        """Tell whether the plan's limit of iterations is below the usual one, and the variant has reached it."""
+        """Tell whether the plan's limit of iterations is below the usual, and the variant has reached it."""
         limit = int(self.study.plan.get("max_iterations", _ITERATIONS))  # type: ignore[call-overload]
         return limit < _ITERATIONS and self.codes[name] in (codes.UNFINISHED, codes.PENALISED_UNFINISHED)
 

@@ -61,7 +61,7 @@ class Truth:
         return Truth(replace(self.study, plan={**self.study.plan, "missing": "exact"}), self.kept)
 
     def is_told_by_calls(self, name: str, a1: str, inside: np.ndarray | None = None) -> bool:
-        """Tell whether calls alone tell cases from controls, so that there is no estimate by the mean either."""
+        """Tell whether calls alone separate cases from controls, so the mean gives no estimate either."""
         if not self.is_filled(name):
             return False
         rows = self.of_calls._rows(self.place[name], a1, False, inside=inside)
@@ -69,7 +69,7 @@ class Truth:
         return replace(rows, x=own).is_estimable() is not True
 
     def is_lone(self, name: str) -> bool:
-        """Tell whether all men, or all others, lack the call of a variant on X, so that it has no mean there."""
+        """Tell whether all men, or all others, lack a call on X, so that the variant has no mean there."""
         on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
         calls, men = self.study.variants.copies[self.place[name]], self.study.people.sex == 1
         known = (calls >= 0) & ~(men & (calls == 1))
@@ -96,7 +96,7 @@ class Truth:
         return bool((np.minimum(counts, 10).sum(axis=1) < 20).any())
 
     def is_with_some(self, name: str) -> bool:
-        """Tell whether a variant is on X and has some of all products: PLINK numbers them differently there."""
+        """Tell whether a variant is on X and has some of all products: PLINK numbers them otherwise there."""
         some = interacting(self.study, self.names)
         on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
         return bool(on_x) and 0 < len(some) < len(self.names)

@@ -147,8 +147,7 @@ def likelihood_step(pool: Pool, z: np.ndarray, y: np.ndarray, penalty: float, at
 
 def are_separated(pool: Pool, z: np.ndarray, y: np.ndarray) -> bool:
     """Tell whether some scores put each row's own class first, with or without ties: then there is no best
-    fit. By linear programming (Albert and Anderson 1984): among coefficients within [-1, 1] the largest sum
-    of the leads of the right classes.
+    fit.
 
     By linear programming (Albert and Anderson 1984): among coefficients within [-1, 1] the largest sum of
     the leads of the right classes.
