@@ -125,7 +125,7 @@ def unlike(name: str, before: Asked) -> Iterator[str]:
 def elsewhere(
     studies: Sequence[str], openblas: str = "Nehalem"
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Tell what each study asks otherwise in such a process, and how that computes what machines differ in."""
+    """Find what each study asks otherwise there, and how that process computes what machines differ in."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "asked"
         file.write_bytes(codec.encode(tuple((name, tuple(asked(run(name)))) for name in studies)))

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(truth.EPS > 1e-18, reason="no long double on thi
 
 @pytest.mark.parametrize(("name", "missing"), TABLES)
 def test_real_tables(name: str, missing: float) -> None:
-    """How rows are dealt, and what the server reads, changes no more than the last digits."""
+    """The deal of rows, and what the server reads, change no more than the last digits."""
     pooled = loaded(name, missing)
     ways = list(zip(product(SPLITS, (3, 8)), [SUMS, BITS, SUMS] * 2, strict=True))
     found = [agreed(YEO_JOHNSON, split(pooled, n), opens=opens) for (split, n), opens in ways]
