@@ -171,9 +171,7 @@ def test_without_the_rule_the_difference_is_the_rest_and_with_it_it_is_not(
 
 @pytest.mark.parametrize("b", [range(10, 20), range(20, 40)], ids=["both rare", "one rarer"])
 def test_whatever_the_server_gets_many_a_small_rest_is_possible(b: range) -> None:
-    """At least four of nine are possible: by all pools that can look the same, and by everything told of
-    them.
-    """
+    """Four or more of nine are possible: by all pools that look the same, and by everything told of them."""
     possible: dict[bytes, set[int]] = defaultdict(set)
     for pool in itertools.product(range(10, 20), b, range(1, 10)):
         seen = study(*pool)

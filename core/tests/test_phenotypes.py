@@ -345,7 +345,7 @@ def test_few_who_change_their_class_are_refused() -> None:
 
 
 def test_the_server_would_read_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of 120 people lacks a phenotype alone, and is the difference of any two sums: genotypes, and age."""
+    """One of 120 people lacks a phenotype alone, and is the difference of two sums: genotypes, and age."""
     who, cohorts = 7, cohorts_of("quantitative", ([], [7]))
     plan = plan_of("quantitative", 2)
     with pytest.raises(Refuse, match="would reveal these"):
