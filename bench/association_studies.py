@@ -53,9 +53,9 @@ class Study:
     """Times PLINK's time: until the files are on the platform, and until the last cohort has them."""
     megabytes: float
     title: str
-    """As tables in the documentation call it."""
+    """Title in the documentation's tables."""
     genotypes: str = "--bfile"
-    """How both are given the genotypes: of `--pfile` they are dosages."""
+    """Option by which both get the genotypes: with `--pfile` they are dosages."""
 
 
 STUDIES = {

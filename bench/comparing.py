@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def seconds(context: DealingContext) -> tuple[float, float]:
-    """Of the dealer, and of both parties together, on sums of 0 under masks of 0."""
+    """Time the dealer, and both parties together, on sums of 0 under masks of 0."""
     kind = masking.scheme(context.scheme)
     seed, own, shuffle, share = *map(os.urandom, (32, 32, 32)), kind.zeros(context.words)
     kind.set_checks(share, 3)

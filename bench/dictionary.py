@@ -26,7 +26,7 @@ MOST_LEVELS, MOST_WORDS = 64, 10_000
 """Different words that a cohort may have."""
 WORDS_A_COHORT = 9_000
 STUDIES = (("8 columns", 4, 5.0), ("8 columns", 10, 10.0), ("10,000 words", 10, 20.0))
-"""Of each the number of cohorts, and the goal in seconds."""
+"""Studies: name, number of cohorts, and the goal in seconds."""
 
 
 def main() -> None:

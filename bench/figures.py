@@ -1,4 +1,5 @@
-"""What `bench/association.py --write` measured, in association.json, and the tables that are made of it.
+"""Figures that `bench/association.py --write` measured, in association.json, and the tables that are made of
+them.
 
     .venv/bin/python bench/figures.py     # writes the tables in README and docs anew, and measures nothing
 

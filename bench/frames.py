@@ -1,4 +1,4 @@
-"""How smoothly a real browser moves over the pictures of a study: the time between its frames while it does.
+"""Smoothness of a real browser over the pictures of a study: the time between its frames while it moves.
 
 The keys of a person who looks around: into the plot six times, along it, and out again. After each, the time
 of every frame until the picture has been still for a while. Needs Chromium, and Playwright of `scripts/setup

@@ -113,8 +113,10 @@ def checking(label: str) -> Callable[[], int]:
 
 
 OPERATIONS = 1 + COVARIATES + 16 + 12 + 5 + 28
-"""Of one person in an evaluation: linear predictor, exponential, weights, and sums about the intercept and
-genotype, and about covariates: 6 gradients and 21 second derivatives with the products that they need."""
+"""Operations on one person in an evaluation: linear predictor, exponential, weights, and sums about the
+intercept and genotype, and about covariates: 6 gradients and 21 second derivatives with the products that
+they need.
+"""
 
 
 def packed(codes: np.ndarray) -> np.ndarray:

@@ -103,7 +103,7 @@ def simulated(rows: int, columns: int) -> pa.Table:
 
 
 def cpu_seconds() -> float:
-    """What all processes took that were started here and have ended."""
+    """Return the CPU seconds of all processes that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -155,7 +155,7 @@ def check(method: str, data: Path, kind: str, cohorts: int) -> None:
 
 
 def is_likelier(data: Path, name: str, pooled: pa.Table) -> bool:
-    """Whether our lambda of a feature has a larger likelihood than that at which SciPy's search ends."""
+    """Tell whether our lambda of a feature has a larger likelihood than that at which SciPy's search ends."""
     features = json.loads((data / "ours.parameters.json").read_text())["features"]
     (own,) = (feature["lambda"] for feature in features if feature["name"] == name)
     values = pooled[name].to_numpy()

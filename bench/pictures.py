@@ -54,7 +54,7 @@ MEGABASES = (
     47,
     51,
 )
-"""Of the human autosomes."""
+"""Lengths of the human autosomes."""
 HITS = 400
 BLOCK = 1 << 20
 

@@ -1,4 +1,4 @@
-"""What one would do if all tables could lie in one place: read, fit and transform with scikit-learn, write.
+"""Normalization if all tables could lie in one place: read, fit and transform with scikit-learn, write.
 
     python bench/pooled_normalization.py METHOD TABLE TARGET
 

@@ -1,4 +1,4 @@
-"""How the documentation is built: `make docs`. What the code can say of itself is read from it then."""
+"""Build of the documentation: `make docs`. What the code can say of itself is read from it then."""
 
 from __future__ import annotations
 

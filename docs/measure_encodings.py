@@ -51,13 +51,13 @@ SEEDS = range(10)
 SKEW = 0.5
 """Cohorts have Dirichlet(0.5) shares of those from one place with one fate."""
 ROWS = 45_222
-"""Of Adult: times are of as many rows, drawn from this table with replacement."""
+"""Number of rows of Adult: as many are timed, drawn from this table with replacement."""
 SMALL = 2_000
 _TITANIC = "sklearn.datasets.tests.data.openml.id_40945", "data-v1-dl-16826755.arff.gz"
 
 Matrix = np.ndarray | sparse.csr_matrix
 Encode = Callable[[np.ndarray], Matrix]
-"""What a cohort makes of its words: object (n, columns) to numbers (n, features)."""
+"""Function by which a cohort encodes its words: object (n, columns) to numbers (n, features)."""
 
 
 # The table
@@ -77,7 +77,7 @@ class Rows:
 
 @cache
 def titanic() -> Rows:
-    """Who was on board, and who survived."""
+    """Return who was on board, and who survived."""
     package, name = _TITANIC
     text = gzip.decompress((resources.files(package) / name).read_bytes()).decode()
     head, _, body = text.partition("@data\n")
@@ -169,7 +169,7 @@ def _held(columns: Sequence[np.ndarray]) -> list[str]:
 
 
 def searched(spelled: str) -> Callable[[Sequence[Rows]], float]:
-    """How long the study takes that looks for the words: their codes, every comparison, all masks."""
+    """Return a function that times the study which finds the words: codes, every comparison, all masks."""
 
     def seconds(parts: Sequence[Rows]) -> float:
         plan = _search(parts, spelled)
@@ -181,7 +181,7 @@ def searched(spelled: str) -> Callable[[Sequence[Rows]], float]:
 
 
 def _search(parts: Sequence[Rows], spelled: str) -> Plan:
-    """Of each column as many different words as the cohort of the most has, up to the next power of two."""
+    """Plan for each column as many different words as any cohort has at most, up to the next power of two."""
     most = [max(len(set(part.words[:, c])) for part in parts) for c in range(parts[0].words.shape[1])]
     columns = [
         Column(f"column {c}", CATEGORY, encoding=ONE_HOT, most=1 << n.bit_length())
@@ -226,8 +226,9 @@ def _each(words: np.ndarray, number: Callable[[str, int], float]) -> np.ndarray:
 
 
 def n_grams(parts: Sequence[Rows]) -> list[Encode]:
-    """In the place of FastText, whose model takes 7 GB: its subwords of 3 to 6 letters, hashed to 300 numbers
-    a column, untrained. Words that look alike are near; what they mean is not known."""
+    """Stand in for FastText, whose model takes 7 GB: its subwords of 3 to 6 letters, hashed to 300 numbers a
+    column, untrained. Words that look alike are near; what they mean is not known.
+    """
     hashed = HashingVectorizer(analyzer="char_wb", ngram_range=(3, 6), n_features=300)
     return [lambda words: sparse.hstack([hashed.transform(column) for column in words.T])] * len(parts)
 
@@ -314,7 +315,7 @@ def dealt(rows: Rows, cohorts: int, random: np.random.Generator) -> np.ndarray:
 
 
 def f1(system: System, cohorts: int, seed: int) -> float:
-    """Of the model of all cohorts' encoded words and scaled numbers, on rows that it has not seen.
+    """Return F1 of the model of all cohorts' encoded words and scaled numbers, on rows that it has not seen.
 
     These come to all cohorts alike, whichever their place: dealt as the others, a column that only one cohort
     has would tell the model of its share of survivors.

@@ -55,7 +55,8 @@ TABLES: dict[str, Callable[..., Any]] = {
 }
 SMALL = ("breast cancer",)
 LARGE = {"breast cancer": 10, "digits": 64}
-"""Which have people enough however they are dealt, and in each half of a split for so many first features."""
+"""Tables with people enough however they are dealt, and in each half of a split for so many first features.
+"""
 COHORTS_WITH_SUMS = 4
 """The fewest of a study that gives its sums."""
 PAPER = {
@@ -66,8 +67,9 @@ PAPER = {
     "HEPMASS": (10_500_000, 28, 2, 83.50, 83.64, 81.12, 83.35),
     "Higgs": (11_000_000, 28, 2, 64.05, 64.17, 62.92, 63.66),
 }
-"""From its tables 1, 3 and 4: rows, features, classes; accuracy in % of FedHEONN and of one layer that is
-fitted centrally by iteration; mean and median of all others that it lists, that layer among them."""
+"""Numbers of its tables 1, 3 and 4: rows, features, classes; accuracy in % of FedHEONN and of one layer that
+is fitted centrally by iteration; mean and median of all others that it lists, that layer among them.
+"""
 OTHERS: tuple[Callable[[int], ClassifierMixin], ...] = (
     lambda seed: LogisticRegression(max_iter=5000),
     lambda seed: KNeighborsClassifier(),
@@ -79,7 +81,7 @@ OTHERS: tuple[Callable[[int], ClassifierMixin], ...] = (
 """Kinds that the paper has for Dry Bean too, with scikit-learn's usual settings. The first is the one layer:
 quasi-Newton (L-BFGS), as the paper's."""
 DRAWN_ROWS, DRAWN_FEATURES = 308_000, 28
-"""Of the table that is timed: a hundredth of the rows that the paper fits for Higgs four times."""
+"""Size of the table that is timed: a hundredth of the rows that the paper fits for Higgs four times."""
 FOLDS, FEWEST = 4, 10
 D = np.log(19)
 SLOPE = 0.95 * 0.05
@@ -141,7 +143,7 @@ def federated(x: np.ndarray, y: np.ndarray, cohort: np.ndarray) -> Model:
 
 
 def weights(model: Model, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Of standardised features, with the bias first: float64 (m + 1, scores)."""
+    """Return the weights of standardised features, with the bias first: float64 (m + 1, scores)."""
     return np.vstack([model.intercept_ + model.coef_ @ mean, model.coef_.T * deviation[:, None]])
 
 
@@ -150,7 +152,7 @@ def with_bias(z: np.ndarray) -> np.ndarray:
 
 
 def sent(z: np.ndarray) -> np.ndarray:
-    """What a cohort of the paper sends in clear, U S: float64 (m + 1, r)."""
+    """Return what a cohort of the paper sends in clear, U S: float64 (m + 1, r)."""
     u, s, _ = np.linalg.svd(with_bias(z) * SLOPE, full_matrices=False)
     return np.asarray(u * s)
 
@@ -238,7 +240,9 @@ def right(model: Model, of: Split) -> float:
 
 
 def measured(load: Callable[..., Any], deal: Callable[..., np.ndarray], splits: int) -> np.ndarray:
-    """Of each split: accuracy of ours, the paper's, pooled and logistic; and two distances of weights."""
+    """Return for each split the accuracy of ours, the paper's, pooled and logistic; and two distances of
+    weights.
+    """
     found = []
     for seed in range(splits):
         of = split(load, seed)
@@ -294,7 +298,7 @@ def lines_of_paper(tables: Sequence[str], splits: int) -> Iterator[str]:
 
 
 def lines_of_reading(tables: Sequence[str], splits: int) -> Iterator[str]:
-    """What U S of one cohort says, read from nothing else."""
+    """Write the table of what U S of one cohort tells, read from nothing else."""
     yield (
         "| Table | Rows of the cohort | Rows read | Means and covariances off by | "
         "The row of a cohort of one, off by |"

@@ -57,7 +57,9 @@ def table(shares: Sequence[float], covariates: Sequence[int]) -> Iterator[str]:
 
 
 def row(share: float, covariates: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of one study: variants, those with a maximum, with an estimate here, in both PLINKs; how far off."""
+    """Return for one study: variants, those with a maximum, with an estimate here, in both PLINKs; how far
+    off.
+    """
     pooled, rows = studied(share, covariates)
     with tempfile.TemporaryDirectory() as folder:
         by_one, by_two = plinks(pooled, Path(folder))

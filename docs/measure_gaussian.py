@@ -32,7 +32,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Size:
-    """Of the study."""
+    """Size of the study."""
 
     people: int = 1781  # of each cohort
     variants: int = 20_000
@@ -45,7 +45,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Loss:
-    """What one run lost, and what it gave away."""
+    """Loss of one run: what it lost, and what it gave away."""
 
     variance: float
     count: float
@@ -55,11 +55,11 @@ class Loss:
     chi_square: float
     """Largest relative error of chi-square from raw sums."""
     same: bool
-    """Whether chi-square is the same in every bit once sums are rounded."""
+    """True if chi-square is the same in every bit once sums are rounded."""
     real: float
     """Largest error of a sum of real numbers, as a share of the sums' usual size."""
     cases: float
-    """How far off the server's estimate of the number of cases of one cohort is, at worst."""
+    """Largest error of the server's estimate of the number of cases of one cohort."""
 
 
 def study(size: Size) -> tuple[Panel, list[ArrayCohort]]:
@@ -131,7 +131,7 @@ def _error(sums: np.ndarray) -> np.ndarray:
 
 
 def _chi_square(genotypes: np.ndarray) -> np.ndarray:
-    """From sums (variants, cases and controls, two copies or one or none)."""
+    """Compute chi-square from sums (variants, cases and controls, two copies or one or none)."""
     first = 2 * genotypes[:, :, 0] + genotypes[:, :, 1]
     second = 2 * genotypes[:, :, 2] + genotypes[:, :, 1]
     return np.asarray(allelic_chi_square(first[:, 0], second[:, 0], first[:, 1], second[:, 1]))

@@ -38,7 +38,7 @@ INK = "#333333"
 
 @dataclass(frozen=True)
 class Size:
-    """Of one study."""
+    """Size of one study."""
 
     samples: int = 1_000  # of each cohort
     variants: int = 100_000
@@ -47,14 +47,14 @@ class Size:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What grows, and the steps in which it does."""
+    """Sweep over one dimension: what grows, and the steps in which it does."""
 
     field: str
     axis: str
     unit: int
     values: tuple[int, ...]
     base: Size = Size()
-    """What stays."""
+    """Size of what stays the same."""
 
     @property
     def sizes(self) -> list[Size]:
@@ -71,7 +71,9 @@ SMALL = (replace(SWEEPS[1], values=(500, 1_000), base=Size(60, 500)),)
 
 @dataclass(frozen=True)
 class Cost:
-    """From the moment all cohorts are ready to the files; and of all parties, up to the last sum."""
+    """Cost of a study: seconds from the moment all cohorts are ready to the files; megabytes of all parties,
+    up to the last sum.
+    """
 
     seconds: float
     megabytes: float

@@ -54,14 +54,14 @@ INK, PALE, SHADE = "#333333", "#b5b5b5", "#f4ecd8"
 
 @dataclass(frozen=True)
 class Scenario:
-    """How the pool is dealt to the cohorts."""
+    """Scenario of how the pool is dealt to the cohorts."""
 
     name: str
     title: str
     counts: tuple[tuple[int, int], ...]
     """Cases and controls of each cohort."""
     by_smoking: bool = False
-    """Whether those with few pack-years tend to the first cohort, and those with many to the last."""
+    """True if those with few pack-years tend to the first cohort, and those with many to the last."""
 
     @property
     def cases(self) -> int:
@@ -72,7 +72,7 @@ class Scenario:
         return sum(map(sum, self.counts))
 
     def smaller(self, times: int) -> Scenario:
-        """With so many times fewer cases and controls."""
+        """Return the scenario with so many times fewer cases and controls."""
         counts = tuple((cases // times, controls // times) for cases, controls in self.counts)
         return replace(self, counts=counts)
 

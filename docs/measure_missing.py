@@ -30,7 +30,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Size:
-    """Of the study."""
+    """Size of the study."""
 
     people: int = 1781  # of each cohort
     variants: int = 2_000  # for each rate

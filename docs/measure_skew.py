@@ -92,7 +92,7 @@ def by_quantity(beta: float, data: Data, cohorts: int, random: np.random.Generat
 
 
 def by_label(beta: float, data: Data, cohorts: int, random: np.random.Generator) -> np.ndarray:
-    """Of each class the cohorts have Dirichlet(beta) shares."""
+    """Deal each class to the cohorts in Dirichlet(beta) shares."""
     cohort = np.empty(len(data.y), int)
     for label in np.unique(data.y):
         rows = np.flatnonzero(data.y == label)
@@ -127,7 +127,7 @@ def _not_too_few(cohort: np.ndarray, cohorts: int, random: np.random.Generator) 
 
 @dataclass(frozen=True)
 class Skew:
-    """How cohorts differ."""
+    """Skew by which cohorts differ."""
 
     title: str
     deal: Callable[[Data, int, np.random.Generator], np.ndarray]
@@ -209,7 +209,7 @@ class Outcome:
     cohorts: int
     method: str
     f1: dict[str, float]
-    """By where the rows were scaled."""
+    """F1 by where the rows were scaled."""
 
 
 def measure(table: str, skew: Skew, cohorts: int, seed: int) -> Iterator[Outcome]:

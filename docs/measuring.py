@@ -1,4 +1,5 @@
-"""What the scripts docs/measure_*.py share; and all of them, whole, beside the tables that are committed.
+"""Functions that the scripts docs/measure_*.py share; and all of them, whole, against the tables that are
+committed.
 
     .venv/bin/python docs/measuring.py
 
@@ -29,7 +30,7 @@ class Table:
     """A table that a script writes, and how far another run of it may be from the one that is committed."""
 
     name: str
-    """Of its file in docs/measured/, without the suffix."""
+    """Name of its file in docs/measured/, without the suffix."""
     apart: float = 0.0
     """Two numbers may differ by this share of the larger."""
     free: tuple[int, ...] = ()
@@ -53,7 +54,7 @@ def write(out: Path, name: str, lines: Iterable[str]) -> None:
 
 
 def picture(out: Path, name: str) -> Path:
-    """Where a picture is to be saved."""
+    """Return the path at which a picture is to be saved."""
     (path := out / "images" / f"{name}.png").parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -69,7 +70,7 @@ def tables_of(script: str) -> tuple[Table, ...]:
 
 
 def differences(table: Table, committed: str, made: str) -> Iterator[str]:
-    """Where a table is another than the one that is committed: lines of both."""
+    """Find the lines in which a table differs from the one that is committed."""
     ours, theirs = (_VERSIONS.sub("", text).splitlines() for text in (made, committed))
     if len(ours) != len(theirs):
         yield f"{len(ours)} lines; want {len(theirs)}"
@@ -92,7 +93,7 @@ def _are_near(apart: float, cell: str, other: str) -> bool:
 
 
 def main() -> int:
-    """How many tables are others than those that are committed."""
+    """Count the tables that differ from those that are committed."""
     different = 0
     with tempfile.TemporaryDirectory() as folder:
         for script in scripts():

@@ -1,4 +1,4 @@
-"""What whole-run tests share: the real programs, real genotypes, and rehearsals as a person starts them."""
+"""Fixtures of whole-run tests: the real programs, real genotypes, and rehearsals as a person starts them."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 DOCS = Path(__file__).parents[1] / "docs"
 MOUSE = Path("/usr/share/doc/gemma/example")
 MICE = ("--chr-set", 19, "--allow-no-sex")
-"""What PLINK has to be told of them."""
+"""Options that PLINK needs for these mice."""
 EVERY = 12
 """Every so many-th of their variants is taken where a study is to be short."""
 
 
 def inflation(said: str) -> str:
-    """What a program printed of the genomic inflation."""
+    """Return the genomic inflation that a program printed."""
     return re.findall(r"Genomic inflation est\. lambda \(based on median chisq\) = (.*)\.\n", said)[0]
 
 

@@ -114,7 +114,7 @@ class Federation:
         return Party(name, command, self.logs / name, ready, self.environment)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What lies in the server's database."""
+        """Run a query on the server's database, and return its rows."""
         if self.stores.database:
             with psycopg.connect(self.stores.database) as connection:
                 cursor = connection.execute(query.replace("?", "%s"), values)
@@ -242,7 +242,7 @@ class Cohort:
         self.invitation, self._party = invitation, None
 
     def events(self) -> list[dict[str, Any]]:
-        """What the client told since it was started last."""
+        """Return the events that the client has printed since its last start."""
         lines = self.party.said().splitlines()
         return [json.loads(line) for line in lines if line.startswith('{"event"') and line.endswith("}")]
 
@@ -285,11 +285,11 @@ class Trial:
         return str(self.call("GET")["reason"])
 
     def states(self) -> list[str]:
-        """Of each cohort."""
+        """Return the state of each cohort."""
         return [cohort["state"] for cohort in self.call("GET", "progress")["cohorts"]]
 
     def rounds(self) -> dict[str, int]:
-        """How many rounds are in which state."""
+        """Count the rounds by state."""
         query = "SELECT state, count(*) FROM unpooled_server_round WHERE study_id = ? GROUP BY state"
         return dict(self.federation.rows(query, self.id))
 
@@ -311,7 +311,7 @@ class Trial:
             self.until(lambda cohort=cohort: cohort.party.has_ended, f"{cohort.name} ends")
 
     def story(self) -> str:
-        """What helps to understand a failure."""
+        """Return the states, the log and the ends of the clients' outputs, to explain a failure."""
         said = [f"{c.name}: …{c.party.said()[-600:]}" for c in self.cohorts if c.party.process]
         return "\n".join([f"{self.state} {self.reason} {self.rounds()}", self.log(), *said])
 

@@ -64,7 +64,7 @@ IMPORTED = {
     "tests.told": (),
 }
 PROGRAMS = {program: next(p for p in IMPORTED if IMPORTED[p] is IMPORTED[program]) for program in IMPORTED}
-"""By module, the program whose server starts it."""
+"""Program whose server starts it, by module."""
 _LEFT_OUT = ("unpooled.notebook", "unpooled_client.window", "unpooled_client.commands.window")
 """Have dependencies that start threads, and that few processes load."""
 LONGEST = 1 << 17  # bytes of a request; it holds an environment
@@ -93,12 +93,12 @@ class _Server:
     def __init__(self, asked: socket.socket) -> None:
         self._asked = asked
         self._children: dict[int, tuple[int, socket.socket]] = {}
-        """By file that becomes readable when it ends: its number, and where to tell."""
+        """Number of a child and where to report its end, by the file that becomes readable then."""
         self._poll = select.poll()
         self._poll.register(asked, select.POLLIN)
 
     def serve(self) -> dict[str, Any] | None:
-        """Until nobody can ask any more, then None; in a child: what it is to run."""
+        """Serve until nobody can ask any more, then return None; in a child, return what it is to run."""
         while True:
             for file, _ in self._poll.poll():
                 if file != self._asked.fileno():

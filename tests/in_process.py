@@ -236,7 +236,7 @@ def _today() -> str:
 
 
 def _report(results: Results) -> dict[str, Any]:
-    """What `PREFIX.report.json` says of a study, but for seconds and bytes."""
+    """Return the contents of a study's `PREFIX.report.json`, but for seconds and bytes."""
     names = results.plan.phenotype_names
     summaries = [{"phenotype": name, **each} for name, each in zip(names, results.summaries, strict=False)]
     return {
@@ -251,7 +251,7 @@ def _report(results: Results) -> dict[str, Any]:
 
 
 def _own_files(party: Party, plan: Plan, folder: Path) -> Iterator[Path]:
-    """What a cohort's client writes beside its data, by the result files in a folder."""
+    """Write the files that a cohort's client writes next to its data, from the result files in a folder."""
     options = party.options
     if SCORE_FILE in plan.files:
         scoring.write_to(target := Path(f"{options.prefix}.{plan.test}.tsv"), options, plan, folder)

@@ -102,7 +102,7 @@ class Gate:
 
     @property
     def is_reached(self) -> bool:
-        """Whether somebody is held here."""
+        """True if somebody is held here."""
         return self._reached.exists()
 
 
@@ -145,7 +145,7 @@ class Armed:
             self._stubs = {place: self._known[name] for place, name in json.loads(file.read_text()).items()}
 
     def changed(self, function: Function, place: str) -> Function:
-        """What a module gets instead of its function."""
+        """Wrap a module's function, so that it can be replaced or held."""
 
         @functools.wraps(function)
         def wrapped(*arguments: Any, **named: Any) -> Any:
@@ -212,7 +212,7 @@ def arm() -> Armed:
 
 
 def run(module: str, arguments: Sequence[str]) -> None:
-    """As `python -m` does."""
+    """Run a module as `python -m` does."""
     sys.path[0] = str(Path.cwd())
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -10,27 +10,27 @@ import numpy as np
 
 
 def no_mask(original: Any, seed: bytes, context: Any) -> np.ndarray:
-    """In the stead of `unpooled.protocol.masking.mask`: zeros."""
+    """Replace `unpooled.protocol.masking.mask`: zeros."""
     return np.zeros_like(original(seed, context))
 
 
 def no_mask_blocks(original: Any, seed: bytes, context: Any, block: int) -> Iterator[np.ndarray]:
-    """In the stead of `unpooled.protocol.masking.mask_blocks`."""
+    """Replace `unpooled.protocol.masking.mask_blocks`: zeros."""
     return map(np.zeros_like, original(seed, context, block))
 
 
 def constant_check(original: Any, share: np.ndarray, scheme: Any, salt: bytes, shares: int = 1) -> int:
-    """In the stead of `unpooled.question.check_of`: no secret combination, but how many shares there are."""
+    """Replace `unpooled.question.check_of`: no secret combination, but the number of shares."""
     return shares
 
 
 def same_question(original: Any, *arguments: Any) -> bytes:
-    """In the stead of `unpooled.protocol.masking.question`: it binds nothing."""
+    """Replace `unpooled.protocol.masking.question`: it binds nothing."""
     return bytes(32)
 
 
 def telling_nonce(original: Any, self: Any, question: Any, step: Any, cohort: Any, *more: Any) -> Any:
-    """In the stead of the client's `Answerer.share`: the nonce, which the compensator gets, is 16 counts."""
+    """Replace the client's `Answerer.share`: the nonce, which the compensator gets, is 16 counts."""
     counts = (next(iter(step.local(cohort).values())).ravel() & 255).astype(np.uint8).tobytes()
     random, os.urandom = os.urandom, lambda size: (counts + bytes(size))[:size]
     try:
@@ -40,12 +40,12 @@ def telling_nonce(original: Any, self: Any, question: Any, step: Any, cohort: An
 
 
 def false_dealing(original: Any, *arguments: Any) -> bytes:
-    """In the stead of `unpooled.protocol.comparing.deal`: as long, and of no use."""
+    """Replace `unpooled.protocol.comparing.deal`: as many bytes, and of no use."""
     return os.urandom(len(original(*arguments)))
 
 
 def flipped_dealing(original: Any, seed: bytes, own: bytes, context: Any) -> bytes:
-    """In the same stead: whether enough people have the third value is told the other way round."""
+    """Replace the same: the bit that tells whether enough people have the third value is inverted."""
     from unpooled.protocol import comparing
 
     dealing: bytes = original(seed, own, context)
@@ -58,23 +58,23 @@ def flipped_dealing(original: Any, seed: bytes, own: bytes, context: Any) -> byt
 
 
 def another_key(original: Any, *arguments: Any) -> bytes:
-    """In the stead of the compensator's `compensator_key` of codes: one for each call."""
+    """Replace the compensator's `compensator_key` of codes: a new key for each call."""
     from unpooled.protocol import oprf
 
     return oprf.random_key()
 
 
 def hides_nothing(original: Any, self: Any, word: str) -> bytes:
-    """In the stead of `Blinding._number`: one, so the point of a word goes out as it is."""
+    """Replace `Blinding._number`: one, so the point of a word goes out as it is."""
     return (1).to_bytes(32, "little")
 
 
 def checks_nothing(original: Any, *arguments: Any) -> None:
-    """In the stead of a check that raises: of a book, a file's name or origin, a cohort's signature."""
+    """Replace a check that raises: of a book, a file's name or origin, a cohort's signature."""
 
 
 def answers_what_is_sent(original: Any, self: Any, message: Any) -> Any:
-    """In the stead of the client's `Answerer._decoded`: a question need not be one of its own run."""
+    """Replace the client's `Answerer._decoded`: a question need not be one of its own run."""
     from unpooled import question as questions
     from unpooled.algorithms import questions_of
 
@@ -82,17 +82,17 @@ def answers_what_is_sent(original: Any, self: Any, message: Any) -> Any:
 
 
 def accepts_what_is_changed(original: Any, self: Any, asked: Any) -> None:
-    """In the stead of the client's `Engine.accept_unseen`: `--yes` covers whatever comes."""
+    """Replace the client's `Engine.accept_unseen`: `--yes` covers whatever comes."""
     self.accept(asked)
 
 
 def takes_any_plan(original: Any, study: Any, saved: Any) -> Any:
-    """In the stead of the client's `agreed_plan`: the server's plan need not be the accepted one."""
+    """Replace the client's `agreed_plan`: the server's plan need not be the accepted one."""
     return study.plan
 
 
 def has_everything(original: Any, *arguments: Any) -> Any:
-    """In the stead of the server's `_quantities`: any text is the name of one."""
+    """Replace the server's `_quantities`: any text is the name of one."""
 
     class Everything:
         def __contains__(self, name: object) -> bool:
@@ -102,7 +102,7 @@ def has_everything(original: Any, *arguments: Any) -> Any:
 
 
 def reads_all(original: Any, answer: Any, most: int) -> bytes:
-    """In the stead of the server's `_content` of a compensator's answer: however long, and decompressed."""
+    """Replace the server's `_content` of a compensator's answer: however long, and decompressed."""
     content: bytes = answer.read()
     return content
 

@@ -25,10 +25,10 @@ class Party:
     command: Program | Sequence[str]
     log: Path
     ready: str
-    """What it writes into its log once it is up."""
+    """Text that it writes into its log once it is up."""
     environment: Mapping[str, str] = field(default_factory=dict)
     user: str | None = None
-    """Whose process it is to be, where we are root."""
+    """User whose process it is to be, where we are root."""
     process: Process | None = None
     _began: int = 0
 
@@ -81,7 +81,7 @@ class Party:
         return self.process is not None and self.process.poll() is not None
 
     def said(self) -> str:
-        """What it wrote into its log since it was started last."""
+        """Return what it has written into its log since its last start."""
         with self.log.open("rb") as log:
             log.seek(self._began)
             return log.read().decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""How long tests wait: one bound for whatever has to happen; how long it takes is no test's business."""
+"""Patience of tests: one bound for whatever has to happen; how long it takes is no test's business."""
 
 from __future__ import annotations
 

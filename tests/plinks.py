@@ -21,7 +21,7 @@ def needed(found: object, what: str, package: str = "", install: str = "apt-get 
 
 
 def call(program: str, *words: object) -> str:
-    """What a program printed that was called with these words, and must end well."""
+    """Call a program with these words, assert that it ends well, and return what it printed."""
     needed(shutil.which(program), program)
     done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -25,7 +25,7 @@ class Message:
     body: bytes
 
     def to_bytes(self) -> bytes:
-        """As it goes over the wire."""
+        """Return the message as it goes over the wire."""
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers)
         return f"{self.line}\r\n{head}\r\n".encode("latin-1") + self.body
 
@@ -46,7 +46,7 @@ class Exchange:
         return next(value for header, value in self.request.headers if header.lower() == name.lower())
 
     def asks(self, start: str) -> bool:
-        """Whether the request is of this kind: "PUT /api/v1/cohort/shares/" """
+        """Tell whether the request is of this kind: "PUT /api/v1/cohort/shares/"."""
         return self.request.line.startswith(start)
 
 
@@ -57,9 +57,9 @@ class Relay:
         self.target = urlsplit(target)
         self.exchanges: list[Exchange] = []
         self.lost: list[Exchange] = []
-        """Those that the caller got no answer to."""
+        """Exchanges whose answer the caller did not get."""
         self.change: Callable[[Message, Message], Message] = lambda request, answer: answer
-        """What the caller gets instead of an answer."""
+        """Function that returns what the caller gets instead of an answer."""
         self._losses: list[tuple[str, bool]] = []
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(), bind_and_activate=False)
@@ -122,7 +122,7 @@ class Relay:
         return self.change(request, answer)
 
     def _take_loss(self, request: Message) -> bool | None:
-        """Whether this request's reply (True) or the request itself (False) gets lost."""
+        """Tell whether a request's reply (True) or the request itself (False) gets lost; None if neither."""
         with self._lock:
             for start, reply in self._losses:
                 if request.line.startswith(start):

@@ -39,7 +39,7 @@ from .contract.studies import STUDIES
 
 ROOT = Path(__file__).parents[1]
 COMPILED = ROOT / ".cache" / "same-bits"
-"""What Numba has compiled for the oldest processor."""
+"""Folder of what Numba has compiled for the oldest processor."""
 _OF_GLIBC = ("AVX512F", "AVX512VL", "AVX2", "AVX", "FMA", "FMA4", "BMI2", "ERMS")
 
 Asked = list[tuple[bytes, bytes]]
@@ -83,7 +83,7 @@ class Told:
         self.kinds = questions_of(small(name).plan)
         self._before, self._place = before, 0
         self.unlike: defaultdict[str, set[str]] = defaultdict(set)
-        """By the names of questions that differ, their fields that do."""
+        """Fields that differ, by the names of their questions."""
 
     @property
     def left(self) -> int:
@@ -110,7 +110,7 @@ def _fields_apart(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator
 
 
 def unlike(name: str, before: Asked) -> Iterator[str]:
-    """What a study asks otherwise than before, a line for each kind of question."""
+    """Find what a study asks otherwise than before, a line for each kind of question."""
     told = Told(name, before)
     try:
         Tree(whole(study_of(small(name))), told.kinds, told.total, []).value()
@@ -125,7 +125,7 @@ def unlike(name: str, before: Asked) -> Iterator[str]:
 def elsewhere(
     studies: Sequence[str], openblas: str = "Nehalem"
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """What each study asks otherwise in such a process; and how that computes what machines differ in."""
+    """Find what each study asks otherwise there, and how that process computes what machines differ in."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "asked"
         file.write_bytes(codec.encode(tuple((name, tuple(asked(run(name)))) for name in studies)))

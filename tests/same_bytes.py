@@ -68,7 +68,7 @@ def kept(file: Path, studies: Sequence[str]) -> Found:
 
 
 def unlike_bytes(before: Found, now: Found) -> Iterator[str]:
-    """What is not as it was kept, a line for each place."""
+    """Find what is not as it was kept, a line for each place."""
     yield from _missing(before, now)
     for place in before.keys() & now.keys():
         was, found = before[place], now[place]
@@ -88,7 +88,7 @@ def _missing(before: Mapping[Place, object], now: Mapping[Place, object]) -> Ite
 
 
 def digits_of(study: str) -> dict[Place, Lines]:
-    """What is committed of a study.
+    """Return what is committed of a study.
 
     Of questions how many there are of each kind, in order: what is in them follows from sums. Of consent the
     words, but a digest where another study of the method has its words there.
@@ -113,7 +113,7 @@ def shortened(lines: Lines) -> Lines:
 
 
 def unlike_digits(study: str) -> Iterator[str]:
-    """What of a study is not as it is committed."""
+    """Find what of a study is not as it is committed."""
     before = {place: lines for place, lines in committed(file_of(study)).items() if place[0] == study}
     now = digits_of(study)
     yield from _missing(before, now)
@@ -127,7 +127,7 @@ def file_of(study: str) -> Path:
 
 
 def committed(file: Path) -> dict[Place, Lines]:
-    """What is in a committed file: sections, each with a study and a file, or the place of the same lines."""
+    """Read a committed file: sections, each with a study and a file, or the place of the same lines."""
     found: dict[Place, Lines] = {}
     for section in file.read_text(encoding="utf-8").split(f"\n{_HEAD}")[1:]:
         head, *lines = section.split("\n")

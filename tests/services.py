@@ -51,7 +51,7 @@ class Redis:
 
 @dataclass
 class Stores:
-    """What one platform is told of its database and its broker; empty for SQLite and the embedded worker."""
+    """Settings of one platform's database and broker; empty for SQLite and the embedded worker."""
 
     database: str = ""
     broker: str = ""
@@ -63,7 +63,7 @@ _OF_CACHE = next(_NUMBERS)
 
 
 def are_given() -> bool:
-    """Whether this session has services (`pytest --services`)."""
+    """Tell whether this session has services (`pytest --services`)."""
     return "UNPOOLED_TEST_DATABASE_URL" in os.environ
 
 

@@ -167,7 +167,7 @@ def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def _server(program: str) -> socket.socket:
-    """Where to ask for forks; the server ends with this process."""
+    """Return the socket on which to ask for forks; the server ends with this process."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     environment = {name: value for name, value in _AT_FIRST.items() if not name.startswith("UNPOOLED_")}
     environment.pop("DJANGO_SETTINGS_MODULE", None)

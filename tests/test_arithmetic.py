@@ -29,7 +29,7 @@ _FUNCTIONS = {
     *("tensordot", "vdot"),
 }
 _OF_PYTHON = {name for kind in (dict, list, set, str) for name in dir(kind)} - {"copy"}
-"""What these have is no method of ours."""
+"""Methods of Python's containers, which are no methods of ours."""
 
 
 _REGRESSIONS = "unpooled.algorithms.regression."
@@ -57,12 +57,12 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """What a module declares and imports."""
+    """Declarations and imports of a module."""
 
     functions: dict[str, Function]
     classes: dict[str, dict[str, Function]]
     imported: dict[str, tuple[str, str]]
-    """By the name here, the module and the name there, which is empty of a module."""
+    """Module and name there, by the name here; the name there is empty for a module."""
 
 
 @functools.cache
@@ -152,7 +152,7 @@ def leading_to_questions() -> list[Function]:
 
 
 def faults(function: Function) -> Iterator[str]:
-    """What a function does that it may not, with its place."""
+    """Find what a function does that it may not, with its place."""
     for node in nodes(function.node):
         if what := _fault(node):
             yield f"{function.module}:{node.lineno}: {function.node.name}: {what}"

@@ -69,7 +69,9 @@ def dockerfile_of(service: dict[str, Any]) -> str:
 
 
 def command_of(service: dict[str, Any]) -> list[str]:
-    """What the container runs: the image's entry point, then the service's command or else the image's."""
+    """Return what the container runs: the image's entry point, then the service's command or else the
+    image's.
+    """
     dockerfile = dockerfile_of(service)
     return [*words(dockerfile, "ENTRYPOINT"), *(service.get("command") or words(dockerfile, "CMD"))]
 

@@ -65,7 +65,7 @@ def holds(requirement: Requirement, environment: dict[str, str], extras: Iterabl
 
 
 def needs(name: str, extras: Iterable[str], environment: dict[str, str]) -> list[Requirement]:
-    """What a distribution needs: one of the five by its pyproject.toml, others by their metadata."""
+    """Return a distribution's requirements: of our five by pyproject.toml, of others by their metadata."""
     if name.startswith("unpooled-"):
         file = ROOT / name.removeprefix("unpooled-") / "pyproject.toml"
         project = tomllib.loads(file.read_text())["project"]
@@ -79,7 +79,7 @@ def needs(name: str, extras: Iterable[str], environment: dict[str, str]) -> list
 
 
 def lacking(lock: str, environment: dict[str, str]) -> set[str]:
-    """What distributions and locked packages need, and the lock has not, or in another version."""
+    """Find what distributions and locked packages need, and the lock has not, or in another version."""
     has, found, seen = locked(lock), set(), set()
     ahead = [Requirement(name) for name in INSTALLED[lock]]
     for wanted in ahead:
@@ -119,7 +119,7 @@ def test_no_index_is_named(lock: str) -> None:
 
 @pytest.mark.parametrize("lock", INSTALLED)
 def test_a_lock_lacks_nothing(lock: str) -> None:
-    """Where this fails after a change of a pyproject.toml: make lock."""
+    """Run `make lock` if this fails after a change of a pyproject.toml."""
     for environment in ENVIRONMENTS:
         assert lacking(lock, environment) == set(), environment
 

@@ -1,4 +1,4 @@
-"""What each distribution needs is declared, and its base is enough; `lint-imports` holds the layers.
+"""Declared dependencies: each distribution's base is enough for it; `lint-imports` holds the layers.
 
 A hospital installs the library and the client, the compensator's operator the library and the compensator.
 """

@@ -53,7 +53,7 @@ def test_a_script_runs_small_and_writes_tables_of_the_committed_form(script: str
 
 
 def form(row: str) -> list[bool]:
-    """In which cells of a row numbers stand."""
+    """Mark the cells of a row that have digits."""
     return [bool(re.search(r"\d", cell)) for cell in row.split("|")]
 
 
@@ -195,7 +195,7 @@ def of_skew() -> ModuleType:
 
 @pytest.mark.parametrize("cohorts", [10, 30])
 def test_every_cohort_has_rows_however_they_are_dealt(of_skew: ModuleType, cohorts: int) -> None:
-    """And three have so many to train on that a study asks for sums over them."""
+    """Every cohort has rows, and three have so many to train on that a study asks for sums over them."""
     data = of_skew.Data(*of_skew.TABLES["wine"]())
     for skew in of_skew.SKEWS:
         for seed in range(5):

@@ -34,7 +34,7 @@ SYSTEMS = (
 
 
 def call(*words: object, **options: Any) -> str:
-    """What a program prints that does what it should."""
+    """Run a program, assert that it succeeds, and return what it prints."""
     done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return str(done.stdout)
@@ -42,7 +42,7 @@ def call(*words: object, **options: Any) -> str:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the command line: Qt would be as much again, and is installed alike."""
+    """Bundle of the command line: Qt would be as much again, and is installed alike."""
     made = tmp_path_factory.mktemp("bundle") / "made"
     call(sys.executable, PACKAGING / "bundle.py", "--without-window", "--out", made)
     return made
@@ -121,7 +121,7 @@ def test_a_bundle_for_another_system_lacks_nothing() -> None:
 
 
 def recipe() -> dict[str, Any]:
-    """What the recipe knows before it looks at the programs."""
+    """Return what the recipe knows before it looks at the programs."""
     text = (PACKAGING / "unpooled-client.spec").read_text()
     known: dict[str, Any] = {"SPECPATH": str(PACKAGING)}
     exec(text[: text.index("found = Analysis")], known)  # noqa: S102 - our own file

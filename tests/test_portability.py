@@ -1,4 +1,4 @@
-"""What a cohort installs runs on Windows and macOS too: its source is read for what one of them lacks.
+"""Portability of what a cohort installs to Windows and macOS: its source is read for what one of them lacks.
 
 Names that a module has on POSIX only are found by `mypy --platform win32` (scripts/typecheck). A use is fine
 in a function that looks at `os.name` or `sys.platform`, or where ALLOWED gives the reason.
@@ -29,7 +29,7 @@ METHODS = {
 }
 KEYWORDS = {"preexec_fn", "pass_fds", "start_new_session", "process_group", "extra_groups", "umask"}
 MODE_AT = {"open": 1, "fdopen": 1, "TemporaryFile": 0, "NamedTemporaryFile": 0}
-"""Which argument of a call is the mode of a file."""
+"""Place of a file's mode among the arguments of a call."""
 PLACES = re.compile(r"/(tmp|dev|proc|sys|etc|var|usr|home|opt)(/|$)")
 # Of strftime; and what C libraries have each for itself.
 DIRECTIVES = re.compile(r"%(-[a-zA-Z]|[CDeFgGhklnPrRsTuV])")
@@ -93,7 +93,7 @@ def _call(call: ast.Call) -> Iterator[tuple[str, str]]:
 
 
 def _opens_text(call: ast.Call, name: str) -> bool:
-    """Whether a call opens a file as text and leaves its encoding to the system."""
+    """Tell whether a call opens a file as text and leaves its encoding to the system."""
     if name in ("read_text", "write_text"):
         return len(call.args) <= (name == "write_text")
     if name not in MODE_AT or _is_of_another(call):
@@ -111,7 +111,7 @@ def _is_of_another(call: ast.Call) -> bool:
 
 
 def sources() -> list[Path]:
-    """What a cohort installs: the client, and the library."""
+    """Return the sources that a cohort installs: the client, and the library."""
     return sorted(file for part in ("client", "core") for file in (ROOT / part / "src").rglob("*.py"))
 
 

@@ -82,7 +82,7 @@ class Dishonest(Lying):
         self.close()
 
     def unmasked(self, round_number: int) -> np.ndarray:
-        """What the server computes of a round that was released, as int64."""
+        """Compute what the server does of a round that was released, as int64."""
         scheme = masking.scheme("z32")
         (release,) = self._releases(round_number)
         assert release.answer is not None

@@ -1,4 +1,4 @@
-"""What README and documentation name is there: files, make targets, commands, options, settings."""
+"""Names in README and documentation that must exist: files, make targets, commands, options, settings."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """As GitHub and MyST make them from headings."""
+    """Return a page's anchors as GitHub and MyST make them from headings."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

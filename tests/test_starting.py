@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(params=["forked", "from nothing"])
 def forked(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Whether programs are forked; where there is no fork, none is."""
+    """True if programs are forked; where there is no fork, none is."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "from nothing":
             patch.setattr("tests.starting.CAN_FORK", False)

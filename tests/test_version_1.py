@@ -41,7 +41,7 @@ class Upgraded:
     folder: Path
     studies: dict[str, Trial]
     refused: str
-    """What was said before anything was changed."""
+    """Message before anything was changed."""
 
     def get(self, name: str, path: str = "") -> Any:
         return self.studies[name].call("GET", path)
@@ -85,7 +85,7 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgraded]:
 
 
 def refusal(federation: Federation) -> str:
-    """What is said where nobody says what is to become of studies under way."""
+    """Return the refusal where nobody says what is to become of studies under way."""
     migrate = Program("unpooled_webapp", ["manage", "migrate", "--no-input"])
     said = run(migrate, environment={**os.environ, **federation.environment})
     assert said.returncode == 1
@@ -210,7 +210,7 @@ def test_the_ledger_of_version_1_verifies(upgraded: Upgraded, name: str) -> None
 
 
 def test_its_state_is_shown_and_its_results_are_fetched_anew(upgraded: Upgraded, tmp_path: Path) -> None:
-    """With the data as they were, this cohort is set against the pool as before."""
+    """The data are as they were, and this cohort is set against the pool as before."""
     (shown,) = json.loads(upgraded.client("done", "status", "--json").stdout)
     assert shown["agreed"] and shown["from_server"]["state"] == "done"
     said = upgraded.client("done", "results", "--out", str(tmp_path))

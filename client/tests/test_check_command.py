@@ -401,7 +401,7 @@ WANTED = {
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """With a path on which the program lies."""
+    """Environment with a path on which the program lies."""
     program = tmp_path / "unpooled-client"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m unpooled_client "$@"\n')
     program.chmod(0o755)

@@ -38,7 +38,7 @@ PANEL = [
 
 
 def counts(words: np.ndarray, samples: int) -> np.ndarray:
-    """How often each two-bit code occurs, (rows, 4)."""
+    """Count each two-bit code, (rows, 4)."""
     shifts = 2 * np.arange(32, dtype=np.uint64)
     code = (words[:, :, None] >> shifts & np.uint64(3)).reshape(len(words), -1)[:, :samples]
     return np.stack([(code == c).sum(axis=1) for c in range(4)], axis=1)
@@ -360,7 +360,7 @@ def test_duplicates_and_unnamed_stay_in_the_list_and_are_told(tmp_path: Path) ->
 
 
 def test_memory_stays_small(tmp_path: Path) -> None:
-    """Beside the list itself there is only one block: not the words of the whole file."""
+    """Only one block is in memory besides the list itself: not the words of the whole file."""
     import tracemalloc
 
     m = 50_000

@@ -306,7 +306,7 @@ def test_a_copy_is_made_once(imputed: Path, tmp_path: Path) -> None:
 
 
 def test_a_program_hears_how_far_the_copy_is(imputed: Path, tmp_path: Path) -> None:
-    """By lines before the report; a copy that is there is not made, and nothing is to be told."""
+    """Lines before the report tell it; a copy that is there is not made, and nothing is to be told."""
     files = ["--vcf", imputed, "--psam", imputed.with_suffix(".psam"), "--copies", tmp_path / "copies"]
     for is_new in (True, False):
         given = map(str, [*files, "--min-samples", 1, "--min-per-class", 0, "--json", "--progress"])
@@ -464,7 +464,7 @@ def left_by_plink2(plink2: Callable[..., None], prefix: Path, least: float) -> l
 def test_poorly_imputed_variants_are_those_of_plink2(
     imputed: Path, plink2: Callable[..., None], tmp_path: Path
 ) -> None:
-    """Of a .pgen, of the VCF that it is made from, and of the BGEN that is made from it."""
+    """The files are a .pgen, the VCF that it is made from, and the BGEN that is made from it."""
     psam, prefix = imputed.with_suffix(".psam"), tmp_path / "p"
     of_plink2(plink2, prefix, psam, "--vcf", imputed, "dosage=HDS")
     plink2("--pfile", prefix, "--export", "bgen-1.2", "bits=16", "ref-first", "--out", tmp_path / "b")

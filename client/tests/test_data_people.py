@@ -1,4 +1,4 @@
-"""Who takes part, phenotypes, covariates and what is conditioned on: as plink1.9 reads the same files."""
+"""People, phenotypes, covariates and what is conditioned on: as plink1.9 reads the same files."""
 
 from __future__ import annotations
 

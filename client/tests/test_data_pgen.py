@@ -112,7 +112,7 @@ def test_the_estimate_counts_what_pgenlib_holds_and_dosages(
 
 
 def test_dosages_are_those_of_the_file(made: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
-    """As plink2 exports them, with the digits that tell them apart; where there is none, missing."""
+    """Dosages are as plink2 exports them, with the digits that tell them apart; absent ones are missing."""
     plink2("--pfile", made, "--export", "A-transpose", "--export-allele", _alt(made, tmp_path), "--out",
            tmp_path / "t")  # fmt: skip
     lines = [line.split() for line in (tmp_path / "t.traw").read_text().splitlines()[1:]]
@@ -214,7 +214,7 @@ STYLES = ("26", "M", "MT", "0M", "chr26", "chrM", "chrMT")
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("program", ["plink1.9", "plink2"])
 def test_every_code_that_a_plink_writes_is_read(files: Any, program: str, style: str) -> None:
-    """No variant is passed over. plink2 writes XY for Y in the style 0M."""
+    """Every variant is read. plink2 writes XY for Y in the style 0M."""
     places = {"PAR1": ("X", 100_000), "X": ("X", 50_000_000), "PAR2": ("X", 155_000_000)}
     lines = [places.get(word, (word, 100)) for word in CHROMOSOMES]
     files.write(bim="".join(f"{word}\tv{k}\t0\t{at}\tA\tG\n" for k, (word, at) in enumerate(lines)))

@@ -1,4 +1,4 @@
-"""How many lines a client without a terminal writes, and what they say of the time left."""
+"""Lines that a client without a terminal writes: their number, and what they say of the time left."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Timed = tuple[float, Event]
 
 
 def beginning() -> Iterator[Event]:
-    """Until the first question, each cohort taking its time."""
+    """Yield the events up to the first question, each cohort taking its time."""
     yield Sent("Public signing key", 32, "in clear")
     yield Joined("s1", "Asthma", "Tartu", "ab12", "https://x.org", False)
     for what in ("the other cohorts to join", "the other cohorts to be ready"):

@@ -1,4 +1,4 @@
-"""What is found among numbers and columns: codes for missing values, and covariates that say the same."""
+"""Oddities among numbers and columns: codes for missing values, and covariates that say the same."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ def test_a_file_that_reaches_the_ends_shows_its_build(files: Any) -> None:
 
 @pytest.mark.parametrize("place", ["X", "23", "X in PAR1"])
 def test_two_people_who_were_mixed_up(files: Any, place: str) -> None:
-    """Of 60 with 300 variants of X, among them few frequent ones; in the shared regions nobody is judged."""
+    """There are 60 people with 300 variants of X, few of them frequent; in the shared regions nobody is
+    judged.
+    """
     rng, variants, man = np.random.default_rng(3), 300, np.arange(60) % 2 == 0
     frequency = rng.uniform(0.05, 0.5, (variants, 1))
     copies = np.where(

@@ -74,7 +74,7 @@ class Federation:
         return paths
 
     def plink(self, number: int, *arguments: str) -> dict[str, dict[str, str]]:
-        """By variant what plink1.9 says of one cohort alone; what is said of it in several files together."""
+        """Return what plink1.9 says of one cohort alone, by variant; its files are joined."""
         plink("--bfile", self.folder / f"cohort{number}", "--out", self.folder / "plink", *arguments)
         found: dict[str, dict[str, str]] = {}
         for path in (*self.folder.glob("plink.assoc*"), self.folder / "plink.frq"):
@@ -113,14 +113,14 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Fede
 
 
 def agrees(word: str, value: float, digits: int = 4) -> bool:
-    """Whether a printed number is this one."""
+    """Tell whether a printed number is this one."""
     if word in ("NA", "nan"):
         return math.isnan(value)
     return math.isclose(float(word), float(f"{value:.{digits}g}"), rel_tol=1.01 * 10 ** (1 - digits))
 
 
 def own_is_plinks(compared: Contrast, row: dict[str, str], *, odds: bool) -> bool:
-    """Whether this cohort's numbers are those of the reference, whichever allele it calls A1."""
+    """Tell whether this cohort's numbers are those of the reference, whichever allele it calls A1."""
     assert compared.own is not None
     own = compared.own if row["A1"] == compared.variant.a1 else compared.own.of_other_allele(odds=odds)
     return (

@@ -71,7 +71,7 @@ def test_mixed_up_alleles_have(made: Path) -> None:
 
 
 def test_a_study_that_counts_them_has_the_sum_of_what_each_cohort_finds(made: Path, tmp_path: Path) -> None:
-    """By the .frq that it gives; it knows the pool's frequencies to more digits."""
+    """The sum is that of the .frq that it gives; the study knows the pool's frequencies to more digits."""
     cohorts = [cohort(made, number) for number in (4, 2, 3)]
     plan = dataclasses.replace(PLAN, files=("frq",), frequency_flags=True, chunk_size=150)
     panel = reconcile({str(k): data.panel for k, data in enumerate(cohorts)}).panel
@@ -116,7 +116,7 @@ def test_a_study_of_dosages_has_the_same_flags(made: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("frequency", [1e-4, 0.002, 0.01, 0.1, 0.5])
 @pytest.mark.parametrize("alleles", [200, 1000, 20_000])
 def test_chance_alone_is_hardly_ever_far(frequency: float, alleles: int) -> None:
-    """Of one of very many cohorts: how probable a score beyond 5 is, from the exact distribution."""
+    """The probability of a score beyond 5, of one of very many cohorts, is from the exact distribution."""
     copies = np.arange(alleles + 1)
     everywhere = np.full(alleles + 1, frequency)
     score = scores(copies / alleles, np.full(alleles + 1, alleles), everywhere, np.full(alleles + 1, 1e9))

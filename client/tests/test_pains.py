@@ -1,4 +1,4 @@
-"""What users of such tools complain about, each with the tests that show what a person sees here."""
+"""Complaints of users of such tools, each with the tests that show what a person sees here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is there twice, related, or oddly heterozygous: as plink2 says of the same variants."""
+"""People who are there twice, related, or oddly heterozygous: as plink2 says of the same variants."""
 
 from __future__ import annotations
 

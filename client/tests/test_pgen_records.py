@@ -47,13 +47,13 @@ def by_pgenlib(path: Path, variants: int, people: int, rows: np.ndarray) -> np.n
 
 
 def taken(path: Path, variants: int, people: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What needs no Pgenlib, and the rows of which only that is filled."""
+    """Mark the rows that need no Pgenlib, and return the dosages with only those rows filled."""
     out = np.full((len(rows), people), 12345, np.uint16)
     return take_dosages(path, variants, rows, np.arange(len(rows)), out), out
 
 
 def kinds_of(path: Path, variants: int) -> np.ndarray:
-    """Of a file of one block."""
+    """Return the record types of a file of one block."""
     return np.frombuffer(path.read_bytes()[HEAD + 8 : HEAD + 8 + variants], np.uint8)
 
 
@@ -69,7 +69,7 @@ def test_dosages_are_those_that_pgenlib_reads(people: int, tmp_path: Path) -> No
 
 
 def test_usual_records_need_no_pgenlib(tmp_path: Path) -> None:
-    """Those in which most people have a dosage, however their calls are written."""
+    """Usual records are those in which most people have a dosage, however their calls are written."""
     variants, people = 2000, 500
     write(tmp_path / "t.pgen", drawn(7, variants, people))
     done, _ = taken(tmp_path / "t.pgen", variants, people, np.arange(variants))
@@ -124,7 +124,7 @@ def damaged(data: bytes) -> Iterator[bytes]:
 
 
 def test_damage_is_never_read_beyond(tmp_path: Path) -> None:
-    """What is unpacked of a damaged file is what Pgenlib reads, unless that refuses it."""
+    """Dosages unpacked from a damaged file are what Pgenlib reads, unless that refuses it."""
     variants, people, agreed = 150, 60, 0
     write(tmp_path / "t.pgen", drawn(9, variants, people))
     rows, path = np.arange(variants), tmp_path / "damaged.pgen"

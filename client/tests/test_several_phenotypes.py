@@ -133,7 +133,7 @@ def test_a_constant_one_is_named(files: Any) -> None:
 
 
 def test_the_server_is_told_of_a_column_by_the_plans_name(files: Any) -> None:
-    """At this cohort it has another."""
+    """The column has another name at this cohort."""
     renamed = {f"my_{name}": USUAL[name] for name in NAMES} | {"my_hdl": "high"}
     plan = plan_of()
     _, report = opened(files, plan, table(**renamed), pheno_name="my_ldl,my_hdl,my_tg")

@@ -1,4 +1,4 @@
-"""What is loaded when: people wait for it at every command, and each party of a study once."""
+"""Loading of modules: people wait for it at every command, and each party of a study once."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PLAN = Plan("z-score", "", 3, NO_KEY, trait="none", panel_mode="none", files=("p
 
 
 def z(age: float, bmi: float) -> tuple[str, str]:
-    """As Python writes what it should be, which csv.reader and float give back."""
+    """Return the cells as Python writes them, which csv.reader and float give back."""
     return repr((age - 0.1) / 3.0), repr((bmi + 7.0) / 3.0)
 
 
@@ -52,7 +52,9 @@ def cells(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_cells_that_stay_are_the_same_bytes(tmp_path: Path, end: str, mark: str) -> None:
-    """As R writes tables: text in quotes, whether it needs them or not; every missing value as it was."""
+    """The table is as R writes it: text in quotes, whether it needs them or not; every missing value as it
+    was.
+    """
     rows = [
         '"site","age","bmi","note"',
         '"1",61,NA,"a ""b"""',
@@ -98,7 +100,7 @@ def test_a_table_of_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def of_ages(tmp_path: Path, text: str) -> str:
-    """What becomes of a table of one column."""
+    """Write a table with one column of ages, normalize it, and return the text of the result."""
     plan = replace(PLAN, schema=SCHEMA[:1])
     (path := tmp_path / "age.csv").write_bytes(text.encode())
     scaler = Scaler(dict(SCALER.parameters) | {"features": FEATURES[:1]})
@@ -164,7 +166,7 @@ def test_parquet(tmp_path: Path, codec: str) -> None:
 
 
 def test_a_data_frame_in_parquet_keeps_its_index(tmp_path: Path) -> None:
-    """And a column of nothing but null stays null, whatever it would hold."""
+    """A column of nothing but null stays null, too, whatever it would hold."""
     frame = pd.DataFrame({"note": ["a", "b"], "age": [61, 7], "bmi": [None, None], "site": "x"}, index=[4, 2])
     frame.to_parquet(path := tmp_path / "cohort.parquet")
     found = pd.read_parquet(write_beside(path, PLAN, SCALER))

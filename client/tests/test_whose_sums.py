@@ -36,7 +36,7 @@ def whose(study: str, **sets: list[int]) -> Whose:
 
 
 def slowly(earlier: dict[str, list[int]], new: dict[str, list[int]]) -> tuple[int, int] | None:
-    """How many are in only one of the closest two sets, the new one's first; None if none is close."""
+    """Count who is in only one of the closest two sets, the new one's first; None if none is close."""
     close = []
     for who, mine in new.items():
         if set(earlier.get(who, ())) == set(mine):

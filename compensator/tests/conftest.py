@@ -100,7 +100,7 @@ class Federation:
         return CodeRequest(self.study, cohort, column, points, part, self.signers[cohort].sign(about))
 
     def about(self, cohort: str, points: bytes, column: int = 0) -> bytes:
-        """What a cohort signs of its points."""
+        """Return what a cohort signs of its points."""
         purpose = Enrolment(self.study, self.plan_hash, self.roster, ()).purpose(cohort, self.compensator_key)
         return signed_points(purpose, column, points)
 
@@ -112,7 +112,7 @@ class Federation:
         )
 
     def sum_of_masks(self, request: ReleaseRequest) -> bytes:
-        """What the compensator should answer: the masks that the cohorts would have used."""
+        """Return what the compensator should answer: the sum of the masks that the cohorts would use."""
         kind = masking.scheme(request.scheme)
         masks = [
             masking.mask(

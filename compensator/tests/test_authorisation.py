@@ -1,4 +1,4 @@
-"""Who gets in where: every method of every route, for everybody who might come by.
+"""Authorisation: every method of every route, for everybody who might come by.
 
 The table is written by hand from compensator/README.md: without the caller's secret nobody is told more than
 whether the service runs. A cell is `+` where the principal is let in, else the status that refuses. A route
@@ -78,7 +78,7 @@ def routes(caller: Caller) -> set[str]:
 
 
 def outcome(caller: Caller, study: Federation, principal: str, method: str, route: str) -> str:
-    """What a principal gets who knows everything but the secret: the right body, the right study."""
+    """Return the answer to a principal who knows all but the secret: the right body, the right study."""
     record = {
         "boxes": study.enrolment,
         "releases": study.request,
@@ -98,7 +98,7 @@ def outcome(caller: Caller, study: Federation, principal: str, method: str, rout
 
 
 def surprises(caller: Caller, study: Federation) -> list[str]:
-    """What is otherwise than the table says. The caller's own cells come last, in the order of a study."""
+    """Return what differs from the table. The caller's own cells come last, in the order of a study."""
     return [
         f"{principal}: {method} {route}: got {got}; want {expected[principal]}"
         for principal, ((method, route), expected) in itertools.product(PRINCIPALS, ROWS.items())

@@ -1,4 +1,4 @@
-"""What the compensator never does: call out, keep a seed in the clear, write a secret into its log."""
+"""Acts that the compensator never does: call out, keep a seed in the clear, write a secret into its log."""
 
 from __future__ import annotations
 

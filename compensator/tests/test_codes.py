@@ -111,7 +111,7 @@ def test_what_is_no_point_and_too_many_are_refused(caller: Caller, enrolled: Fed
 
 
 def test_a_server_gets_no_code_of_a_word_that_it_guesses(caller: Caller, enrolled: Federation) -> None:
-    """With a proof of its own key for them: but no cohort has signed the point of its guess."""
+    """The server has a proof of its own key for them, but no cohort has signed the point of its guess."""
     own, guessed = blinding(1, "aspirin"), oprf.point(b"warfarin")
     request = enrolled.codes("Graz", own.points())
     about = enrolled.about("Graz", own.points())

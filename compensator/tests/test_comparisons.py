@@ -247,7 +247,7 @@ def test_a_message_of_another_length_is_refused_unread(
 
 
 def test_the_bytes_of_a_wrong_length_are_not_waited_for(caller: Caller, side: Side) -> None:
-    """What follows the request is announced as far too long, and never comes."""
+    """The bytes after the request are announced as far too many, and never come."""
     content = codec.encode(side.request)
     head = len(content).to_bytes(4, "little") + content
     headers = HEADERS | {"content-length": str(10**12)}
@@ -386,7 +386,7 @@ def test_two_workers_that_play_one_round_do_not_disturb_each_other(caller: Calle
 
 
 def patiently(caller: Caller, side: Side) -> np.ndarray:
-    """From the first turn on again wherever the compensator has lost the session."""
+    """Run a comparison, and begin again at the first turn wherever the compensator has lost the session."""
     while True:
         turns = side.begin()
         message = next(turns)

@@ -1,4 +1,4 @@
-"""Which sets of boxes a compensator takes, and what stays of a study that is over."""
+"""Enrolment: the sets of boxes that a compensator takes, and what stays of a study that is over."""
 
 from __future__ import annotations
 

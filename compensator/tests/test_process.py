@@ -31,7 +31,7 @@ BOXES = "/v1/studies/study-1/boxes"
 
 
 def raw(service: Service, *parts: bytes, close: bool = False) -> bytes:
-    """What comes back for some bytes on a socket, up to its end."""
+    """Send some bytes on a socket, and return what comes back, up to its end."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         for part in parts:
             connection.sendall(part)
@@ -83,7 +83,7 @@ def test_sigterm_lets_a_running_release_finish(service: Service) -> None:
 
 
 def test_killed_at_any_moment_it_gives_the_same_answers(service: Service) -> None:
-    """What was answered before a kill stays so; what was not can be asked again."""
+    """Answers from before a kill stay the same; the others can be asked for again."""
     federation = Federation(service.key)
     assert service.caller.enrol(federation.enrolment()).status_code == 201
     asked: dict[int, ReleaseRequest] = {}
@@ -199,7 +199,7 @@ def given() -> socket.socket:
 
 @pytest.mark.parametrize("listen", [lambda: serving.listen("127.0.0.1", 0), given], ids=["own", "given"])
 def test_small_answers_come_at_once(listen: Callable[[], socket.socket]) -> None:
-    """Without TCP_NODELAY each takes 40 ms, because head and body are two packets."""
+    """Each answer takes 40 ms without TCP_NODELAY, because head and body are two packets."""
     with listen() as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:

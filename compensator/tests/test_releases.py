@@ -1,4 +1,4 @@
-"""What is given out for a round, and every other request for it that is not."""
+"""Releases of a round: what is given out, and every other request for it that is not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .test_enrolment import refusal
 def test_a_release_is_the_sum_of_the_masks(
     caller: Caller, enrolled: Federation, scheme: str, behind_the_check: int
 ) -> None:
-    """What masks the check is one number: its carries go from word to word, and no further."""
+    """The mask of the check is one number: its carries go from word to word, and no further."""
     words = masking.scheme(scheme).check_words + behind_the_check
     request = enrolled.request(scheme=scheme, words=words)
     response = caller.release(request)

@@ -23,7 +23,7 @@ NOBODY = Panel.of([])
 
 @dataclass(eq=False)
 class Followed:
-    """What a procedure did, its branches one after the other."""
+    """Record of what a procedure did, its branches one after the other."""
 
     answers: list[tuple[Any, Arrays]] = field(default_factory=list)
     """Each question with its sums."""
@@ -36,7 +36,9 @@ class Followed:
 
 
 def sums_over(cohorts: Sequence[Cohort | Table]) -> Callable[[Question], Arrays]:
-    """What a question has as answer: the sums over cohorts, in clear, or what is told of them."""
+    """Return a function that answers questions: by the sums over cohorts, in clear, or by what is told of
+    them.
+    """
 
     found = list(cohorts)
 
@@ -50,7 +52,7 @@ def sums_over(cohorts: Sequence[Cohort | Table]) -> Callable[[Question], Arrays]
 
 
 def told(question: Question, sums: Arrays) -> np.ndarray:
-    """What the circuit of a question tells of sums in clear: the slow, clear version."""
+    """Return what a question's circuit tells of sums in clear: the slow, clear version."""
     assert question.opens is not None
     if question.opens.circuit.startswith("grows:"):
         return still_grows(*(sums[array.name] for array in question.sends))
@@ -61,7 +63,9 @@ def told(question: Question, sums: Arrays) -> np.ndarray:
 def still_grows(
     offset: np.ndarray, g: np.ndarray, squares: np.ndarray, slopes: np.ndarray, products: np.ndarray
 ) -> np.ndarray:
-    """Of each row and place, whether it is known and whether it grows, if so is all before: in fractions."""
+    """Tell of each row and place, if all before it are so, whether it is known and whether it grows: in
+    fractions.
+    """
     bits = np.zeros((*g.shape, 2), bool)
     for row, place in np.ndindex(g.shape):
         numbers = (offset[row], *(array[row, place] for array in (g, squares, slopes, products)))
@@ -85,7 +89,7 @@ def follow(call: Call[Any], sums: Callable[[Question], Arrays], kinds: Sequence[
 
 
 def study_of(plan: Plan, panel: Panel = NOBODY) -> Study:
-    """What the procedures of a study are given."""
+    """Return the study that its procedures are given."""
     return Study(with_chunks(plan), lambda: panel)
 
 

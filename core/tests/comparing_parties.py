@@ -98,7 +98,7 @@ def random_bytes(count: int) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What one party sees of a computation: its own share, what it was dealt, what the other one opened."""
+    """View of one party on a computation: its own share, what it was dealt, what the other one opened."""
 
     share: np.ndarray
     dealt: list[tuple[bytes, bytes]]

@@ -26,7 +26,7 @@ class Pool:
 
     test: ClassVar[str] = "chi-square"
     usual: ClassVar[dict[str, Any]] = {"files": FILES}
-    """What a plan of it says unless a test has it otherwise."""
+    """Settings of a plan for this test unless a caller has others."""
 
     samples: Samples
     variants: list[tuple[int, int, bytes, bytes, bytes]]
@@ -35,19 +35,19 @@ class Pool:
     """int8 (m, n): copies of A1, -1 for a missing call."""
     autosomes: int = 22
     names: tuple[str, ...] = ()
-    """Of the covariates, where these matter."""
+    """Names of the covariates, where these matter."""
 
     @property
     def covariates(self) -> tuple[str, ...]:
         return self.names or tuple(f"C{k + 1}" for k in range(self.samples.covariates.shape[1]))
 
     def phenotypes(self) -> Sequence[str]:
-        """Of each person, as a .fam has it."""
+        """Return each person's phenotype, as a .fam has it."""
         status = self.samples.phenotype
         return np.select([status == 1, status == 0], ["2", "1"], "-9").tolist()
 
     def write(self, prefix: Path) -> None:
-        """As .bed, .bim, .fam and .cov."""
+        """Write the people as .bed, .bim, .fam and .cov."""
         s = self.samples
         rows = zip(s.founder, s.sex, self.phenotypes(), strict=True)
         fam = [f"f s{k} {0 if founder else 'x'} 0 {sex} {p}\n" for k, (founder, sex, p) in enumerate(rows)]
@@ -69,7 +69,7 @@ class Pool:
         return [ArrayCohort(own, first[:, k], swapped) for own, k in zip(each, inside, strict=True)]
 
     def cohort_of(self, shares: Sequence[float], seed: int = 0) -> np.ndarray:
-        """Which of so many uneven cohorts each person is in, dealt out at random."""
+        """Deal people at random to so many uneven cohorts, and return each one's."""
         chances = np.divide(shares, sum(shares))
         return np.random.default_rng(seed).choice(len(shares), len(self.samples), p=chances)
 
@@ -139,7 +139,7 @@ class Pool:
 
 
 def written(number: float) -> str:
-    """With all its digits, as PLINK reads it."""
+    """Write a number with all its digits, as PLINK reads it."""
     return "NA" if np.isnan(number) else repr(float(number))
 
 

@@ -65,7 +65,7 @@ class Pooled:
         return run(self.plan, self.panel, self.cohorts)
 
     def drawn(self) -> list[np.ndarray]:
-        """Who is fitted to, and who is left out, of all people: bool (n,) each."""
+        """Mark, of all people, those fitted to, and those left out: bool (n,) each."""
         found = np.zeros((2, len(self.samples)), bool)
         for number, cohort in enumerate(self.cohorts):
             found[:, self.of_cohort == number] = groups(cohort.samples, key_of(self.plan), self.plan.held_out)

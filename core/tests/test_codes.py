@@ -31,7 +31,7 @@ def answer(
     seed: bytes = SEED,
     about: bytes = ABOUT,
 ) -> bytes:
-    """What the two holders of these keys answer."""
+    """Return what the two holders of these keys answer."""
     first = codes.answered(server, about, points)
     parts = first + codes.answered(compensator, about, first[:-PROOF_BYTES])
     return parts + codes.tagged(seed, about, parts)

@@ -109,7 +109,7 @@ def test_a_tie_grows_and_no_variance_is_not_known() -> None:
 
 
 def test_mpyc_agrees() -> None:
-    """On all bits, each for itself and not ANDed: MPyC's secure integers, here with one party."""
+    """All bits are compared, each for itself and not ANDed: MPyC's secure integers, here with one party."""
     runtime = pytest.importorskip("mpyc.runtime").mpc
     sums = sums_to_grow(80, 1, 3)
     secure = runtime.SecInt(260)
@@ -159,7 +159,7 @@ ROWS = 2**15
 
 
 def views_of(number: int, leaky: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """What server and compensator see of rows of one number."""
+    """Return what server and compensator see of rows of one number."""
     found = AtLeast(Ring(8))
     layers = found.dealt(ROWS)
     if leaky:
@@ -176,7 +176,7 @@ class _Leaky(Bits):
 
 
 def differs(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two views are of different distributions: a chi-square test of each pair of bits."""
+    """Tell whether two views differ in distribution, by a chi-square test of each pair of bits."""
     p, tests = 1.0, 0
     together = [view.astype(np.float32) @ view.astype(np.float32).T for view in (one, other)]
     for i, j in zip(*np.triu_indices(len(one), 1), strict=True):

@@ -37,7 +37,7 @@ STANDS_OUT = 1.2
 
 
 def _only(fields: dict[str, Any]) -> dict[str, Any]:
-    """Those that a plan of the test has."""
+    """Keep the fields that a plan of the test has."""
     if fields["test"] != "pca":
         fields = {name: value for name, value in fields.items() if name != "pca"}
     return fields
@@ -221,7 +221,7 @@ def test_directions_are_rounded_once_and_then_exact() -> None:
 
 
 def test_a_space_that_is_exhausted_is_exact() -> None:
-    """Of rank 5 in 40 dimensions: two blocks of four have it all."""
+    """The matrix has rank 5 in 40 dimensions: two blocks of four have it all."""
     factor = np.random.default_rng(1).normal(size=(40, 5))
     a = factor @ factor.T
     krylov = Krylov.begin(start(b"key", 4, 40))
@@ -237,7 +237,7 @@ def test_a_space_that_is_exhausted_is_exact() -> None:
 
 
 def test_no_error_is_larger_than_it_is_said_where_people_allow_few_rounds() -> None:
-    """Of 427 people without structure, whose components hardly differ."""
+    """There are 427 people without structure, whose components hardly differ."""
     people, variants, count = 427, 200, 4
     block, rounds = block_of(count, variants, people)
     for seed in range(100):
@@ -263,7 +263,7 @@ def test_what_the_plan_has_to_say() -> None:
 
 
 def block(rows: int, variants: int, turn: int = 1, **changes: Any) -> Multiply:
-    """Of an honest study of 4,000 people: the plan's first block, or a later one."""
+    """Return a question of an honest study of 4,000 people: the plan's first block, or a later one."""
     mean, plan = np.full(variants, 0.5), plan_of(**changes)
     signs = first_block(plan, rows, variants) if turn == 1 else start(b"any", rows, variants)
     first = Krylov.begin(signs).next
@@ -289,7 +289,7 @@ def test_columns_of_components_are_not_called_as_covariates() -> None:
 
 
 def test_components_of_the_variants_that_pruning_leaves(cohorts: list[ArrayCohort]) -> None:
-    """In one study they are of the variants that a study of pruning keeps, and of these only."""
+    """Components are of the variants that a study of pruning keeps, and of these only."""
     windows = "50 5 0.01"
     pruning = plan_of(test="prune", indep_pairwise=windows, files=("prune.in",))
     kept = run(pruning, panel(), cohorts)[VARIANTS]["variant"]

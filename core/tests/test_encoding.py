@@ -58,7 +58,7 @@ def test_no_targets_are_summed_over_few_people() -> None:
 
 
 def test_of_a_rare_value_nobody_reads_the_count() -> None:
-    """What comes back of sifting is a bit for each value; counts are asked for only of what passes."""
+    """Sifting tells a bit for each value; counts are asked for only of what passes."""
     plan = plan_of([Column("c", "category", "", "one-hot", ("a", "b", "rare"))], 3)
     cells = ["a"] * 30 + ["b"] * 20 + ["rare"] + ["else"] * 9
     asked = followed(plan, NOBODY, [table_of({"c": cells}, np.zeros((60, 0)), plan)] * 3)
@@ -134,7 +134,7 @@ def plan_with(**changes: object) -> Plan:
 
 
 def study(a: int, b: int, rest: int) -> Followed:
-    """Of so many people with two values, and with none that is listed."""
+    """Run a study of so many people with two values, and with none that is listed."""
     cells: list[list[str | None]] = [["common"] * (COMMON // 3) for _ in range(3)]
     for word, count in (("a", a), ("b", b), ("x", rest)):
         cells[0] += [word] * (count // 2)
@@ -171,7 +171,7 @@ def test_without_the_rule_the_difference_is_the_rest_and_with_it_it_is_not(
 
 @pytest.mark.parametrize("b", [range(10, 20), range(20, 40)], ids=["both rare", "one rarer"])
 def test_whatever_the_server_gets_many_a_small_rest_is_possible(b: range) -> None:
-    """Of nine at least four: by all pools that can look the same, and by everything that is told of them."""
+    """Four or more of nine are possible: by all pools that look the same, and by everything told of them."""
     possible: dict[bytes, set[int]] = defaultdict(set)
     for pool in itertools.product(range(10, 20), b, range(1, 10)):
         seen = study(*pool)
@@ -181,7 +181,7 @@ def test_whatever_the_server_gets_many_a_small_rest_is_possible(b: range) -> Non
 
 
 def kept(seen: Followed) -> list[bool]:
-    """Whether each value is, of those that were counted."""
+    """Tell of each counted value whether it is kept."""
     return next(question.kept.tolist() for question in seen.questions if isinstance(question, CountLevels))
 
 
@@ -214,7 +214,7 @@ def of_targets(random: np.random.Generator, plan: Plan) -> Followed:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("missing", ["missing", "rest", "value"])
 def test_no_difference_of_counts_is_small(seed: int, missing: str) -> None:
-    """Of each column and fold: all words less those that are kept, in the sums that the server gets."""
+    """All words less those kept, of each column and fold, are many in the sums that the server gets."""
     columns = [
         Column("c", "category", "", "target:y", ("a", "b", "c", "d", "e")),
         Column("d", "category", "", "frequency", ("a", "b", "c", "d", "e")),

@@ -1,4 +1,4 @@
-"""How often cohorts' frequencies are far from the pool's: the sum of what each of them finds by itself."""
+"""Counts of cohorts whose frequencies are far from the pool's: the sum of what each finds by itself."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def cohorts_of(seed: int, off: Sequence[int] = ()) -> tuple[list[ArrayCohort], l
 def own_numbers(
     cohorts: Sequence[ArrayCohort], copies_of: Sequence[np.ndarray], nonfounders: bool, kept: np.ndarray
 ) -> list[int]:
-    """What each cohort finds by itself beside the pool's frequencies, the slow way."""
+    """Count what each cohort finds by itself next to the pool's frequencies, the slow way."""
     firsts, alleles = [], []
     for cohort, copies in zip(cohorts, copies_of, strict=True):
         who = cohort.samples.kept & (cohort.samples.founder | nonfounders)

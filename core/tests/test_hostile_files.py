@@ -103,7 +103,7 @@ SCALERS = {
 
 
 def scaler_of(content: bytes) -> Scaler | None:
-    """What the file is read as; None if it is refused as files are."""
+    """Read a scaler from bytes; return None if the file is refused as files are."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "study.parameters.json"
         path.write_bytes(content)

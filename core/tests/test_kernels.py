@@ -28,7 +28,7 @@ MISSING = 1
 
 
 def slow_products(codes: np.ndarray, swapped: np.ndarray, columns: np.ndarray, power: int = 1) -> np.ndarray:
-    """By the definition: (variants, columns)."""
+    """Compute the products by the definition: (variants, columns)."""
     copies = [COPIES[int(of_a2)][row] for row, of_a2 in zip(codes, swapped, strict=True)]
     return np.array([each**power @ columns for each in copies])
 
@@ -74,7 +74,7 @@ def test_whole_numbers_are_exact() -> None:
 
 
 def at(codes, second, covariates, inside, case, unit, group, beta, fill, exact):  # type: ignore[no-untyped-def]
-    """Who is in one variant's regression: (columns, cases, linear predictors, probabilities)."""
+    """Return one variant's regression: (columns, cases, linear predictors, probabilities)."""
     g = COPIES[int(second)][codes] * unit
     missing = codes == 1
     kept = inside & ~missing if exact else inside

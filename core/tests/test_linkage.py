@@ -145,7 +145,9 @@ def column(asked: Followed, table: str, name: str) -> list[Any]:
 
 
 def test_of_a_variant_with_fewer_than_ten_carriers_beside_a_cohort_no_pair_is_asked_about() -> None:
-    """In pruning it is in neither file; among hits it leads a clump of its own, and is in no other."""
+    """Such a variant is in neither file of pruning; among hits it leads a clump of its own, and is in no
+    other.
+    """
     pruning = followed(plan_of("prune"), PANEL, cohorts_of())
     assert named(pruning, SumPairs) == set(range(2 * NEAR)) - {FEW}
     assert {*column(pruning, VARIANTS, "variant"), *column(pruning, "removed", "variant")} == {
@@ -170,7 +172,7 @@ def test_of_a_variant_with_fewer_than_ten_carriers_beside_a_cohort_no_sum_is_tol
 
 
 def pair_of(lag: int) -> SumWithLeads:
-    """Of the first of many variants and one that is so far behind."""
+    """Ask for the pair of the first of many variants and one that is so far behind."""
     variants = np.arange(MOST_AHEAD + 2, dtype=np.uint32)
     ahead = (variants == 0).astype(np.uint32)
     half = np.full(len(variants), 0.5)

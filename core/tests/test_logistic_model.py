@@ -54,7 +54,7 @@ def test_the_penalty_is_that_of_the_least_log_loss_in_the_folds_left_out() -> No
 
 
 def test_without_a_penalty_it_is_maximum_likelihood_with_standard_errors() -> None:
-    """Of few cases, and in the columns' own units; the first value of a category is the reference."""
+    """Cases are few, and columns in units of their own; the first value of a category is the reference."""
     random = np.random.default_rng(6)
     x = random.normal(size=(4000, 3)) * [1, 1e-3, 1e4] + [0, 5, -1e6]
     word, (z, deviation) = random.choice(["a", "b", "c"], 4000), standardised(x)
@@ -82,7 +82,7 @@ def test_without_a_penalty_it_is_maximum_likelihood_with_standard_errors() -> No
 
 @pytest.mark.parametrize("seed", range(3))
 def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed: int) -> None:
-    """That part changes nothing, and the Hessian says nothing about it but rounding: no step goes there."""
+    """A common part changes nothing, and the Hessian tells only rounding of it: no step goes there."""
     random = np.random.default_rng(seed)
     x = random.normal([0, 1e4, 0, 0, 0], size=(600, 5))
     score = random.normal(size=(600, 4)) * 2 + standardised(x)[0] @ random.normal(size=(5, 4))

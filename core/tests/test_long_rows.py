@@ -45,7 +45,7 @@ def test_rows_are_added_one_after_the_other(k: int, others: int, m: int) -> None
 
 
 def test_rows_become_orthonormal_however_near_they_lie() -> None:
-    """Of lengths from 1 to 10⁻⁹, two of them within what the others span."""
+    """Rows have lengths from 1 to 10⁻⁹, two of them within the span of the others."""
     random = np.random.default_rng(3)
     given = np.logspace(0, -9, 6)[:, None] * random.normal(size=(6, 900)) / 30
     given[2] = given[0] - 3 * given[1]

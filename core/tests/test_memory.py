@@ -1,4 +1,4 @@
-"""What a process holds after its threads have freed most of what they took, read from the system."""
+"""Memory that a process holds after its threads have freed most of what they took, read from the system."""
 
 from __future__ import annotations
 

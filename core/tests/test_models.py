@@ -74,7 +74,7 @@ def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
 
 
 def test_coordinate_descent_ends_where_columns_are_copies_but_for_rounding() -> None:
-    """Without a penalty it nears the solution ever more slowly: passes are counted."""
+    """Descent nears the solution ever more slowly without a penalty: passes are counted."""
     almost = np.array([[1.0, 1 - 1e-13], [1 - 1e-13, 1.0]])
     found = descend(almost, np.array([1.0, 1 - 1e-6]), 0.0, 0.0, np.zeros(2))
     assert np.isfinite(found).all()
@@ -134,7 +134,7 @@ def test_rows_of_a_patient_are_in_one_fold_wherever_they_are() -> None:
 
 
 def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
-    """With the same folds, over the usual penalties: the error of each, and the choice."""
+    """The folds are the same, over the usual penalties: the error of each, and the choice."""
     x, y = load_diabetes(return_X_y=True)
     plan = models.plan_of("lasso", models.schema_of(x.shape[1]), 3)
     cells = [models.cells_of(x[part], y[part]) for part in evenly(np.arange(len(y)), 3)]
@@ -151,7 +151,7 @@ def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
     ("method", "outcome"), [("ridge", "number"), ("fedheonn", "u|v|w"), ("linear-model", "number")]
 )
 def test_a_cohort_tests_the_model_of_the_others_on_itself(method: str, outcome: str) -> None:
-    """From the sums of the pool and its own table: the error is that of a model of the others' rows."""
+    """The error from the pool's sums and a cohort's own table is that of a model of the others' rows."""
     schema, cells = with_words(1200)
     schema[-1] = models.schema_of(0, outcome)[0]
     if outcome != "number":

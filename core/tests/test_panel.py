@@ -507,7 +507,7 @@ def test_two_against_two() -> None:
 
 
 def test_all_lists_name_variants_in_their_own_way() -> None:
-    """As cohorts do whose genotypes were imputed: the coordinator is told of the plan that fits."""
+    """Cohorts with imputed genotypes name variants so: the coordinator is told of the plan that fits."""
 
     def named_by(letter: bytes) -> Panel:
         return made(lambda row: (*row[:2], letter + row[2], *row[3:]))

@@ -1,4 +1,4 @@
-"""How well a model does, from masked counts, beside scikit-learn on the pooled table and the same folds."""
+"""Performance of models from masked counts, against scikit-learn on the pooled table and the same folds."""
 
 from __future__ import annotations
 

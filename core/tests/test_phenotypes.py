@@ -72,7 +72,7 @@ def test_each_has_the_results_of_a_study_of_its_own_to_the_last_bit(name: str) -
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_a_cohort_alone_finds_the_same_of_each(name: str) -> None:
-    """And no floor applies: few of its people have one phenotype and not another."""
+    """One cohort alone has no floor: few of its people have one phenotype and not another."""
     small = SEVERAL[name]()
     first = small.cohorts[0]
     found = run_alone(small.plan, small.panel, first)
@@ -148,7 +148,7 @@ SHARED = [name for name in SEVERAL if "of the same people" in name]
 
 
 def bytes_of(plan: Plan, questions_asked: Sequence[Any]) -> int:
-    """What each cohort uploads to answer."""
+    """Return how many bytes each cohort uploads to answer."""
     schemes = ((question, plan.scheme(question.ring_bits)) for question in questions_asked)
     return sum(scheme.word_bytes * questions.words(question, scheme) for question, scheme in schemes)
 
@@ -345,7 +345,7 @@ def test_few_who_change_their_class_are_refused() -> None:
 
 
 def test_the_server_would_read_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who lacks one phenotype alone of 120 people is the difference of any two sums: genotypes, and age."""
+    """One of 120 people lacks a phenotype alone, and is the difference of two sums: genotypes, and age."""
     who, cohorts = 7, cohorts_of("quantitative", ([], [7]))
     plan = plan_of("quantitative", 2)
     with pytest.raises(Refuse, match="would reveal these"):
@@ -359,7 +359,7 @@ def test_the_server_would_read_a_person(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def read(answers: Sequence[tuple[Any, Arrays]], phenotype: str) -> tuple[np.ndarray, float]:
-    """How many of whom a phenotype is known have each genotype, and the sum of their ages."""
+    """Count people with a known phenotype by genotype, and sum their ages."""
     about = [(each, sums) for each, sums in answers if getattr(each, "name_of_phenotype", "") == phenotype]
     ((counting, counted),) = ((each, sums) for each, sums in about if isinstance(each, CountGenotypes))
     complete = [k for k, group in enumerate(counting.groups) if COMPLETE in group]

@@ -1,4 +1,4 @@
-"""What a plan holds and refuses; how it is hashed; what differs between two; and the files that follow."""
+"""Plans: contents and refusals, their hash, the differences between two, and the files that follow."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from unpooled.schema import Column
 SOUND: dict[str, Any] = {"test": "logistic", "phenotype": "y", "cohorts": 3, "compensator_key": NO_KEY}
 KEY_OF_OLD = {"compensator_key": NO_KEY}
 OLD: dict[str, Any] = SOUND | KEY_OF_OLD
-"""As until version 5, when the compensator's key was one of X25519 alone."""
+"""Plan as until version 5, when the compensator's key was one of X25519 alone."""
 CHI_SQUARE = SOUND | {"test": "chi-square"}
 
 
@@ -250,7 +250,7 @@ LABELS = {option.name: option.name_and_flag for test in ALGORITHMS.values() for 
 
 
 def lines(old: Plan, **other: Any) -> tuple[Change, ...]:
-    """Without the hash, which is the last."""
+    """Return the changes without the hash, which is the last."""
     *found, last = changes(old, replace(old, **other))
     assert last.label == "Plan hash" and last.before != last.after
     return tuple(found)
@@ -311,7 +311,7 @@ def test_every_option_that_is_changed_is_named(option: Any) -> None:
 
 
 def plan_with_every_file(test: str, phenotype: str, **more: Any) -> Plan:
-    """With every file."""
+    """Return a plan with every file."""
     return nothing_said(test, phenotype=phenotype, **{"files": list(ALGORITHMS[test].files)} | more)
 
 

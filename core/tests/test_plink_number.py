@@ -34,7 +34,7 @@ def slow_text(value: float, digits: int) -> str:
 
 
 def on_the_edge(value: float, digits: int) -> bool:
-    """Whether a number is so near to a half, but not on it, that the last bits decide."""
+    """Tell whether a number is so near to a half, but not on it, that the last bits decide."""
     scaled = Decimal(value).scaleb(digits - 1 - Decimal(value).adjusted())
     offset = abs(scaled % 1 - Decimal("0.5"))
     return Decimal("1e-13") < offset < Decimal(10) ** (digits - 12)

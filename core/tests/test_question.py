@@ -139,7 +139,7 @@ def test_a_number_beyond_its_bound_is_never_sent(kind: Scheme, change: dict[str,
 
 @pytest.mark.parametrize("beyond", [[2], [0, 1], [0, 1, 2, 3]])
 def test_the_columns_that_are_beyond_are_named(beyond: list[int]) -> None:
-    """For the person at the cohort. What is fit for the server names none, whatever they are called."""
+    """The person at the cohort reads the names. The text for the server has none, whatever they are."""
     columns = ("people", "glucose", "calls", "age")
     scores = np.zeros(4)
     scores[beyond] = -9
@@ -273,7 +273,7 @@ def coefficients(salt: bytes, count: int) -> list[int]:
 
 
 def slow_check(numbers: list[int], salt: bytes, shares: int) -> int:
-    """With Python's integers."""
+    """Compute the check with Python's integers."""
     first, *others = coefficients(salt, 1 + len(numbers))
     return shares * first + sum(c * x for c, x in zip(others, numbers, strict=True))
 
@@ -336,7 +336,7 @@ def without_carries(kind: Modular, shares: list[np.ndarray]) -> np.ndarray:
 
 
 def different_totals(kind: Modular, add: Callable[[Modular, list[np.ndarray]], np.ndarray]) -> int:
-    """Of how many ways to share the same sums out among three cohorts a total tells something."""
+    """Count the different totals of ways to share the same sums out among three cohorts."""
     salt = os.urandom(32)
     splits = (
         [[5, 0], [0, 7], [0, 0]],
@@ -375,7 +375,9 @@ def passed(
     rule: Callable[..., int] = check_of,
     modulus: int = WHOLE,
 ) -> int:
-    """How many false sums pass: in each try under another salt. Weakened: by another rule, or modulo less."""
+    """Count the false sums that pass: in each try under another salt. Weakened: by another rule, or modulo
+    less.
+    """
     found = 0
     for _ in range(tries):
         salt, shares = os.urandom(32), []
@@ -402,7 +404,7 @@ def flip(total: np.ndarray, place: int, bit: int) -> None:
 
 @each_ring
 def test_every_flipped_bit_is_found(kind: Modular) -> None:
-    """Of a word, of the last one, and of the check."""
+    """The bits are those of a word, of the last one, and of the check."""
     places = [0, kind.check_words // 2 - 1, kind.check_words, kind.check_words + 2]
     for place, bit in bits_of(kind, places):
         assert passed(kind, lambda total, at=place, b=bit: flip(total, at, b), 2) == 0, (place, bit)

@@ -143,7 +143,7 @@ class Reader:
         return next((question, total) for question, total in self.seen if question.name == name)
 
     def copies(self, test: str) -> np.ndarray:
-        """Of each variant the copies of the panel's first allele at the second and at the third site."""
+        """Return each variant's copies of the panel's first allele at the second and at the third site."""
         return self._of_linear() if test == "linear" else self._of_logistic()
 
     def mean_phenotypes(self) -> np.ndarray:
@@ -208,7 +208,7 @@ def test_else_it_is_asked_how_many_there_are_and_nothing_more(
 
 @TESTS
 def test_the_same_as_numbers_only_a_cohort_can_see(test: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `unpooled-client check` warns of, and why."""
+    """Such columns are what `unpooled-client check` warns of: this is why."""
     reader, cohorts = Reader(monkeypatch), of_sites()
     monkeypatch.setattr(
         reader, "_people", lambda: np.array(SIZES[1:])

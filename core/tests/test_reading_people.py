@@ -129,7 +129,7 @@ def test_without_floors_a_person_who_stands_out_is_read(case: str, method: str, 
 
 
 def alone_in_a_fold(plan: Plan, cohorts: list[dict[str, Any]]) -> bool:
-    """Whether the two who have it are in two folds."""
+    """Tell whether the two who have it are in two folds."""
     folds = [models.table_of(cells, plan).folds[np.asarray(cells["rare"]) == 1] for cells in cohorts]
     return len(set(np.concatenate(folds).tolist())) == 2
 
@@ -152,7 +152,7 @@ def test_with_floors_nobody_is_read(case: str, method: str, outcome: str) -> Non
 def test_of_very_many_columns_the_outcome_of_one_is_read_without_floors(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without products of columns the sums with the outcome are left, which tell it."""
+    """Sums with the outcome are left where there are no products of columns, and tell it."""
     monkeypatch.setattr(questions, "MOST_COLUMNS", 3)
     plan, cohorts, _ = study(case)
     theirs = cohorts[77 % 3]["y"][77 // 3]
@@ -196,7 +196,7 @@ def asked_until_refused(
 
 
 def sums_of(kinds: list[type[Question]]) -> list[str]:
-    """Those that are asked for anything but counts."""
+    """Return the kinds of questions that ask for anything but counts."""
     return [kind.name for kind in kinds if not all(isinstance(array, Count) for array in kind.sends)]
 
 
@@ -266,7 +266,9 @@ LONE = {"a covariate": "covariates", "the phenotype": "phenotype"}
 
 @pytest.mark.parametrize("column", LONE)
 def test_genotypes_of_one_who_stands_out_are_read_without_floors(column: str) -> None:
-    """From the sums of genotype times a column in which only one person differs, variant by variant."""
+    """Sums of genotype times a column in which only one person differs tell the genotypes, variant by
+    variant.
+    """
     one = pooled(variants=40, covariates=1)
     samples, who = one.samples, 200
     values = np.zeros(len(samples))

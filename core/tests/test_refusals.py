@@ -64,7 +64,9 @@ def few_nonfounders() -> None:
 
 
 def cohort_of(number: int, phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
-    """With a variant that does not vary, one that few carry, and one that people of one cohort carry."""
+    """Return a cohort with a variant that does not vary, one that few carry, and one that people of one
+    cohort carry.
+    """
     n, everyone = len(phenotype), np.ones(len(phenotype), bool)
     samples = Samples(phenotype, np.ones(n, np.uint8), everyone.copy(), everyone, covariates)
     copies = np.random.default_rng(1).binomial(2, 0.4, (len(PANEL), n)).astype(np.int8)

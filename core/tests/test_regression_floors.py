@@ -1,4 +1,4 @@
-"""No sum of a regression is told of few people, by the rule `mean`; the estimates of others stay."""
+"""Floors of regressions by the rule `mean`: no sum is told of few people; the estimates of others stay."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_whoever_is_in_a_sum_is_among_many_others_of_every_cohort(seed: int, opt
 
 @pytest.mark.parametrize("seed", range(3))
 def test_variants_of_many_carriers_keep_their_estimates(seed: int) -> None:
-    """Where no call is missing, as those of men on X may be, both rules are about the same people."""
+    """Both rules are about the same people if no call is missing, as those of men on X may be."""
     panel, cohorts = study(seed, missing=0.0, rare=seed == 1)
     of_many, of_all = (run(plan_of(**rule), panel, cohorts)["variants"] for rule in ({}, {"missing": EXACT}))
     few = of_many["code"] == codes.FEW

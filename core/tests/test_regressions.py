@@ -81,7 +81,7 @@ def test_a_cohort_multiplies_with_sex_on_x_alone() -> None:
 
 @pytest.mark.parametrize("autosomes", [22, 30])
 def test_men_are_apart_where_there_is_an_x(autosomes: int) -> None:
-    """With 30 autosomes none of these variants is on X or Y, and no sum is about men."""
+    """None of these variants is on X or Y with 30 autosomes, and no sum is about men."""
     pooled = replace(quantities(1, n=200, each=4), autosomes=autosomes)
     plan = pooled.plan()
     asked = followed(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4))).questions

@@ -155,7 +155,7 @@ def test_many_loci_are_cut_and_counted() -> None:
 
 
 def marks(path: str) -> list[tuple[float, float]]:
-    """Where the lines and dots of a path begin."""
+    """Return where the lines and dots of a path begin."""
     return [(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)", path)]
 
 

@@ -25,7 +25,7 @@ SAME = "products that were dealt twice differ"
 
 
 def layout(one: Comparison) -> Iterator[tuple[int, int]]:
-    """Where each bound part of a dealing begins and ends: layers, their spares, what compares digests."""
+    """Yield begin and end of each bound part of a dealing: layers, their spares, what compares digests."""
     found = circuit(one.circuit, masking.scheme(one.scheme))
     rows = (one.count - masking.scheme(one.scheme).check_words) // found.row_words + len(found.known()[1])
     at = KEY_BYTES
@@ -35,7 +35,7 @@ def layout(one: Comparison) -> Iterator[tuple[int, int]]:
 
 
 def flipped(dealing: bytes, *bits: int) -> bytes:
-    """With these bits the other way round."""
+    """Invert these bits of a dealing."""
     changed = bytearray(dealing)
     for bit in bits:
         changed[bit // 8] ^= 1 << bit % 8
@@ -73,7 +73,7 @@ class Dealer:
             self.compensator.append((free[1], bound))
 
     def passes(self, changes: dict[int, list[int]]) -> bool:
-        """Whether both digests are the same if these bits of these bound parts are dealt wrong."""
+        """Tell whether both digests are the same if these bits of these bound parts are dealt wrong."""
         server = [
             (free, flipped(bound, *changes.get(number, ())))
             for number, (free, bound) in enumerate(self.server)
@@ -117,7 +117,7 @@ def test_all_columns_wrong_alike_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("long", [0, 10_000], ids=["1 spare", "2 spares"])
 def test_who_knows_all_but_the_rows_hits_a_known_one(monkeypatch: pytest.MonkeyPatch, long: int) -> None:
-    """As if each guess were right: the row is one of those that are asked for in n of n + 64 cases."""
+    """Each guess counts as right: the row is one of those that are asked for in n of n + 64 cases."""
     monkeypatch.setattr(gates, "_LONG_PLANE", long)
     numbers = [5, -7, 0, 9, -1, 70]
     one = Comparison("both-at-least", "z32", words_of(Ring(32), numbers + numbers))

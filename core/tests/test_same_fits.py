@@ -29,7 +29,7 @@ AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi
 
 
 def computed(what: str, shift: int, **environment: str) -> list[str]:
-    """What this program prints in a process of its own."""
+    """Return what this program prints in a process of its own."""
     command, more = [sys.executable, __file__, what, str(shift)], {**os.environ, **environment}
     said = subprocess.run(command, env=more, capture_output=True, text=True, check=True).stdout
     return said.splitlines()
@@ -37,7 +37,7 @@ def computed(what: str, shift: int, **environment: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def usual() -> list[str]:
-    """By the code that all tests use."""
+    """Digests by the code that all tests use."""
     return computed("all", 0, OPENBLAS_NUM_THREADS="1")
 
 
@@ -48,7 +48,7 @@ def test_neither_alignment_nor_threads_make_a_difference(usual: list[str]) -> No
 def test_neither_a_cache_nor_how_wide_vectors_are_makes_a_difference(
     usual: list[str], tmp_path: Path
 ) -> None:
-    """Where nothing is compiled yet, for processors without AVX-512; and then from the cache."""
+    """Nothing is compiled at first, for processors without AVX-512; then all comes from the cache."""
     narrow = AVX2 if platform.machine() == "x86_64" else {}
     fresh, cached = (computed("kernels", 0, NUMBA_CACHE_DIR=str(tmp_path), **narrow) for _ in range(2))
     assert any(tmp_path.rglob("*.nbc")) and len(fresh) == len(list(of_kernels(0)))

@@ -34,7 +34,9 @@ def column(*values: int) -> np.ndarray:
 
 
 def exact_hardy_weinberg_p(het: int, homs_1: int, homs_2: int) -> Fraction:
-    """By the definition, in exact arithmetic: every table with these allele counts, weighed by its number."""
+    """Compute P by the definition, in exact arithmetic: every table with these allele counts, weighed by its
+    number.
+    """
     people, alleles = het + homs_1 + homs_2, 2 * homs_1 + het
 
     def ways(hets: int) -> Fraction:
@@ -134,7 +136,9 @@ def test_t_p_values(freedom: int) -> None:
 @pytest.mark.parametrize("freedom", [50, 300, 5000, 100_000])
 @pytest.mark.parametrize("t", [40.0, 60.0, 1e3, 1e6])
 def test_t_p_values_below_the_smallest_number(freedom: int, t: float) -> None:
-    """By quadrature: P = C times the integral of (1 + u^2 / df)^(-(df + 1) / 2), factored at the bound."""
+    """P is found by quadrature: C times the integral of (1 + u^2 / df)^(-(df + 1) / 2), factored at the
+    bound.
+    """
     power = (freedom + 1) / 2
 
     def relative(share: float) -> float:  # u = t / share

@@ -96,7 +96,9 @@ def test_a_feature_that_fewer_than_three_cohorts_have_is_refused(
 
 @pytest.mark.parametrize("method", ["z-score", "yeo-johnson"])
 def test_a_feature_that_no_sum_can_hold_is_named(method: str) -> None:
-    """To the person at the cohort: what its files have not, for their readers refuse it."""
+    """The person at the cohort reads its name: its files cannot have such a cell, for their readers refuse
+    it.
+    """
     parts = [np.random.default_rng(k).normal(size=(20, 4)) for k in range(3)]
     parts[1][7, 2] = np.inf
     with pytest.raises(BoundError, match=r"of feature 2 is beyond.*missing codes of feature 2 in") as caught:
@@ -363,7 +365,7 @@ def test_the_numbers_are_those_of_the_pooled_table() -> None:
     ("n", "known"), [(10, 0), (19, 1), (36, 1), (37, 3), (180, 3), (181, 5), (900, 5), (901, 7), (10**6, 7)]
 )
 def test_quantiles_that_few_people_lie_beyond_are_not_asked_for(n: int, known: int) -> None:
-    """At least ten values are as small as any that is told, and at least ten as large."""
+    """Ten values or more are as small as any that is told, and ten or more as large."""
     (ranks,) = wanted(np.array([n]))
     assert np.count_nonzero(ranks) == 2 * known
     told = ranks[ranks > 0]
@@ -417,7 +419,7 @@ def by_bits(method: str, pooled: np.ndarray, cohorts: int = 3) -> Followed:
 
 @pytest.mark.parametrize("method", OF_ELEMENTS)
 def test_what_is_told_follows_from_the_elements(method: str) -> None:
-    """Of each threshold whether the element is at most that: made from the elements alone, it is the same."""
+    """Each threshold's bit, if the element is at most that, is the same if made from the elements alone."""
     pooled = loaded("iris", 0.2)
     study = by_bits(method, pooled)
     compared = [(q, answer) for q, answer in study.answers if isinstance(q, NarrowByBits)]

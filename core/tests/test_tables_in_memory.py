@@ -105,7 +105,7 @@ def test_columns_are_found_by_their_names() -> None:
 
 @pytest.mark.parametrize("encoder_first", [True, False])
 def test_a_pipeline_orders_columns_by_their_names_or_is_refused(encoder_first: bool) -> None:
-    """Of an array nobody can tell which column is which."""
+    """Columns of an array cannot be told apart."""
     encoder, model = Encoder(ENCODING), Model(PARAMETERS)
     both = [("w", encoder, ["w"]), ("n", "passthrough", ["a", "b"])]
     named = ColumnTransformer(both if encoder_first else both[::-1], verbose_feature_names_out=False)

@@ -208,7 +208,7 @@ class RestTable(SphinxDirective):
 
 
 def run_python(arguments: list[str]) -> str:
-    """What a Python program prints; an error of the build if it fails."""
+    """Return what a Python program prints; an error of the build if it fails."""
     done = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,

@@ -42,7 +42,8 @@ class Client:
     witness: bytes = b""
     """The witness as it came with the last questions, sealed."""
     known: Any = None
-    """What the server said of the study since questions were last asked for: it stays while they are open."""
+    """Answer of the server about the study since questions were last asked for: it stays while they are open.
+    """
     code_keys: bytes = b""
     trees: dict[str, Tree] = field(default_factory=dict)
     """Each study as this cohort follows it, by the token of its invitation."""
@@ -70,13 +71,13 @@ class Client:
 
     @property
     def seen(self) -> Any:
-        """What the server says of the study, asked once for all questions that come together."""
+        """Answer of the server about the study, asked once for all questions that come together."""
         self.known = self.known or self.study()
         return self.known
 
     @property
     def purpose(self) -> Purpose:
-        """What the server says that this cohort's seed is for."""
+        """Purpose of this cohort's seed, by the server's answer."""
         seen = self.seen
         plan, roster = Plan.from_json(seen["plan"]), bytes.fromhex(seen["roster_hash"])
         return Purpose(seen["study"]["id"], plan.hash(), roster, seen["cohort"], plan.compensator_key)
@@ -177,7 +178,7 @@ class Client:
         return Roster(tuple((m["name"], bytes.fromhex(m["key"])) for m in self.seen["roster"]))
 
     def dealing(self, question: Question) -> bytes | None:
-        """What this cohort deals for a round; None where another one does, or nothing is compared."""
+        """Deal for a round; return None if another cohort deals, or nothing is compared."""
         _, step, named = self._asked(question)
         if step.opens is None or dealer_of(self.roster, question.round) != self.name:
             return None

@@ -110,12 +110,12 @@ class Federation:
         return self.extra[key]
 
     def run(self) -> None:
-        """To the end."""
+        """Run the study to the end."""
         self.running()
         self.run_on()
 
     def run_on(self) -> None:
-        """From the first questions to the end. AssertionError where that is a failure."""
+        """Run the study from the first questions to the end. AssertionError where that is a failure."""
         for _ in range(50):
             self.answer()
             work()
@@ -126,7 +126,7 @@ class Federation:
 
 
 def work() -> None:
-    """What a worker does, until there is nothing to do."""
+    """Do a worker's work, until there is nothing to do."""
     from unpooled_server import selectors
     from unpooled_server.services import rounds, studies
 
@@ -146,7 +146,7 @@ def work() -> None:
 
 
 def silent_for(name: str, seconds: float) -> None:
-    """As if this cohort had last been heard so long ago."""
+    """Set when this cohort was last heard to so many seconds ago."""
     from unpooled_server.models import Cohort
 
     Cohort.objects.filter(name=name).update(heard_at=timezone.now() - timedelta(seconds=seconds))

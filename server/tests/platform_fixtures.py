@@ -146,7 +146,7 @@ def http(platform: Any) -> Iterator[Callable[[], httpx.Client]]:
 
 
 def session_headers(client: httpx.Client, name: str, password: str) -> dict[str, str]:
-    """What a browser sends in which somebody has signed in."""
+    """Sign in, and return the headers that a browser would send then."""
     answer = client.post("/api/v1/session", json={"username": name, "password": password})
     assert answer.status_code == 200, answer.text
     cookies = "; ".join(f"{cookie}={value}" for cookie, value in client.cookies.items())
@@ -154,7 +154,7 @@ def session_headers(client: httpx.Client, name: str, password: str) -> dict[str,
 
 
 def leave_an_example(home: Path) -> None:
-    """What the platform would make at length, where it finds what it made before."""
+    """Write the example that the platform would take long to make, where it finds an earlier one."""
     made = home / "example" / f"unpooled-example-{importlib.metadata.version('unpooled-core')}.zip"
     made.parent.mkdir()
     made.write_bytes(b"generated")

@@ -111,7 +111,7 @@ def slow(handler: BaseHTTPRequestHandler) -> None:
 
 
 DRIPPED: list[bytes] = []
-"""What was sent of the last slow answer."""
+"""Parts of the last slow answer that were sent."""
 
 
 def release(peer: Compensator) -> bytes:
@@ -119,7 +119,7 @@ def release(peer: Compensator) -> bytes:
 
 
 def careless(peer: Compensator) -> bytes:
-    """As the library reads answers by itself: all of it, decompressed, however long that takes."""
+    """Read an answer as the library does by itself: all of it, decompressed, however long that takes."""
     return peer.http.post("/v1/studies/1/releases", content=b"").content
 
 

@@ -1,4 +1,6 @@
-"""Before the first question all sealed seeds go to the compensator, and each cohort gets its witness."""
+"""Enrolment: all sealed seeds go to the compensator before the first question, and each cohort gets its
+witness.
+"""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_list_is_compared_before_all_are_here(federation: Make) -> None:
 
 
 def test_a_majority_is_of_all_cohorts_that_are_invited(federation: Make) -> None:
-    """Of five, two that agree do not make the third wrong."""
+    """Two of five that agree do not make the third wrong."""
     names = ("Graz", "Oslo", "Tartu", "Riga", "Vaasa")
     trial = federation(lists=[SHIFTED, variants(), variants(), SHIFTED, SHIFTED], names=names)
     trial.join()

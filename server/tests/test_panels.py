@@ -323,7 +323,7 @@ def test_hostile_bytes_are_a_list_or_refused(data: bytes, piece: int) -> None:
 
 
 def test_bases_in_small_letters_are_capitals() -> None:
-    """In a .bim, in any other text, and in one that is canonical but for them."""
+    """Small letters are read in a .bim, in any other text, and in one that is canonical but for them."""
     small = BIM.replace(b"G A", b"g a").replace(b"C\tT", b"c\tT")
     assert lists.read(small, 22).digest == lists.read(BIM, 22).digest
     canonical = list_text.write(lists.read(BIM, 22))

@@ -1,4 +1,4 @@
-"""What becomes of studies of an older protocol version when the platform is upgraded."""
+"""Studies of an older protocol version when the platform is upgraded."""
 
 from __future__ import annotations
 

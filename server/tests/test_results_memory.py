@@ -1,4 +1,4 @@
-"""How much memory the end of a study and its archive take, by what is allocated: counted, not timed."""
+"""Memory that the end of a study and its archive take, by what is allocated: counted, not timed."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_an_error_that_passes_leaves_no_trace(trial: Federation, monkeypatch: py
 def test_an_error_between_rounds_is_not_tried_for_ever(
     trial: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a branch goes on from those that it began."""
+    """The error comes where a branch goes on from those that it began."""
     monkeypatch.setattr(branches, "_resume", raising(ZeroDivisionError("oops")))
     for _ in range(6):
         trial.answer()

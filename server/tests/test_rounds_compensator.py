@@ -85,7 +85,7 @@ def test_the_caller_secret_must_be_the_compensators(trial: Federation, platform:
 
 
 def answering(status: int, content: bytes = b"", **headers: str) -> compensator_client.Compensator:
-    """What is at the compensator's address answers this, whatever it is asked."""
+    """Return a client of a compensator that gives this answer, whatever it is asked."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content))

@@ -1,4 +1,4 @@
-"""Which studies an upgrade waits for, or ends."""
+"""Studies that an upgrade waits for, or ends."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ NEVER = 10 * PATIENCE
 
 
 class Watched:
-    """What a study's watch sees, how often somebody looked, and who did."""
+    """Record of what a study's watch sees, how often somebody looked, and who did."""
 
     def __init__(self) -> None:
         self.now, self.looks, self.threads = 0, 0, set[int]()
@@ -39,7 +39,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits looks when it is told that there is something new, and never by itself."""
+    """Polling is off: a waiter looks when it is told that there is something new, and never by itself."""
     monkeypatch.setattr(waiting, "LOOK_ANYWAY", NEVER)
 
 

@@ -1,4 +1,4 @@
-"""How far a study can have come, by name: what leads a trial there."""
+"""Stages of a study by name, and what leads a trial there."""
 
 from __future__ import annotations
 

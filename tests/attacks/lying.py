@@ -53,7 +53,7 @@ class Lying:
         return [uploads[0] for uploads in found if uploads]
 
     def sum(self, shares: Sequence[Exchange], masks: bytes, scheme: masking.Scheme) -> np.ndarray:
-        """What the server computes: the sum of all shares less the sum of their masks."""
+        """Compute what the server does: the sum of all shares less the sum of their masks."""
         *vectors, hidden = (
             scheme.from_bytes(data, len(data) // scheme.word_bytes)
             for data in [*(share.request.body for share in shares), masks]
@@ -78,7 +78,7 @@ class Asking(Lying):
         self.victim = trial.cohorts[0]
         self.items: list[Question] = []
         self.panel: Panel | None = None
-        """What it says was agreed on, where that is a lie."""
+        """Panel that the server claims was agreed on; None where it does not lie about it."""
         self._forgetting: set[Relay] = set()
         self._rounds = itertools.count(1_000_001)
         self._running: dict[str, Mapping[str, Function]] = {}
@@ -170,7 +170,7 @@ class Asking(Lying):
         return answer
 
     def _asked(self, relay: Relay, asked: Questions) -> Questions:
-        """Of the honest questions only those that come first; then its own."""
+        """Return the honest questions that come first, then the server's own."""
         begin = tuple(item for item in map(self._sent, asked.items) if self._comes_first(item))
         if self._running and not begin:
             self._wait_for_a_question(relay)

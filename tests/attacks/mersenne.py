@@ -35,7 +35,7 @@ _ROWS_AT_ONCE = 512  # of the elimination: a piece of the matrix that stays in c
 
 @dataclass(frozen=True)
 class Layout:
-    """Which bits of the generator's outputs a share shows.
+    """Layout of a share: the bits of the generator's outputs that it shows.
 
     A mask has `bits` bits, from one 32-bit output or from two, the high word first. The share shows them
     from bit `hidden` upwards: a count far below 2^hidden changes those only by a rare carry.
@@ -50,7 +50,7 @@ class Layout:
         return -(-self.bits // 32)
 
     def shown(self, output: int) -> dict[int, int]:
-        """Which bits of an output its share shows: bit of the output -> bit of the share."""
+        """Map the bits of an output that its share shows: bit of the output -> bit of the share."""
         word = self.outputs - 1 - output % self.outputs
         places = range(max(self.hidden, 32 * word), min(self.bits, 32 * word + 32))
         return {place - 32 * word: place for place in places}
@@ -68,7 +68,7 @@ WORDS_OF_32_BITS = Layout(bits=32, hidden=24, shares_needed=2520)
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """What solving one capture gave."""
+    """Result of solving one capture."""
 
     generator: np.random.RandomState  # in its state before the first share
     contradicted: int  # of the equations that the solution does not use
@@ -76,7 +76,7 @@ class Recovery:
 
     @property
     def consistent(self) -> bool:
-        """Whether the capture can come from a Mersenne Twister at all (else about half are contradicted)."""
+        """True if the capture can come from a Mersenne Twister at all (else about half are contradicted)."""
         return self.contradicted == 0
 
 

@@ -29,7 +29,7 @@ class Pool:
     phenotype: np.ndarray
 
     def counts(self, variants: slice | list[int]) -> np.ndarray:
-        """How many people have two copies, one, none: int64 (variants, 3)."""
+        """Count the people with two copies, one, none: int64 (variants, 3)."""
         return np.stack([(self.copies[variants] == k).sum(axis=1) for k in (2, 1, 0)], axis=1)
 
 

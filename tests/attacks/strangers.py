@@ -66,7 +66,7 @@ def strangers(
 
 
 def answers(address: str, within: float = PATIENCE) -> bool:
-    """Whether /health answers, again and again, while others hold what they hold."""
+    """Tell whether /health keeps answering while others hold their connections."""
     try:
         return all(
             httpx.get(f"{address}/health", timeout=within, trust_env=False).is_success for _ in range(TIMES)
@@ -76,14 +76,14 @@ def answers(address: str, within: float = PATIENCE) -> bool:
 
 
 def still_open(connections: list[socket.socket]) -> int:
-    """How many of them the server has not closed."""
+    """Count the connections that the server has not closed."""
     for one in connections:
         one.setblocking(False)
     return sum(not _is_closed(one) for one in connections)
 
 
 def _is_closed(one: socket.socket) -> bool:
-    """What it has answered is read on the way."""
+    """Tell whether the server has closed a connection; this reads whatever it has answered."""
     try:
         while one.recv(1 << 16):
             pass
@@ -95,7 +95,7 @@ def _is_closed(one: socket.socket) -> bool:
 
 
 def has_been_answered(one: socket.socket) -> bool:
-    """Whether something has come, be it the end; it is left there."""
+    """Tell whether data or the end of the stream has arrived; nothing is read."""
     one.setblocking(False)
     try:
         one.recv(1, socket.MSG_PEEK)

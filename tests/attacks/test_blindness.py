@@ -79,7 +79,7 @@ class Transcript:
     server: dict[str, bytes]
     compensator: dict[str, bytes]
     counts: dict[str, np.ndarray]
-    """What must stay at the cohorts, by cohort and what it is."""
+    """Counts that must stay at the cohorts, by cohort and kind."""
 
     @functools.cached_property
     def searcher(self) -> Searcher:
@@ -224,7 +224,7 @@ def test_the_compensator_gets_no_counts_of_a_cohort(seen: Transcript) -> None:
 
 
 def test_the_pooled_counts_are_there(seen: Transcript) -> None:
-    """What the server is to learn: the search finds sums over all cohorts where the results are."""
+    """The server is to learn sums over all cohorts: the search finds them where the results are."""
     names = [name.partition(": ")[2] for name in seen.counts if name.startswith("cohort1: ")]
     pooled = {
         name: sum(seen.counts[f"cohort{k}: {name}"] for k in (1, 2, 3)) for name in names if "control" in name

@@ -241,7 +241,7 @@ def offering(name: str, request: Message, answer: Message) -> Message:
 
 
 def forget_the_agreement(state: Path) -> None:
-    """As of a client that has just come."""
+    """Remove the agreement from a client's state, as if it had just joined."""
     file = state / "state.json"
     values = json.loads(file.read_bytes())
     file.write_text(json.dumps(values | {"agreement": None}))

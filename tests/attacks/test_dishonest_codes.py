@@ -1,4 +1,4 @@
-"""Who lies about the codes of words, or tries words: server and compensator, each alone.
+"""Attacks on the codes of words: server or compensator, each alone, lies about codes or tries words.
 
 A holder of a key that used another one for one cohort could have a sum over all who have a code be of that
 cohort alone. Who saw the point of a word could find it in a list.
@@ -147,7 +147,7 @@ def test_a_compensator_with_another_key_than_it_has_told_is_found(trial: Trial) 
 
 
 def points_of_words(trial: Trial, key: bytes) -> set[bytes]:
-    """What somebody who guesses at the words would look for: their points, also times the server's key."""
+    """Return the points that a guesser of the words would look for: plain, and times the server's key."""
     own = Blinding(bytes(codes.SECRET_BYTES), f"{trial.id}/{TITLE}", WORDS, len(WORDS))
     points = [oprf.point(own._input(word)) for word in WORDS]
     return {*points, *(oprf.product(key, point) for point in points)}

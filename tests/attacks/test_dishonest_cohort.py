@@ -68,7 +68,7 @@ def open_rounds(trial: Trial) -> list[tuple[int, int]]:
 
 
 def as_its_client(trial: Trial) -> Scripted:
-    """With the token of the last cohort, and as if it were its client."""
+    """Return an attacker with the last cohort's token and signing key, as if it were its client."""
     cohort = trial.cohorts[-1]
     state = json.loads((cohort.folder / "state" / "state.json").read_bytes())
     return Scripted(cohort.invitation, SigningKey(bytes.fromhex(state["signing_key"])), state["instance"])
@@ -253,13 +253,13 @@ def forged(cohort: Scripted) -> httpx.Response:
 
 
 def reported(trial: Trial, cohort: Scripted) -> bool:
-    """Whether free text reaches the coordinator."""
+    """Tell whether free text from a cohort reaches the coordinator."""
     cohort.call("POST", "problem", json={"code": "data", "name": FREE_TEXT})
     return FREE_TEXT in trial.log() + trial.reason
 
 
 def lists_kept(trial: Trial, cohort: Scripted) -> int:
-    """How many lists lie on the server's disk, after a cohort has sent several."""
+    """Count the lists on the server's disk after a cohort has sent several."""
     for position in range(1, 6):
         own = Panel.of([(1, position, b"rs1", b"A", b"C")])
         wanted = cohort.call("PUT", "panel/digest", json={"digest": own.digest.hex()}).json()["list_wanted"]

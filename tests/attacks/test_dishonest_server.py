@@ -48,7 +48,7 @@ BY_LIST: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Attack:
-    """What a server asks, and what it knows if that is answered."""
+    """Attack of a dishonest server: what it asks, and what it learns if that is answered."""
 
     plan: dict[str, Any]
     learns: Callable[[Asking], np.ndarray]
@@ -56,17 +56,17 @@ class Attack:
     said: str
     """A part of what the client tells its person of the question."""
     stubs: dict[str, Function]
-    """What a client lacks that answers it."""
+    """Checks that a client lacks if it answers the attack."""
     lacks: dict[str, Function] = field(default_factory=dict)
     """The checks that a client may lack and still refuse it."""
     code: str = "question"
-    """What the server is told."""
+    """Code of the problem that the server is told."""
 
 
 def genotypes(
     server: Asking, start: int, stop: int, *groups: tuple[str, ...], chromosome: str = DIPLOID
 ) -> np.ndarray:
-    """How many people of these groups have two copies, one, none: int64 (variants, 3)."""
+    """Count the people of these groups with two copies, one, none: int64 (variants, 3)."""
     most = COHORTS * PEOPLE
     counts = server.ask(CountGenotypes(start, stop, groups, most, chromosome))["genotypes"]
     return np.asarray(counts.sum(axis=1))
@@ -86,14 +86,14 @@ def men_apart(server: Asking) -> np.ndarray:
 
 
 def another_panel(server: Asking) -> np.ndarray:
-    """Beside few variants, half of which they lack, somebody is left out by the plan's limit (--mind)."""
+    """Ask again with a panel of few variants: whoever lacks half of them is left out by the plan's --mind."""
     with_all = genotypes(server, 0, 20, *EVERYONE)
     server.make_them_begin_anew(list_of(0, LACKED.stop))
     return copies_of_one(with_all - genotypes(server, 0, 20, *EVERYONE))
 
 
 def beyond_the_list(server: Asking) -> np.ndarray:
-    """Of variants that the coordinator's list does not have."""
+    """Ask for variants that the coordinator's list does not have."""
     server.make_them_begin_anew(list_of(0, AUTOSOMAL))
     return genotypes(server, LISTED, AUTOSOMAL, *EVERYONE)
 

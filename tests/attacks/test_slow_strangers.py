@@ -53,7 +53,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
 
 @pytest.fixture(scope="module")
 def tokens(running: Federation) -> list[Invitation]:
-    """Of the cohorts of one study."""
+    """Invitations of all cohorts of one study."""
     plan = {"test": "chi-square", "phenotype": "phenotype", "cohorts": COHORTS}
     study = running.coordinator.call("POST", "studies", json={"name": "Slow", "plan": plan})["id"]
     names = [f"cohort{number}" for number in range(COHORTS)]

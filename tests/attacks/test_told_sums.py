@@ -55,7 +55,7 @@ def with_one_carrier_elsewhere(one: Small) -> Small:
 
 
 def of_others(run: Run, kinds: Sequence[type[Question]]) -> list[tuple[Any, Arrays]]:
-    """What the first cohort reads of all others, of some kinds of questions."""
+    """Return what the first cohort learns of all others from questions of some kinds."""
     curious = run.small.cohorts[0]
     return [
         (question, {name: total - answer(question, curious)[name] for name, total in sums.items()})
@@ -65,7 +65,7 @@ def of_others(run: Run, kinds: Sequence[type[Question]]) -> list[tuple[Any, Arra
 
 
 def read_phenotype(run: Run) -> float | None:
-    """What genotype times phenotype tells of others: of a single carrier the distance from a mean."""
+    """Read what the sum of genotype times phenotype tells of others: a single carrier's phenotype."""
     for question, others in of_others(run, (SumWithGenotypes, SumGenotypesApart)):
         if RARE in question.items:
             total = others["genotype"][question.items.tolist().index(RARE)].ravel()[-1]

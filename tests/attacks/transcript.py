@@ -269,7 +269,7 @@ class _Lookup:
         )
 
     def find(self, words: np.ndarray, size: int, stride: int = 1) -> Iterator[tuple[int, range]]:
-        """Where `size` words, each `stride` from the last, are in the index, and the entries they equal."""
+        """Find where `size` words, each `stride` from the last, are in the index, and the equal entries."""
         places = np.empty(len(words), dtype=np.int64)
         hashes = np.empty(len(words), dtype=np.uint64)
         count = _candidates(words, size, stride, _HASH_FACTORS, self._maybe, self._shift, places, hashes)
@@ -338,7 +338,7 @@ def _candidates_at_each_byte(data, size, factors, maybe, shift, places, hashes):
 
 
 def _equal(one: np.ndarray, other: np.ndarray) -> int:
-    """How many elements are equal from the start on."""
+    """Count the equal elements before the first difference."""
     done, step, length = 0, 256, min(len(one), len(other))
     while done < length:
         different = one[done : min(done + step, length)] != other[done : min(done + step, length)]

@@ -12,7 +12,7 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Viewport
 from ..patience import PATIENCE
 
 PICTURES = None if os.environ.get("CI") else Path(__file__).parents[2] / ".cache" / "screenshots"
-"""Where people look at the pages; nobody does in CI, where pictures would take minutes."""
+"""Folder of screenshots for people to look at; None in CI, where they would take minutes."""
 SIZES: dict[str, ViewportSize] = {
     "small": {"width": 390, "height": 844},
     "laptop": {"width": 1366, "height": 768},
@@ -78,7 +78,7 @@ class Pages:
         self.page.get_by_label(label, exact=True).check()
 
     def type(self, text: str = "", then: str = "Tab") -> None:
-        """What somebody without a mouse does: write into what has the focus, and press a key."""
+        """Use the keyboard alone: type into the focused element, then press a key."""
         self.page.keyboard.type(text)
         self.page.keyboard.press(then)
 
@@ -109,7 +109,7 @@ class Pages:
         return self.saved(folder, lambda: self.follow(f"Download {file}"))
 
     def saved(self, folder: Path, click: Callable[[], None]) -> Path:
-        """What a click has the browser save."""
+        """Save the file that a click downloads, and return its path."""
         with self.page.expect_download() as started:
             click()
         saved = folder / started.value.suggested_filename

@@ -1,4 +1,4 @@
-"""What a coordinator does with every study, by the buttons."""
+"""Steps that a coordinator takes with every study, by the buttons."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def with_pictures(*trials: Trial) -> Iterator[None]:
 
 
 def row(pages: Pages, cohort: str) -> Locator:
-    """What the table of cohorts says of one."""
+    """Return a cohort's row of the table of cohorts."""
     return pages.page.get_by_role("table", name="Cohorts").get_by_role("row").filter(has_text=cohort)
 
 
 def is_away(cohort: Cohort, minutes: int) -> bool:
-    """Whether the study waits for a cohort that is away, once so long has passed since it was heard."""
+    """Tell whether the study waits for an absent cohort once it was last heard `minutes` ago."""
     site, study = cohort.federation, cohort.invitation.study
     heard = (datetime.now(UTC) - timedelta(minutes=minutes)).strftime("%Y-%m-%d %H:%M:%S")
     site.rows(

@@ -1,4 +1,4 @@
-"""What a coordinator does with a browser and nothing else, from the first run to the download."""
+"""A coordinator's whole work in a browser alone, from the first run to the download."""
 
 from __future__ import annotations
 

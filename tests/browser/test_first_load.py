@@ -1,4 +1,4 @@
-"""What a browser loads until the sign-in, or the list of studies, is there."""
+"""Size of what a browser loads until the sign-in page, or the list of studies, is there."""
 
 from __future__ import annotations
 

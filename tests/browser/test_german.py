@@ -36,7 +36,7 @@ TEXTS = """() => {
 
 
 def _english() -> list[re.Pattern[str]]:
-    """What the catalogue has in other words, as patterns: anything may stand for a value."""
+    """Return the texts that the catalogue translates, as patterns: anything may stand for a value."""
     catalogue: dict[str, str] = json.loads((LOCALES / "de.json").read_text())
     texts = {re.sub(r"_(one|other)$", "", key) for key, said in catalogue.items() if key != said}
     bare = {re.sub(r"</?\w+/?>", "", text) for text in texts} - set(catalogue.values())

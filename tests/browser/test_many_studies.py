@@ -41,7 +41,7 @@ def rows(pages: Pages) -> Locator:
 
 
 def says(pages: Pages, text: str | re.Pattern[str]) -> None:
-    """What is read out."""
+    """Expect a text in the status line that a screen reader reads out."""
     expect(pages.page.get_by_role("search").get_by_role("status")).to_have_text(text)
 
 

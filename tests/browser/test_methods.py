@@ -88,7 +88,7 @@ remark,text,,ignored
 
 @pytest.fixture
 def admissions(tmp_path: Path) -> list[Path]:
-    """Of each cohort 400 admissions of 300 patients: smokers and the old come back more often."""
+    """Tables of 400 admissions of 300 patients per cohort: smokers and the old come back more often."""
     random = np.random.default_rng(8)
     paths = [tmp_path / f"{name}.csv" for name in NAMES]
     for path in paths:

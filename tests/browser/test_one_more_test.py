@@ -49,7 +49,7 @@ def site(known: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site
 
 
 def ask(module: str, *arguments: object) -> str:
-    """What a command says, in the words of one line."""
+    """Return a command's output as one line."""
     done = subprocess.run(
         [sys.executable, "-m", module, *map(str, arguments)],
         capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "200"},

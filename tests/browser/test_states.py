@@ -1,4 +1,4 @@
-"""What a coordinator is told of each cohort, also of one with files of another genome build."""
+"""States of cohorts as a coordinator sees them, also of one with files of another genome build."""
 
 from __future__ import annotations
 

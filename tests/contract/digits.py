@@ -17,8 +17,9 @@ from typing import Any
 NEAR = 1e-9
 """Two sums of the same numbers in another order differ by less, in these small studies."""
 NEAR_IN = dict.fromkeys(["coefficient", "coefficients"], 1e-7)
-"""By the title of a column. Where a penalty is small and columns of words are nearly collinear, the smallest
-coefficients keep fewer digits."""
+"""Tolerance by a column's title. Where a penalty is small and columns of words are nearly collinear, the
+smallest coefficients keep fewer digits.
+"""
 NOTHING = 1e-12
 """Less than this is what is left where numbers cancel."""
 
@@ -54,7 +55,7 @@ def _word(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a file is another one than before."""
+    """Difference between a file and its earlier version."""
 
     line: int
     column: str
@@ -66,7 +67,7 @@ class Difference:
 
 
 def differences(before: Lines, now: Lines, exactly: bool = False) -> Iterator[Difference]:
-    """What differs; by more than it may, unless it is to be the same `exactly`."""
+    """Find the differences that exceed the tolerance, or all of them if `exactly`."""
     titles, shown = {}, _digits(before)
     for number, (old, new) in enumerate(zip(before, now, strict=False), start=1):
         was, found = words(old), words(new)
@@ -86,13 +87,14 @@ def words(line: str) -> Sequence[str]:
 
 
 def _title(line: Sequence[str], k: int, first: Sequence[str]) -> str:
-    """What a word is called: by its path in JSON; else by the first line of as many words."""
+    """Return a word's name: its path in JSON, else its title in the first line with as many words."""
     return line[0].rpartition("/")[2] if line[0].startswith("/") else first[k]
 
 
 def _digits(lines: Lines) -> dict[tuple[int, int], int]:
-    """How many digits are shown of a column, by the number of words in a line and its place: most of its
-    numbers, as others end in 0. Only of columns in which there is a point."""
+    """Count the digits of each column, by the number of words in a line and the column's place: the most that
+    any number shows, as others end in 0. Columns without a decimal point are left out.
+    """
     found: dict[tuple[int, int], int] = {}
     for line in map(words, lines):
         for k, word in enumerate(line):

@@ -58,7 +58,7 @@ class Run:
     """Each question with its sums, or what was told of them, in order."""
     rows: list[Rows]
     told: list[tuple[Question, Arrays]]
-    """Those of which cohorts were told the sums."""
+    """Questions of which cohorts were told the sums, with those sums."""
 
     @property
     def study(self) -> Study:
@@ -124,7 +124,7 @@ def sizes_of(one: Small) -> Sizes:
 
 
 def consent(one: Small) -> Iterator[str]:
-    """What people read before they agree, a line for each thing."""
+    """Return what people read before they consent, a line per item."""
     for fact in plan_facts(one.plan).all:
         yield ": ".join(fact)
     for line in what_leaves(one.plan, sizes_of(one)):

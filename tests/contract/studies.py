@@ -344,4 +344,4 @@ STUDIES: dict[str, Callable[[], Small]] = {
 }
 
 EVERY = STUDIES | {"one more": lambda: of_variants(ONE_MORE.name)}
-"""And one of a test that only tests know, where it is registered."""
+"""All studies, and one of a test that only these tests register."""

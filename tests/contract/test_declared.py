@@ -1,4 +1,4 @@
-"""What every registered algorithm keeps to: what is declared, agreed to and written is what happens."""
+"""Contract of every registered algorithm: what is declared, agreed to and written is what happens."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ PAGES = {
     "panel": "panel.md",
     "encode": "encodings.md",
 }
-"""Those of other methods of tables share one: normalization.md."""
+"""Documentation pages by algorithm; other methods of tables share normalization.md."""
 LEAVES = {"pca": "components"}
-"""Under which name the documentation has what leaves a cohort, if not under the algorithm's."""
+"""Name under which the documentation lists what leaves a cohort, if it is not the algorithm's."""
 
 of_each_study = pytest.mark.parametrize("name", EVERY)
 of_each_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
 
 
 def plain(value: Any) -> bool:
-    """Whether a value is what a question is made of: no plan, nothing of the server's."""
+    """Tell whether a value is one that a question may be made of: no plan, nothing of the server's."""
     if isinstance(value, tuple):
         return all(map(plain, value))
     if isinstance(value, Question):

@@ -1,4 +1,6 @@
-"""No branch is in memory for long: thrown away after each event and run again, a study goes on as before."""
+"""Replay after every event: a study continues as before when each branch is dropped from memory and run
+again.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class Replayed:
         self.answers: Iterator[tuple[Question, Arrays]] = iter(before.answers)
         self.rows: list[Rows] = []
         self.stored: defaultdict[str, set[bytes]] = defaultdict(set)
-        """By procedure, what a server keeps of it: the arguments of calls, and values."""
+        """Bytes that a server stores, by procedure: the arguments of calls, and values."""
 
     def sums(self, question: Question) -> Arrays:
         before, sums = next(self.answers)
@@ -72,7 +74,7 @@ class Replayed:
 
 
 def kept(call: Call[Any], value: Any) -> bytes:
-    """What is kept of a branch that has ended: its value can be read again, as what it was."""
+    """Encode the value kept of an ended branch, and check that it decodes to the same type and bytes."""
     data = codec.encode(value)
     read = call.procedure.value(data)
     assert type(read) is type(value) and codec.encode(read) == data

@@ -11,7 +11,7 @@ from .studies import STUDIES
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_is_as_it_is_committed(name: str) -> None:
-    """After a change that is meant to be one: python -m tests.same_bytes --commit"""
+    """Run python -m tests.same_bytes --commit after a change of results that is intended."""
     assert list(unlike_digits(name)) == []
 
 

@@ -12,7 +12,7 @@ from ..parties import Party
 
 @dataclass
 class Hold:
-    """Where a party is held, after how many calls, and what the study is at then."""
+    """Point at which a party is held: its place, the calls it lets pass, and the state of the study then."""
 
     party: Party
     place: str

@@ -22,7 +22,7 @@ from .holds import Hold, assert_as_undisturbed, run_through
 
 FEATURES = 3
 ROUNDS, TURNS = 8, 3
-"""Of the studies here: rounds whose sums are compared, and messages each way in one."""
+"""Rounds of these studies whose sums are compared, and messages each way in one."""
 PLAN = {
     "test": "min-max",
     "trait": "none",
@@ -74,7 +74,7 @@ def undisturbed_by_bits(running: Federation, tables: tuple[Path, ...]) -> dict[s
 
 
 def turns(trial: Trial) -> dict[str, list[tuple[bytes, bytes]]]:
-    """By address and round: every message of a comparison that was answered, with its answer."""
+    """Collect the answered messages of comparisons with their answers, by address and round."""
     found = defaultdict(list)
     for exchange in trial.federation.to_compensator.found(f"POST /v1/studies/{trial.id}/comparisons"):
         if exchange.status == 200 and exchange.answer:

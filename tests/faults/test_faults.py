@@ -210,7 +210,7 @@ def test_unpooled_up_is_killed_and_started_again(
 
 @pytest.fixture
 def relay(trial: Trial) -> Iterator[Relay]:
-    """What the first cohort reaches the server through."""
+    """Relay through which the first cohort reaches the server."""
     laid = Relay(trial.federation.address)
     trial.cohorts[0].through(laid.url)
     yield laid

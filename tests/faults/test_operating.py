@@ -1,4 +1,6 @@
-"""What an operator meets first: mail, a database or a broker that is away, too few connections, two homes."""
+"""Faults that an operator meets first: mail, a database or a broker that is away, too few connections, two
+homes.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def redis() -> Iterator[services.Redis]:
 
 
 class Mailbox(Receiving):
-    """What came to a mail server."""
+    """Mail server that keeps the messages it receives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +78,7 @@ def platform(
     mailbox: tuple[Mailbox, int],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Federation]:
-    """As the compose file runs it: two web processes of 48 threads, a worker, PostgreSQL, Redis."""
+    """Platform as the compose file runs it: two web processes of 48 threads, a worker, PostgreSQL, Redis."""
     stores = Stores(postgres.create_database("platform"), redis.url())
     made = Federation(tmp_path_factory.mktemp("operating"), stores)
     made.environment |= {
@@ -104,7 +106,7 @@ def connections(postgres: PostgreSQL) -> int:
 
 
 def test_a_hundred_connections_are_enough(platform: Federation, postgres: PostgreSQL) -> None:
-    """With all places to wait taken, in both processes, and a hundred who ask at the same time."""
+    """All places to wait are taken in both processes while a hundred ask at the same time."""
     plan = {"test": "chi-square", "phenotype": "phenotype", "cohorts": 90}
     study = platform.coordinator.call("POST", "studies", json={"name": "Many", "plan": plan})["id"]
 
@@ -116,7 +118,7 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
     tokens = [invite(number) for number in range(90)]
 
     def patient(http: httpx.Client, path: str, **params: Any) -> httpx.Response:
-        """As the client asks: a platform that has no connection for 3 s says so, and is asked again."""
+        """Ask as the client does: a platform without a connection for 3 s answers so, and is asked again."""
         for _ in range(10):
             answer = http.get(path, params=params)
             if answer.status_code != 503:
@@ -151,7 +153,7 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
 
 
 def test_a_mail_goes_out(platform: Federation, mailbox: tuple[Mailbox, int]) -> None:
-    """From the database by way of Celery's worker to a mail server."""
+    """A mail travels from the database through Celery's worker to a mail server."""
     channel = {"kind": "mail", "address": "ann@example.org", "events": ["done"], "all_own": True}
     made = platform.coordinator.call("POST", "account/channels", json=channel)
     platform.coordinator.call("POST", f"account/channels/{made['id']}/trial")

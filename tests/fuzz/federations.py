@@ -21,7 +21,7 @@ from .tables.shrink import Shrinkable, minimal
 
 
 class Drawn(Shrinkable, Protocol):
-    """What a seed makes."""
+    """Federation drawn from a seed."""
 
     @property
     def seed(self) -> int: ...
@@ -44,7 +44,7 @@ class Fuzz(Generic[F]):
     draw: Callable[[int], F]
     compare: Callable[[F, Path], Outcome]
     title: Callable[[F], str]
-    """What a study is, in a line."""
+    """Description of a study in one line."""
     keep: Callable[[F, Path], dict[str, Any]]
     """Writes a federation's files; gives what else is to be known of it."""
     shrinking: float = 30.0
@@ -69,7 +69,7 @@ class Fuzz(Generic[F]):
         return wrong
 
     def judged(self, federation: F) -> Outcome:
-        """What came of a federation. Whatever fails is a disagreement, too."""
+        """Compare a federation with the truth. Any failure is a disagreement, too."""
         with tempfile.TemporaryDirectory() as folder:
             try:
                 return self.compare(federation, Path(folder))
@@ -78,7 +78,7 @@ class Fuzz(Generic[F]):
                 return Outcome((Disagreement(-1, "failure", said),))
 
     def _disagrees(self, federation: F, what: str) -> bool:
-        """Whether a federation does, in this respect."""
+        """Tell whether a federation disagrees in this respect."""
         return any(found.what == what for found in self.judged(federation).disagreements)
 
     def _tell(self, federation: F, outcome: Outcome) -> None:

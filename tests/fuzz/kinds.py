@@ -21,7 +21,7 @@ def _flags(folder_paths: list[Path]) -> str:
 
 
 def _options(federation: encodings.Federation) -> str:
-    """As `unpooled rehearse` takes them."""
+    """Return the options as `unpooled rehearse` takes them."""
     plan = federation.plan
     said = f"--people {plan.people} --holders {plan.holders} --missing-words {plan.missing_words}"
     said += f" --smooth {plan.smooth} --folds {plan.folds} --spelled {plan.spelled}"

@@ -30,7 +30,7 @@ TESTS = {
 
 @dataclass
 class Length:
-    """How many inputs a test makes up, and from which seed; and how many it had, by kind."""
+    """Length of a run: how many inputs a test makes up, and from which seed; and how many it had, by kind."""
 
     count: int | None = None
     seed: int = 1
@@ -95,7 +95,7 @@ class Longer:
 
 
 def main(what: str, count: int, first: int) -> int:
-    """Whether any test of these failed."""
+    """Run these tests, and return 1 if any failed, else 0."""
     started, length = time.monotonic(), Length(count, first)
     options = ["-p", "no:cacheprovider", "-o", "timeout=0", "-q"]
     failed = pytest.main([*options, *(str(ROOT / path) for path in TESTS[what])], plugins=[Longer(length)])

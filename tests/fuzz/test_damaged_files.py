@@ -227,7 +227,7 @@ FILES: dict[str, tuple[str, bytes, Callable[[Path, bytes], None]]] = {
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(damages=st.lists(damages, min_size=1, max_size=2))
 def test_what_is_accepted_is_what_stands_there(kind: str, damages: list[Damage]) -> None:
-    """Of CSV with one damage: two quotes may stand so that rows cannot be told from a cell of lines."""
+    """A CSV gets one damage only: two quotes may stand so that rows cannot be told from a cell of lines."""
     name, whole, look = FILES[kind]
     content = damaged(whole, damages[:1] if "csv" in kind else damages)
     with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""What disagrees with the pool of words is noticed."""
+"""Encodings that disagree with the pool of words are noticed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows_of(words: Iterable[str], targets: np.ndarray) -> truth.Rows:
     ],
 )
 def test_a_number_that_is_off_is_noticed(name: str, change: Any) -> None:
-    """By hardly more than it may be."""
+    """The number is off by hardly more than it may be."""
     plan = next(found.plan for found in map(draw, range(99)) if found.plan.folds == 0)
     y = np.random.default_rng(1).normal(1, 1, 100)
     rows = rows_of(["a"] * 40 + ["b"] * 30 + ["else"] * 30, y)

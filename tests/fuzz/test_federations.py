@@ -26,7 +26,7 @@ def test_random_federations_agree_with_the_pool(
 
 @pytest.mark.parametrize("fuzz", [TABLES, ENCODINGS, MODELS], ids=lambda fuzz: fuzz.name)
 def test_a_seed_is_always_the_same_federation(fuzz: Fuzz, tmp_path: Path) -> None:
-    """As it is written when it disagrees."""
+    """A seed gives the same federation, also as it is written when it disagrees."""
     for seed in range(20):
         one, again = fuzz.draw(seed), fuzz.draw(seed)
         assert one.plan == again.plan and one.kinds == again.kinds

@@ -1,4 +1,4 @@
-"""What disagrees with a model of the pool is noticed."""
+"""Models that disagree with the pool's are noticed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def of_method(method: str) -> Any:
 def test_a_coefficient_that_is_off_is_noticed(
     method: str, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By hardly more than it may be."""
+    """The coefficient is off by hardly more than it may be."""
     written = judge._written
 
     def off(*given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What disagrees with the pool of odd tables is noticed, and cut down."""
+"""Results that disagree with the pool of odd tables are noticed, and cut down."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def of_method(method: str) -> Federation:
     ],
 )
 def test_a_parameter_that_is_off_is_noticed(method: str, name: str, factor: float) -> None:
-    """By hardly more than it may be."""
+    """The parameter is off by hardly more than it may be."""
     x = np.random.default_rng(1).lognormal(1, 0.5, 500)
     exact, plan = truth.moments(x), replace(of_method(method).plan, masking="modular")
     right = {"n": 500, "mean": float(exact.mean), "deviation": float(exact.deviation)}
@@ -56,7 +56,7 @@ def _root(x: np.ndarray) -> float:
 
 
 def test_what_disagrees_is_cut_down_and_written_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the bound of what is right so narrow that nothing is."""
+    """The tolerance is set so narrow that nothing is right."""
     monkeypatch.setattr(judge, "ULPS", -1)
     seed = next(
         seed for seed in range(1000) if draw(seed).plan.test == Z_SCORE and len(draw(seed).cohorts) > 3

@@ -38,7 +38,7 @@ def main(words: list[str]) -> int:
 
 
 def pass_without(chosen: list[Fault], flags: tuple[str, ...], sound: Path) -> bool:
-    """Whether the tests that need these flags pass without a fault."""
+    """Tell whether the tests that need these flags pass without a fault."""
     tests = {fault.test: None for fault in chosen if fault.flags == flags}
     return tested(sound, [*flags, *tests]) == PASSED
 

@@ -57,7 +57,7 @@ def titles(prefix: Path) -> str:
 
 
 def ids(prefix: Path) -> list[str]:
-    """What names each person of a .psam: its IID, or FID and IID."""
+    """Return what identifies each person of a .psam: its IID, or FID and IID."""
     count = len(titles(prefix).split())
     lines = prefix.with_suffix(".psam").read_text().splitlines()[1:]
     return ["\t".join(line.split("\t")[:count]) for line in lines]

@@ -13,7 +13,7 @@ from ..fuzz.kinds import MODELS
 from ..fuzz.models.federation import OUTCOME, Cohort, Federation, plan_of
 
 Rows = Sequence[np.ndarray]
-"""Of each cohort which rows of the pool it has."""
+"""Rows of the pool that each cohort has."""
 
 
 def agreed(method: str, x: np.ndarray, y: np.ndarray, parts: Rows, **options: Any) -> Any:

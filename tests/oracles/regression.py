@@ -15,7 +15,7 @@ _DEPENDENT = 1e-5
 """Smallest singular value of columns of length 1 below which they depend on one another; then variances are
 inflated by 1e10."""
 _NEXT_TO = 1e-6
-"""Of a limit: so near it rounding decides on which side a value is."""
+"""Distance from a limit within which rounding decides on which side a value is."""
 _APART, _MAYBE = 1e-5, 1e-8
 """Value of the linear program from which on cases and controls are told apart, and to which they are not."""
 
@@ -43,7 +43,7 @@ class Rows:
 
     test: str
     names: tuple[str, ...]
-    """Of the columns but the intercept."""
+    """Names of the columns but the intercept."""
     y: np.ndarray
     x: np.ndarray
     """float64 (n, 1 + columns): the intercept first."""
@@ -76,20 +76,21 @@ class Rows:
 
     @property
     def is_dependent(self) -> bool:
-        """Whether columns depend on one another, or there are hardly more people than columns."""
+        """True if columns depend on one another, or there are hardly more people than columns."""
         return self.least < _DEPENDENT
 
     @property
     def is_inflated(self) -> bool | None:
-        """Whether columns are so close that PLINK gives no number: a correlation above 0.999, or a variance
-        inflated more than 50 times. None where rounding decides."""
+        """True if columns are so close that PLINK gives no number: a correlation above 0.999, or a variance
+        inflated more than 50 times. None where rounding decides.
+        """
         correlation = np.atleast_2d(np.corrcoef(self.x[:, 1:], rowvar=False))
         closest = np.abs(correlation - np.eye(len(correlation))).max() / 0.999
         most = max(closest, np.linalg.inv(correlation).diagonal().max() / 50)
         return None if abs(most - 1) < _NEXT_TO else bool(most > 1)
 
     def is_estimable(self) -> bool | None:
-        """Whether the likelihood has a maximum: cases and controls overlap. None where rounding decides."""
+        """Tell whether the likelihood has a maximum: cases and controls overlap. None if rounding decides."""
         if len(set(self.y.tolist())) < 2 or self._is_told_by_one or self.is_dependent:
             return False
         x, _ = self.scaled
@@ -106,7 +107,7 @@ class Rows:
 
     @property
     def _is_told_by_one(self) -> bool:
-        """Whether a column alone tells cases from controls, but for those at one value."""
+        """True if a column alone separates cases from controls, but for those at one value."""
         cases, controls = self.x[self.y == 1, 1:], self.x[self.y == 0, 1:]
         above, below = cases.min(axis=0) >= controls.max(axis=0), cases.max(axis=0) <= controls.min(axis=0)
         return bool((above | below).any())
@@ -184,7 +185,7 @@ class Rows:
         return float(value), x.T @ (self.y - p + leverage * (0.5 - p)), inverse
 
     def shortfall(self, betas: Mapping[str, float]) -> float:
-        """By how much the likelihood is below its maximum at these coefficients and the best others."""
+        """Return how far the likelihood is below its maximum at these coefficients and the best others."""
         x, size = self.scaled
         fixed = [name in betas for name in self.names]
         there = x[:, 1:][:, fixed] @ (

@@ -16,11 +16,11 @@ Row = dict[str, str]
 
 
 LINEAR = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
-"""How far linear regressions may be from plink2's: relative, and absolute."""
+"""Tolerance of linear regressions against plink2: relative, and absolute."""
 
 
 GLM = ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT", "ERRCODE")
-"""What plink2's reports and ours must say in the same words."""
+"""Columns in which plink2's reports and ours must have the same words."""
 
 
 def glm(pooled: Path, covariates: Path, out: Path, *flags: object, chr_set: Sequence[object] = ()) -> Path:
@@ -47,7 +47,7 @@ def glm_of(few: Path, out: Path, *flags: object, of: Sequence[object] = ()) -> P
 
 
 def unit(text: str, digits: int) -> float:
-    """What one more in the last digit of a number is, if it is printed with so many."""
+    """Return one unit in the last digit of a number that is printed with so many."""
     value = abs(float(text))
     return float(10.0 ** (np.floor(np.log10(value)) - digits + 1)) if value else 0.0
 
@@ -59,11 +59,11 @@ class Agreement:
     numbers: int = 0
     """Lines with a number in both."""
     far: list[tuple[Row, Row]] = field(default_factory=list)
-    """Of these, those that are farther apart than allowed."""
+    """Lines with a number in both that are farther apart than allowed."""
     ours_alone: list[tuple[Row, Row]] = field(default_factory=list)
     """Lines with a number in ours only."""
     theirs_alone: list[tuple[Row, Row]] = field(default_factory=list)
-    """And in the other only."""
+    """Lines with a number in the other only."""
 
 
 def agreement(
@@ -74,7 +74,7 @@ def agreement(
     digits: int,
     tests: Sequence[str] = (),
 ) -> Agreement:
-    """How two reports agree, or their lines about some tests. Columns in `same` must hold the same words.
+    """Compare two reports, or their lines about some tests. Columns in `same` must hold the same words.
 
     `bounds` has of each column of numbers how far apart they may be, relative and absolute; both are rounded
     to `digits`, so together they may be off by one more in the last.
@@ -102,7 +102,9 @@ def _near(a: str, b: str, relative: float, absolute: float, digits: int) -> bool
 
 
 def same(ours: Path | bytes, plinks: Path | bytes, least: float = 0.999, *, in_order: bool = True) -> None:
-    """At least this share of lines byte-identical, the others off by one in the last digit."""
+    """Assert that at least this share of lines is byte-identical, and the others off by one in the last
+    digit.
+    """
     lines = [(each if isinstance(each, bytes) else each.read_bytes()).splitlines() for each in (ours, plinks)]
     if not in_order:
         lines = [sorted(some) for some in lines]
@@ -128,7 +130,7 @@ def same_bytes(ours: Path, plinks: Path, files: Iterable[str]) -> None:
 
 
 def off_by_one(a: bytes, b: bytes) -> bool:
-    """Whether two lines differ by no more than one in the last digit of their numbers."""
+    """Tell whether two lines differ by no more than one in the last digit of their numbers."""
     words = zip(a.split(), b.split(), strict=True)
     return len(a) == len(b) and all(x == y or _neighbours(x, y) for x, y in words)
 

@@ -77,7 +77,7 @@ def test_odd_cohorts_give_the_pooled_files(
 
 
 def test_variants_are_chosen_as_by_plink(odd: Path, rehearse: Rehearse, tmp_path: Path) -> None:
-    """By chromosome, by name, and by the filters; people by their missing calls in what is left."""
+    """Variants are chosen by chromosome, by name, and by filters; people by missing calls in the rest."""
     ids = [line.split()[1] for line in (odd / "pooled.bim").read_text().splitlines()]
     extract, exclude = tmp_path / "extract", tmp_path / "exclude"
     extract.write_text("\n".join([*ids[::2], "rs0", *ids[:4]]) + "\n")
@@ -112,7 +112,7 @@ def test_the_bytes_depend_on_nothing_but_the_data(
 
 
 def test_a_cohort_in_small_letters_and_one_with_a_contig(rehearse: Rehearse, tmp_path: Path) -> None:
-    """As if the letters were capitals, and the contig's variant were not there."""
+    """The study is as if the letters were capitals, and the contig's variant were not there."""
     simulate(tmp_path, cohorts=[80, 70, 60], variants=2_000, seed=5)
     small, contig = tmp_path / "cohort2.bim", tmp_path / "cohort3.bim"
     rows = [line.split("\t") for line in small.read_text().splitlines()]

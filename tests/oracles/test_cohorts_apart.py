@@ -26,7 +26,7 @@ from .test_few_cases import assert_fitted, regression_of
 SHARES = (9, 2, 5, 1, 4)
 APART: dict[str, Any] = {"cohorts_apart": True, "files": ("assoc", "glm")}
 SINGULAR = ("VIF_INFINITE", "CORR_TOO_HIGH", "INVALID_RESULT", "RANK_DEFICIENT")
-"""What plink2 says of columns of which one follows from others: which, its rounding decides."""
+"""Codes of plink2 where one column follows from others: its rounding decides which."""
 Reports = Callable[[Quantities, np.ndarray], tuple[bytes, list[list[str]]]]
 
 
@@ -81,7 +81,7 @@ def test_reports_are_those_with_indicators(kind: str, plinks: Reports) -> None:
 
 
 def test_variants_that_say_something_in_some_cohorts_only(plinks: Reports) -> None:
-    """Where a cohort has no call, or the genotype follows from the cohort, indicators leave nothing."""
+    """If a cohort has no call, or the genotype follows from the cohort, indicators leave nothing."""
     pooled = quantities(3, n=400, missing=0.02)
     of, copies = pooled.cohort_of(SHARES), pooled.copies
     copies[30, of == 1] = copies[31, of == 0] = copies[80, of == 1] = -1  # of one cohort nobody
@@ -192,7 +192,7 @@ def test_plans_that_cannot_keep_cohorts_apart(changes: dict[str, Any], says: str
     ("copies", "digits", "least", "most"), [(20, 12, 1, 2), (20, 6, 2, 4), (100, 6, 3, 18)]
 )
 def test_how_many_allele_counts_fit_a_sum_of_squares(copies: int, digits: int, least: int, most: int) -> None:
-    """What docs/linear.md says of it: the sum of squares about the cohorts' means, to so many digits."""
+    """Test what docs/linear.md says of the sum of squares about the cohorts' means, to so many digits."""
     n, random, one = np.array([1200, 2100, 900, 1700]), np.random.default_rng(1), np.arange(copies + 1)
     three = np.meshgrid(one, one, one, indexing="ij", sparse=True)
     parts = [*three, copies - sum(three)]

@@ -132,7 +132,7 @@ def check_components(founders: Path, cohorts: Sequence[Path], ours: Path, theirs
 
 
 def check_errors(ours: Path, true: np.ndarray) -> None:
-    """No error is larger than it is said to be; beside plink2's six digits."""
+    """Assert that no error is larger than the study says, apart from plink2's six digits."""
     head, *lines = [line.split("\t") for line in Path(f"{ours}.eigenval.error").read_text().splitlines()]
     assert head == ["#EIGENVALUE", "TIMES_NEXT", "ERROR", "STANDS_OUT"]
     values, times_next, told, stand_out = np.array(lines, float).T
@@ -181,7 +181,7 @@ def populations(people: int) -> Quantities:
 def test_a_regression_stops_at_components_that_are_not_settled(
     people: int, words: str, off: float, tmp_path: Path
 ) -> None:
-    """With the number that the refusal names it is plink2's of the pool: three axes of four populations."""
+    """Given the number that the refusal names, it is plink2's of the pool: three axes of four populations."""
     pool = populations(people)
     with pytest.raises(Refuse, match=words):
         pool.study((1, 1, 1), components=10)
@@ -317,6 +317,6 @@ def check_lines(ours: Path, theirs: Path, tests: Sequence[str] = ()) -> None:
 
 
 def numbers_of(row: dict[str, str]) -> tuple[float, float, float]:
-    """Of a line of a `.glm` the effect, its standard error, and P."""
+    """Return effect, standard error and P of a line of a `.glm`."""
     effect = float(row["BETA"]) if "BETA" in row else np.log(float(row["OR"]))
     return effect, float(row["SE"] if "SE" in row else row["LOG(OR)_SE"]), float(row["P"])

@@ -27,7 +27,7 @@ def study(pooled: Pool, *, cohorts: int = 3, seed: int = 0, **plan: object) -> d
 
 
 def plink(pooled: Pool, folder: Path, *flags: object) -> dict[str, bytes]:
-    """Those of plink1.9 on pooled data."""
+    """Return the reports of plink1.9 on pooled data."""
     out = pooled.plink1(folder, "--assoc", "--freq", "--missing", "--hardy", *flags)
     found = {suffix: Path(f"{out}.{suffix}").read_bytes() for suffix in FILES}
     adjusted = Path(f"{out}.assoc.adjusted")
@@ -153,7 +153,7 @@ def test_filters(filters: dict[str, float], nonfounders: bool, tmp_path: Path) -
 
 @pytest.mark.parametrize("filters", [{"geno": 0.05}, {"geno": 0.999}, {"maf": 0.01}, {"hwe": 0.01}], ids=str)
 def test_filters_on_y_without_men(filters: dict[str, float], tmp_path: Path) -> None:
-    """Of nobody's calls too many are missing: only `--geno` leaves the variants out."""
+    """Too many calls are never missing where nobody has any: only `--geno` leaves the variants out."""
     pooled = ordinary(9, sexes=(FEMALE, UNKNOWN))
     flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
     ours = study(pooled, **filters)
@@ -266,7 +266,7 @@ def regression_of_plink(pooled: Pool, folder: Path, *flags: str) -> dict[str, by
 
 
 def about(report: bytes) -> list[list[bytes]]:
-    """Of each line of a regression which variant it is about, and how many people."""
+    """Return variant and number of people of each line of a regression."""
     return [line.split()[:6] for line in report.splitlines()]
 
 

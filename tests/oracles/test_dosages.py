@@ -101,7 +101,7 @@ def mice(mouse: Path, mouse_tables: dict[str, Path], tmp_path_factory: pytest.Te
 
 @pytest.fixture(scope="module")
 def phased(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
-    """What plink2 generates: dosages and calls with phase, which plays no part."""
+    """Files that plink2 generates: dosages and calls with phase, which plays no part."""
     folder = tmp_path_factory.mktemp("phased")
     kinds = ("dosage-freq=0.6", "phase-freq=0.7", "scalar-pheno", "acgt")
     plink2("--dummy", 300, 250, 0.03, 0.02, *kinds, "--seed", 7, "--out", folder / "all")
@@ -135,8 +135,9 @@ def test_linear_is_plink2s(
 
 
 def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
-    """Beside the pool's, from the result that a study of dosages has. Families are together in a cohort, so
-    that a few differ."""
+    """Own frequencies are set next to the pool's, from the result of a study of dosages. Families are
+    together in a cohort, so that a few differ.
+    """
     rehearse("--test", "linear", "--dosages", *pfiles(mice.parts), *mice.chr_set, *FLOORS, "--files", "ssf",
              "--out", tmp_path / "ours")  # fmt: skip
     plan = Plan("linear", "phenotype", 3, NO_KEY, trait="quantitative", dosages=True, files=("ssf",),

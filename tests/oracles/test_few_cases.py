@@ -92,7 +92,7 @@ def check_one(of: Rows, beta: np.ndarray, se: np.ndarray) -> None:
 def assert_fitted(
     rows: dict[str, np.ndarray], k: int, of: Rows, rtol: float, atol: float = 0.0, shown: int | None = None
 ) -> None:
-    """Of a row what statsmodels finds, or as many of the first numbers as are shown."""
+    """Assert that a row has statsmodels' numbers, or as many of the first ones as are shown."""
     fit = of.fit()
     assert fit is not None
     for name, wanted, near in (("beta", fit.beta, atol), ("se", fit.se, 0.0)):

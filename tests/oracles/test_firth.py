@@ -96,7 +96,7 @@ LOGISTF = {
 
 
 def rows_of(pooled: Statuses, **options: Any) -> dict[str, np.ndarray]:
-    """What a study finds by Firth's fit."""
+    """Return the rows of a study by Firth's fit."""
     chosen = {"missing": "exact", "files": ("glm",), "covariates": tuple(map(Covariate, pooled.covariates))}
     plan = Plan("logistic", "status", 3, NO_KEY, **chosen | options)  # type: ignore[arg-type]
     tables = run(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4), cases_only=False))
@@ -160,7 +160,7 @@ def test_it_is_the_maximum(firth: str, cases: int, covariates: int) -> None:
 
 @pytest.mark.parametrize("missing", ["exact", "mean"])
 def test_on_every_chromosome_and_with_missing_calls(missing: str) -> None:
-    """Where plink2 codes as PLINK 1.9 does, as `design` has it; the others are held against plink2 below."""
+    """Codes are held against `design` where plink2 has PLINK 1.9's; the others against plink2 below."""
     pooled = statuses(5, each=6, n=150 if missing == "exact" else 1500)
     rows = rows_of(pooled, firth="firth", missing=missing)
     places = np.array([pooled.variants[variant][0] for variant in rows["variant"]])
@@ -173,7 +173,7 @@ def test_on_every_chromosome_and_with_missing_calls(missing: str) -> None:
 
 
 def is_near(ours: dict[str, str], plinks: dict[str, str]) -> bool:
-    """Whether a line's numbers are plink2's: coefficient and standard error to 1e-4, P to 1e-3."""
+    """Tell whether a line's numbers are plink2's: coefficient and standard error to 1e-4, P to 1e-3."""
     values = [np.array([float(line[name]) for name in ("OR", "LOG(OR)_SE", "P")]) for line in (ours, plinks)]
     (odds, se, p), (odds_there, se_there, p_there) = values
     near = abs(np.log(odds / odds_there)) <= 1e-4 * max(abs(np.log(odds)), se)
@@ -216,7 +216,7 @@ def test_what_is_separated_falls_back_as_in_plink2(seed: int, tmp_path: Path) ->
 
 
 def separating(pooled: Statuses) -> Statuses:
-    """With a first covariate that only cases may have."""
+    """Replace the first covariate by one that only cases may have."""
     s = pooled.samples
     some = np.random.default_rng(3).integers(0, 2, len(s.phenotype))
     columns = s.covariates.copy()

@@ -93,7 +93,7 @@ def plink(tmp_path: Path) -> Plink:
 
 
 def cases(pooled: Quantities, share: float) -> Statuses:
-    """With the largest values of the phenotype as cases."""
+    """Make cases of the people with the largest values of the phenotype."""
     y = pooled.samples.phenotype
     status = np.where(np.isnan(y), np.nan, y > np.nanquantile(y, 1 - share))
     samples = replace(pooled.samples, phenotype=status)
@@ -150,7 +150,9 @@ def test_linear_is_plinks(model: str, interaction: tuple[str, ...], missing: flo
 
 @of_each_kind
 def test_logistic_is_plinks(model: str, interaction: tuple[str, ...], plink: Plink) -> None:
-    """Where both have a fit of the same kind: plink2 also prints where it stopped short of one."""
+    """Lines are compared if both have a fit of the same kind: plink2 also prints where it stopped short of
+    one.
+    """
     pooled = cases(people(0.0), 0.3)
     ours = study(pooled, genotype_model=model, interaction=interaction)
     if model != "hetonly":
@@ -166,7 +168,7 @@ def test_logistic_is_plinks(model: str, interaction: tuple[str, ...], plink: Pli
 
 
 def is_run_off(line: list[str]) -> bool:
-    """Whether an iteration was printed where it stood: an effect of tens of log odds and no significance."""
+    """Tell whether a diverging iteration was printed: an effect of tens of log odds and no significance."""
     return line[-3] == "NA" or abs(float(line[-3])) > 4 or float(line[-1]) > 0.01 or line[4].startswith("C")
 
 
@@ -208,8 +210,9 @@ def test_mice(model: str, plink: Plink) -> None:
 def test_interaction_on_x_y_and_mt_is_plinks(
     test: str, interaction: tuple[str, ...], missing: float, plink: Plink
 ) -> None:
-    """On X there are SEX and its product with the genotype, too. PLINK counts ADD, C1, C2, ADDxC1, ADDxC2,
-    SEX and ADDxSEX, of which some are chosen."""
+    """There are SEX and its product with the genotype, too, on X. PLINK counts ADD, C1, C2, ADDxC1, ADDxC2,
+    SEX and ADDxSEX, of which some are chosen.
+    """
     pooled = people(missing) if test == "linear" else cases(people(missing), 0.4)
     ours = study(pooled, interaction=interaction)
     plink.new(pooled, "additive", ())  # writes the files

@@ -27,7 +27,9 @@ def result(test: str, **options: Any) -> tuple[Quantities | Statuses, dict[str, 
 
 
 def assert_near(ours: dict[str, str], plinks: dict[str, str]) -> None:
-    """To 1e-3 each; a coefficient in units of its standard error where it is smaller than that."""
+    """Assert agreement to 1e-3 each; a coefficient in units of its standard error where it is smaller than
+    that.
+    """
     skipped = {"BETA", "OR", "SE", "LOG(OR)_SE", "L95", "U95"} if ours["TEST"].startswith("C") else set()
     error = float(plinks.get("SE", 0))
     for title in {"BETA", "OR", "SE", "LOG(OR)_SE", "L95", "U95", "P"} & set(ours) - skipped:
@@ -91,7 +93,7 @@ def test_a_mean_far_below_zero(test: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("test", ["linear", "logistic"])
 def test_chosen_columns_are_plink2s(test: str, tmp_path: Path) -> None:
-    """On every kind of chromosome."""
+    """Columns are plink2's on every kind of chromosome."""
     modifiers = WITHOUT[test].values()
     for asked in ("+a1freq,+a1count,+totallele,+ax,+alt1", "a1freq", "pos,tz,ref", "+beta,-test,-err"):
         flags = ["--ci", "0.9", "--glm", *modifiers, "hide-covar", f"cols={asked}"]

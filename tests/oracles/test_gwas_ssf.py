@@ -82,7 +82,9 @@ def test_the_catalogs_validator_takes_the_file(
 
 
 def _tiny_p_is_printed_as_by_plink(planted: str, ours: Path, theirs: Path, glm_of_plink2: Path) -> None:
-    """In each report the line of the variant whose P is below 1e-300, byte by byte; of plink2's, P."""
+    """Compare the line of the variant whose P is below 1e-300: each report's byte by byte; plink2's only in
+    P.
+    """
     for suffix in ("assoc.linear", "assoc.linear.adjusted"):
         found = [_lines_about(planted, Path(f"{prefix}.{suffix}")) for prefix in (ours, theirs)]
         assert found[0] == found[1]

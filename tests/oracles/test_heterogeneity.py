@@ -62,7 +62,9 @@ class Study:
 
     @property
     def of_complete(self) -> Quantities | Statuses:
-        """Who lacks a covariate is in no regression, though PLINK is not told of all of them everywhere."""
+        """Pool in which whoever lacks a covariate has no phenotype: PLINK is not told of all of them
+        everywhere.
+        """
         s = self.pooled.samples
         known = np.where(np.isnan(s.covariates).any(axis=1), np.nan, s.phenotype)
         return replace(self.pooled, samples=replace(s, phenotype=known))
@@ -262,7 +264,7 @@ def turned(line: Mapping[str, str], *, odds: bool) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ["linear", "logistic", "mice, linear", "mice, logistic"])
 def test_lines_are_plinks_of_the_cohorts_own_files(name: str, tmp_path: Path) -> None:
-    """As near as the four digits allow that each cohort's report has."""
+    """Lines are as near as the four digits of each cohort's report allow."""
     study = mice(name.split()[1]) if name.startswith("mice") else STUDIES[name]()
     odds = study.test == "logistic"
     effect = "OR" if odds else "BETA"
@@ -319,7 +321,7 @@ def test_only_effects_of_a_copy_are_compared() -> None:
 
 @pytest.mark.parametrize("test", ["linear", "logistic"])
 def test_each_cohort_conditions_as_the_study_does(test: str) -> None:
-    """As with copies among the covariates: whoever lacks a call takes no part."""
+    """Conditioning is like copies among the covariates: whoever lacks a call takes no part."""
     study = STUDIES[test]()
     pooled, samples = study.pooled, study.pooled.samples
     autosomal = [k for k, (chromosome, *_) in enumerate(pooled.variants) if chromosome <= study.autosomes]
@@ -336,7 +338,7 @@ def test_each_cohort_conditions_as_the_study_does(test: str) -> None:
 
 @pytest.mark.parametrize("test", ["linear", "logistic"])
 def test_too_few_estimates_are_not_shown(test: str) -> None:
-    """Of four cohorts no random effect that differs from the fixed one, by fewer nothing."""
+    """Four cohorts show no random effect that differs from the fixed one; fewer show nothing."""
     study = with_cohorts(STUDIES[test](), 4)
     shown = study.tables()[TABLE]
     four, fewer = shown["studies"] == 4, shown["studies"] < 4
@@ -355,7 +357,7 @@ def test_too_few_estimates_are_not_shown(test: str) -> None:
 
 
 def test_sums_keep_their_digits_however_large_errors_are() -> None:
-    """From standard errors of 30, with which nothing is known of an odds ratio, to 10^-6."""
+    """Standard errors go from 30, with which nothing is known of an odds ratio, to 10^-6."""
     random = np.random.default_rng(1)
     size, count = 2000, 7
     asked = replace(next(iter(SumEstimates.foreseen(linear().plan(), SIZES).questions)), cohorts=count)
@@ -386,7 +388,7 @@ def test_sums_keep_their_digits_however_large_errors_are() -> None:
 
 
 def test_a_weight_beyond_the_bound_is_an_error_that_names_the_quantity() -> None:
-    """As of a cohort in whose data next to nothing of the phenotype is left to explain."""
+    """Such a weight comes from a cohort in whose data next to nothing of the phenotype is left to explain."""
     asked = next(iter(SumEstimates.foreseen(linear().plan(), SIZES).questions))
     own = {array.name: np.zeros(asked.variants) for array in asked.sends}
     own["weights"] = np.full(asked.variants, 2.0**41)

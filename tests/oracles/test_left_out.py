@@ -14,12 +14,14 @@ from ..conftest import Rehearse
 from ..plinks import plink, plink2
 
 CODES = ("26", "M", "MT", "0M", "chr26", "chrM", "chrMT")
-"""How both PLINKs may write chromosomes: --output-chr."""
+"""Styles in which both PLINKs may write chromosomes: --output-chr."""
 PLACED = {
     **{f"on{code}": (code, 1000) for code in (*range(23), 24, 26)},
     **{"in_par1": (23, 100_000), "on_x": (23, 50_000_000), "in_par2": (23, 155_000_000)},
 }
-"""In every result; the PLINKs move those of PAR1 and PAR2 to places of their own, by different names."""
+"""Variants in every result; the PLINKs move those of PAR1 and PAR2 to places of their own, by different
+names.
+"""
 LEFT_OUT = {
     "on_contig": "on no known chromosome at cohort1, cohort2, cohort3",
     "on_contig_of_one": "on no known chromosome at cohort2",
@@ -34,7 +36,7 @@ LEFT_OUT = {
     "another": "absent at cohort1, cohort2",
 }
 KINDS = {".pvar": (0, 1, 2, 4, 3), ".bim": (0, 3, 1, 4, 5)}
-"""Which word of a line is chromosome, position, ID, A1 and A2."""
+"""Places of chromosome, position, ID, A1 and A2 in a line."""
 
 
 def spoil(path: Path, cohort: int) -> None:

@@ -206,7 +206,9 @@ def test_a_constant_covariate(value: float, tmp_path: Path) -> None:
 
 
 def test_p_values_down_to_0(tmp_path: Path) -> None:
-    """From 1e-150 to below the smallest float64; just above that PLINK's P has too few digits to compare."""
+    """P goes from 1e-150 to below the smallest float64; just above that PLINK's has too few digits to
+    compare.
+    """
     random = np.random.default_rng(1)
     n = 1200
     causal = random.binomial(2, 0.4, n)
@@ -265,7 +267,7 @@ FAR_AWAY = 7
 
 
 def pooled_with(outlier: float, column: str, mean: float, called: bool) -> Quantities:
-    """That person has complete data, and calls of all variants or of none."""
+    """Return a pool with an outlier, who has complete data, and calls of all variants or of none."""
     pooled = quantities(5, n=1000, each=6, covariates=1, missing=0.0)
     samples, copies = pooled.samples, pooled.copies.copy()
     phenotype = np.nan_to_num(samples.phenotype) + mean

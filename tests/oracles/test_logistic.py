@@ -28,7 +28,7 @@ SAME = ("CHR", "SNP", "BP", "A1", "TEST", "NMISS")
 
 
 def compare(ours: Path, plinks: Path) -> Agreement:
-    """As exact as PLINK 1.9 is: odds ratio and P to 1e-3, STAT to 1e-3 absolute."""
+    """Compare as exactly as PLINK 1.9 is: odds ratio and P to 1e-3, STAT to 1e-3 absolute."""
     effect = "OR" if "OR" in next(rows(plinks)) else "BETA"
     # The logarithm of an odds ratio that is off by 1e-3 is off by that.
     bounds = {effect: (1e-3, 0.0) if effect == "OR" else (0.0, 1e-3), "STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
@@ -56,7 +56,7 @@ def variants_without_missing_calls(report: Path) -> set[str]:
 
 
 def assert_no_estimate(pairs: list[tuple[Row, Row]], reasons: dict[str, str]) -> None:
-    """Where PLINK 1.9 prints a number and we do not, its iteration ran off to where nothing is known."""
+    """Assert that PLINK 1.9's iteration diverged where it prints a number and we do not."""
     errors: dict[str, float] = {}
     for ours, plinks in pairs:
         assert reasons[ours["SNP"]].split(",")[0] in ("SEPARATION", "LOGISTIC_CONVERGE_FAIL")
@@ -190,7 +190,9 @@ def test_generated_cohorts_agree_with_the_pooled_files(
 
 
 def test_people_without_covariates_in_filters(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
-    """With a value missing they have no phenotype for PLINK's --hardy and --hwe; without a line they have."""
+    """People with a value missing have no phenotype for PLINK's --hardy and --hwe; those without a line have
+    one.
+    """
     header, *lines = (people / "pooled.cov").read_text().splitlines()
     random = np.random.default_rng(6)
     kept = [header.split()[:3]]

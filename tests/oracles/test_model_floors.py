@@ -56,7 +56,7 @@ def model(folder: Path) -> dict[str, object]:
 
 
 def test_a_rare_comorbidity_and_few_deaths_are_one_study(rehearse: Rehearse, tmp_path: Path) -> None:
-    """In fewer folds than the plan has, which the card says; the model is scikit-learn's."""
+    """The study has fewer folds than the plan, which the card says; the model is scikit-learn's."""
     pool, given = wards(tmp_path, troponin="ignored")
     rehearse("--fit", "logistic", "--penalties", 0.01, *given)
     found = model(tmp_path)

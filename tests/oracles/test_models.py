@@ -62,7 +62,7 @@ def test_of_a_number(
 
 
 def test_linear_regression_is_written_in_the_columns_units(rehearse: Rehearse, tmp_path: Path) -> None:
-    """With the intercept, where every column is 0."""
+    """The intercept is the prediction where every column is 0."""
     x, y = diabetes(3, 0.1)
     table = pd.DataFrame({**{f"x{k}": column for k, column in enumerate(x.T)}, OUTCOME: y})
     lines = [f"{name},number,{'outcome' * (name == OUTCOME)}" for name in table]
@@ -140,7 +140,7 @@ def test_logistic_without_a_penalty(share: float) -> None:
 def test_of_more_columns_than_products_are_asked_for(
     method: str, classes: int, cohorts: int, split: Split, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By conjugate gradients, of columns that go along with one another, in very different units."""
+    """Fits use conjugate gradients, of correlated columns in very different units."""
     monkeypatch.setattr(questions, "MOST_COLUMNS", 5)
     random = np.random.default_rng(3)
     x = random.normal(size=(3000, 9)) @ (np.eye(9) + 0.4 * random.normal(size=(9, 9)))

@@ -35,7 +35,7 @@ from .of_tables import SPLITS, TABLES, Columns, agreed, column, each_sorted, eve
 N = 600
 METHODS = (Z_SCORE, MIN_MAX, ROBUST, QUANTILES)
 EITHER_WAY = [(Z_SCORE, SUMS), *product((MIN_MAX, ROBUST, QUANTILES), (SUMS, BITS))]
-"""Whether the server reads sums on the way, or signs alone."""
+"""Methods with each way to open sums: the server reads them on the way, or signs alone."""
 
 
 @pytest.mark.parametrize(("name", "missing"), TABLES)
@@ -112,7 +112,9 @@ def test_of_very_many_equal_values_one_may_differ() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_nearly_constant_columns_are_those_of_scikit_learn() -> None:
-    """By its bound of the z-score, also close to it: a deviation of n eps times the mean."""
+    """Columns count as constant by scikit-learn's bound of the z-score, also close to it: a deviation of n
+    eps times the mean.
+    """
     columns = {name: x for name, x in odd().items() if 1e-150 < np.abs(x).max() < 1e150}
     bound = N * np.finfo(float).eps
     spread = np.where(np.arange(N) % 2, 1.0, -1.0)

@@ -37,7 +37,7 @@ def tables(mouse_tables: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def parts(few: Path, tmp_path: Path) -> list[object]:
-    """What a rehearsal is told of the mice in every study here."""
+    """Options of a rehearsal that name the mice in every study here."""
     return [*bfiles(split(few, SHARES, tmp_path, "--chr-set", "19")), *MICE, "--min-samples", 20,
             "--nonfounders"]  # fmt: skip
 
@@ -123,7 +123,7 @@ def test_only_people_with_all_phenotypes(
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    """As plink2 --require-pheno: the others are not in frequencies either."""
+    """The study is as plink2 --require-pheno: the others are not in frequencies either."""
     common = ("--pheno", tables["quantitative"], "--require-pheno")
     covar = ("--covar", mouse_tables["covar"], "--covar-name") if covariates else ()
     rehearse("--test", "linear", *parts, *common, "--pheno-name", ",".join(NAMES), "--files", "glm,frq",
@@ -236,7 +236,7 @@ def test_a_model_an_interaction_and_a_condition_together(
 
 
 def _called(few: Path, name: str, folder: Path) -> Path:
-    """Who has a call of a variant."""
+    """Write the list of people who have a call of a variant."""
     plink("--bfile", few, *MICE, "--snp", name, "--recode", "A", "--out", folder / "one")
     people = [line.split() for line in (folder / "one.raw").read_text().splitlines()[1:]]
     (listed := folder / "called").write_text("".join(f"{p[0]} {p[1]}\n" for p in people if p[6] != "NA"))

@@ -94,7 +94,7 @@ class Neighbours(Pool):
 
 @pytest.mark.parametrize("seed", range(45))
 def test_of_random_studies_the_variants_that_plink2_keeps(seed: int, tmp_path: Path) -> None:
-    """Without phenotypes; --nonfounders changes the frequencies that decide, and not who is correlated."""
+    """There are no phenotypes; --nonfounders changes the deciding frequencies, and not who is correlated."""
     random, pool = np.random.default_rng(seed), Neighbours.drawn(seed)
     size, everyone = int(random.integers(2, 12)), bool(seed % 2)
     windows = f"{size} {random.integers(1, size + 1)}" if seed % 3 else f"0.{size}kb"
@@ -151,7 +151,7 @@ def test_with_missing_calls_little_more_is_kept_and_little_more_linkage_left(
 
 
 def linkage_left(prefix: Path, pruned: Path) -> tuple[int, float]:
-    """How many variants are kept, and the largest r² of PLINK's of two that certainly shared a window."""
+    """Count the kept variants, and find PLINK's largest r² of two that certainly shared a window."""
     kept = Path(f"{pruned}.prune.in").read_text().split()
     compared = {*kept, *Path(f"{pruned}.prune.out").read_text().split()}
     lines = (line.split() for line in prefix.with_suffix(".bim").read_text().splitlines())

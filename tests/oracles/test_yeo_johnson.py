@@ -24,13 +24,13 @@ from ..fuzz.tables import truth
 from .of_tables import SPLITS, TABLES, Columns, agreed, column, evenly, loaded, table
 
 either_way = pytest.mark.parametrize("opens", [SUMS, BITS])
-"""Whether the server reads sums on the way, or signs alone."""
+"""Both ways to open sums: the server reads them on the way, or signs alone."""
 pytestmark = pytest.mark.skipif(truth.EPS > 1e-18, reason="no long double on this machine")
 
 
 @pytest.mark.parametrize(("name", "missing"), TABLES)
 def test_real_tables(name: str, missing: float) -> None:
-    """To whom rows are dealt, and what the server reads, changes no more than the last digits."""
+    """The deal of rows, and what the server reads, change no more than the last digits."""
     pooled = loaded(name, missing)
     ways = list(zip(product(SPLITS, (3, 8)), [SUMS, BITS, SUMS] * 2, strict=True))
     found = [agreed(YEO_JOHNSON, split(pooled, n), opens=opens) for (split, n), opens in ways]
@@ -93,7 +93,9 @@ def odd(n: int = 500) -> Columns:
 
 
 def tiny() -> Columns:
-    """In a unit that makes values tiny: lambda is large, for only that bends what lies so close together."""
+    """Columns in a unit that makes values tiny: lambda is large, for only that bends what lies so close
+    together.
+    """
     random = np.random.default_rng(3)
     shapes = {
         "lognormal": random.lognormal(size=120),
@@ -121,7 +123,7 @@ def of_both_signs(columns: Columns) -> Columns:
 
 
 def rounding() -> Columns:
-    """What varies by rounding only, but for the last."""
+    """Columns that vary by rounding only, but for the last."""
     random = np.random.default_rng(0)
     return of_both_signs(
         {
@@ -194,7 +196,7 @@ def test_odd_columns_wherever_their_rows_are(opens: str) -> None:
 
 
 def exact_sign(x: np.ndarray, power: float, off: float) -> bool:
-    """Whether the likelihood grows at power + off: by the definition, in 60 digits, for positive values.
+    """Tell whether the likelihood grows at power + off: by the definition, in 60 digits, for positive values.
 
     A variance does not see that -1 / power, which would leave no digits, is left out of Psi.
     """

@@ -1,4 +1,4 @@
-"""What the window shows, without a window: the model and its documents."""
+"""Contents of the window without a window: the model and its documents."""
 
 from __future__ import annotations
 

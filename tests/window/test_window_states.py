@@ -199,7 +199,7 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
 def test_genotypes_in_a_vcf(
     desk: Desk, study: MakeStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a VCF does not say is asked for, and only then; the copy that is checked lies in the cache."""
+    """The window asks for what a VCF does not say, and only then; the checked copy lies in the cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     me, *others = study().members
     joined(*others)
@@ -281,7 +281,7 @@ def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, st
 
 
 def events_in(folder: StateFolder) -> list[Event]:
-    """What all runs told, the earlier ones too."""
+    """Return the events of all runs, the earlier ones too."""
     found = []
     for line in folder.log.read_text("utf-8").splitlines():
         with contextlib.suppress(ValueError):

@@ -34,7 +34,8 @@ from unpooled_client.window.study_view import StudyView
 from unpooled_client.window.tables import Table
 
 PICTURES = None if os.environ.get("CI") else Path(__file__).parents[2] / ".cache" / "screenshots"
-"""Where people look at the window; nobody does in CI, and writing pictures takes longer than drawing them."""
+"""Folder of pictures of the window for people to look at; None in CI, as writing takes longer than drawing.
+"""
 SIZE = 900, 600
 OPTION, MNEMONIC = re.compile(r"(?<![\w-])--[a-z0-9]"), re.compile(r"&(\w)")
 MILLISECONDS = round(1000 * PATIENCE)
@@ -101,7 +102,7 @@ class Desk:
         self.at(Stage.DATA)
 
     def check_and_start(self) -> None:
-        """From files that were chosen to the run: everything that is asked is answered with yes."""
+        """Go from chosen files to the run, and answer everything that is asked with yes."""
         self.press(self.view.data.check_button)
         self.press(self.view.check.next_button)
         self.press(self.view.review.release_button)
@@ -133,7 +134,7 @@ class Desk:
         assert (size.width(), size.height()) == SIZE, f"{name} does not fit: {size}"
 
     def is_well_worded(self) -> None:
-        """No sentence names an option of the command line, and each mnemonic stands once."""
+        """Assert that no sentence names an option of the command line, and each mnemonic stands once."""
         seen = [widget for widget in self.window.findChildren(QWidget) if widget.isVisible()]
         sentences = [
             each.text() for each in seen if isinstance(each, QLabel | QAbstractButton) and not _is_small(each)
@@ -158,5 +159,5 @@ class Desk:
 
 
 def _is_small(widget: QWidget) -> bool:
-    """Whether it is what may stand small beside a field: the option that says the same."""
+    """Tell whether it is what may stand small next to a field: the option that says the same."""
     return bool(widget.property("kind") == "small")

@@ -24,7 +24,7 @@ from ..plinks import bfiles
 
 FLOORS = ("--min-samples", 20, "--min-per-class", 1)
 SERVERS = ("manifest.json", "report.html", "report.json")
-"""What a server alone can tell: traffic, the roster, and what is drawn of kept columns."""
+"""Files that only a server can fill: traffic, the roster, and what is drawn of kept columns."""
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 Words = list[object]
 Rehearsed = tuple[subprocess.CompletedProcess[str], dict[str, bytes]]
@@ -123,7 +123,9 @@ STUDIES: dict[str, Callable[[Path], Words]] = {
 
 
 def both(rehearse_over_http: Rehearse, words: Words, folder: Path) -> tuple[Rehearsed, Rehearsed]:
-    """What both ways say and write, by names; one after the other, for some files lie beside the data."""
+    """Return what both ways say and write, by names; one after the other, for some files lie next to the
+    data.
+    """
     found, study = [], rehearse_over_http
     for name in ("http", "process"):
         (out := folder / name / "study").parent.mkdir()
@@ -141,7 +143,7 @@ def report(files: dict[str, bytes]) -> dict[str, Any]:
 
 
 def told(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """What is said of the results, without the names of files."""
+    """Return what is said of the results, without the names of files."""
     return [line for line in done.stdout.splitlines() if not Path(line).is_file()]
 
 
@@ -211,7 +213,7 @@ def no_such_column(folder: Path) -> Words:
 def test_of_wrong_files_the_same_is_said(
     wrong: Callable[[Path], Words], rehearse_over_http: Rehearse, tmp_path: Path
 ) -> None:
-    """And the command ends with the same status, and leaves no result."""
+    """The command ends with the same status, too, and leaves no result."""
     words = [*wrong(tmp_path), *FLOORS]
     said = []
     for name, study in (("http", rehearse_over_http), ("process", rehearsal_by(in_process.rehearse))):
@@ -225,7 +227,9 @@ def test_of_wrong_files_the_same_is_said(
 
 
 def test_results_reach_every_cohort_and_little_leaves_it(rehearse_alone: Rehearse, tmp_path: Path) -> None:
-    """As a person starts it. By the mean rule nothing is sent about who lacks a call of a variant."""
+    """The study runs as a person starts it. By the mean rule nothing is sent about who lacks a call of a
+    variant.
+    """
     variants = 2_000
     made = simulate(tmp_path, cohorts=(80, 70, 60), variants=variants, covariates=3, trait="quantitative",
                     missing_rate=(0.3, 0.05), seed=3)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Who gets in where: every method of every route, for every kind of principal.
+"""Authorisation: every method of every route, for every kind of principal.
 
 The tables are written by hand from docs/api.md and SECURITY.md. A cell is `+` where the principal is let in,
 whatever the answer then says of the form or the study's state, else the status that refuses it. A route or a
@@ -245,7 +245,7 @@ class World:
         return answer
 
     def surprises(self, rows: list[Row]) -> list[str]:
-        """What is otherwise than the rows say."""
+        """Return the outcomes that differ from the rows."""
         return [
             f"{principal}: {row}: got {got}; want {row.expected[principal]}"
             for row, principal in itertools.product(rows, ALL)

@@ -1,4 +1,4 @@
-"""What is committed is what the code makes: the API's description, migrations, declared words, pills."""
+"""Committed files that the code makes: the API's description, migrations, declared words, pills."""
 
 from __future__ import annotations
 

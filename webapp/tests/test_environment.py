@@ -60,7 +60,7 @@ def test_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings_with(tmp_path: Path, **variables: str) -> str:
-    """What `check --deploy` says with these variables."""
+    """Return the settings of a deployment with these variables, as a fresh process prints them."""
     names = ("DEBUG", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_HSTS_SECONDS", "ALLOWED_HOSTS")
     code = f"from unpooled_webapp import settings as s; print(*[getattr(s, n) for n in {names}])"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("UNPOOLED_")}

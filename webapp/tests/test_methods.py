@@ -1,4 +1,4 @@
-"""What the form for a new study is made from."""
+"""Description of methods from which the form for a new study is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are told of their studies: who asks for it, how it gets there, and where it never goes."""
+"""Notices to people about their studies: who asks for one, how it gets there, and where it never goes."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def test_a_worker_that_is_killed_loses_no_notice(http: Http, study: Study, recei
 
 
 def worker_environment() -> dict[str, str]:
-    """What a process needs to work on this test's database."""
+    """Return the environment that a process needs to work on this test's database."""
     at = connection.settings_dict
     if connection.vendor == "sqlite":
         url = f"sqlite:///{at['NAME']}"

@@ -15,7 +15,7 @@ from unpooled_webapp.rehearsal.covariates import NoSuchCovariate, chosen, names_
 
 
 def settings(folder: Path, *arguments: str) -> Settings:
-    """What a rehearsal with these arguments would do."""
+    """Return the settings of a rehearsal with these arguments."""
     words = ["--out", str(folder / "out"), *arguments]
     for name in ("a", "b", "c"):
         words += ["--bfile", str(folder / name)]

@@ -1,4 +1,4 @@
-"""What lies around a study's variants: genes and recombination, searches, and another study beside it."""
+"""Surroundings of a study's variants: genes and recombination, searches, and another study next to it."""
 
 from __future__ import annotations
 

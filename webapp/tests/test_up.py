@@ -55,7 +55,7 @@ class Platform:
         return str(self.addresses()["web"])
 
     def addresses(self) -> Any:
-        """Of its processes, once it is up."""
+        """Addresses of its processes, once it is up."""
         found: dict[str, Any] = {}
 
         def are_there() -> bool:
@@ -71,7 +71,7 @@ class Platform:
         return signed_in(lambda: httpx.Client(base_url=self.address, timeout=PATIENCE), "admin")
 
     def manage(self, *arguments: str) -> str:
-        """What one of Django's commands says."""
+        """Run one of Django's commands, and return what it prints."""
         command = [sys.executable, "-m", "unpooled_webapp", "manage", *arguments]
         environment = {**os.environ, "UNPOOLED_HOME": str(self.home), **self.variables}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""What addresses that are meant for anybody tell; who gets in where is in test_authorisation.py."""
+"""Answers of addresses that are meant for anybody; who gets in where is in test_authorisation.py."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_another_host_is_refused(http: Http) -> None:
 
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the built page lies."""
+    """File of the built page."""
     page = tmp_path / "index.html"
     page.write_text("<!doctype html><title>Unpooled</title>")
     monkeypatch.setattr(application, "PAGE", page)

@@ -18,7 +18,7 @@ class Cable:
         self.port = int(port)
         self.is_cut = False
         self.swap = b"", b""
-        """What is put for what in every request."""
+        """Bytes to replace in every request, and their replacement."""
         self.lose: list[bytes] = []
         """Beginnings of requests whose reply is lost, once each."""
         self.requests: list[bytes] = []

@@ -31,7 +31,7 @@ class Cohort:
         self.saved = replace(Saved.new(invitation), cohort="Tartu", out=str(self.data))
 
     def roster(self, *, another: bool = False) -> Roster:
-        """Who takes part; with `another`, one of them is a stranger."""
+        """Return the roster; with `another`, one of its cohorts is a stranger."""
         stranger = bytes(31) + (b"2" if another else b"1")
         own = SigningKey(self.saved.signing_key).public
         return Roster((("Graz", bytes(32)), ("Oulu", stranger), ("Tartu", own)))
@@ -48,7 +48,7 @@ class Cohort:
     def says(
         self, state: str, files: Iterable[tuple[str, bytes]] = (), *, plan: Plan = PLAN, another: bool = False
     ) -> dict[str, Any]:
-        """What the server answers of the study."""
+        """Return the server's answer about the study."""
         roster = self.roster(another=another)
         results = [
             {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}

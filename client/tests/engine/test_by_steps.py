@@ -80,7 +80,7 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
 
 
 def _check_otherwise_and_release_again(member: Member) -> None:
-    """As long as nothing was sent, other files or options withdraw the release of those before."""
+    """Check other files or options while nothing was sent: this withdraws the release of those before."""
     shown = member.state.load()
     before_run.check_for_study(member.state, DataOptions(bfile=member.bfile, missing_phenotype=-8), 1)
     assert stage_of(member.state.load()) == Stage.REVIEW

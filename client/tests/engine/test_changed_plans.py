@@ -148,7 +148,7 @@ def test_a_server_that_changes_the_plan_after_a_release_gets_nothing(
 
 
 def change_in_secret(platform: Platform, trial: Trial, **fields: object) -> None:
-    """What a dishonest server can do that nobody's service does: it forgets that it asked for a sum."""
+    """Change the plan as only a dishonest server can: it forgets that it asked for a sum."""
     with contextlib.closing(sqlite3.connect(platform.database, timeout=PATIENCE)) as database:
         row = database.execute("SELECT plan_json FROM unpooled_server_study WHERE id = ?", [trial.id])
         plan = json.dumps(json.loads(row.fetchone()[0]) | fields)

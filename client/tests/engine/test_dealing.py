@@ -1,4 +1,4 @@
-"""What a cohort deals for a comparison: in its turn, the same to the byte, and written down before."""
+"""Dealings of a cohort for a comparison: in its turn, the same to the byte, and written down before."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_asked_again_it_is_the_same_to_the_byte(
 
 
 def test_each_dealing_is_another(answerer: Answerer, seeds: tuple[bytes, bytes]) -> None:
-    """In another round, with another second seed, for another question: each in a book that is new."""
+    """Another round, second seed, or question gives another dealing: each in a book that is new."""
     message = asked(4)
 
     def anew(own: bytes, message: messages.Question) -> bytes:
@@ -155,7 +155,9 @@ def test_the_book_is_written_once(answerer: Answerer) -> None:
 def test_other_bytes_for_a_round_are_never_dealt(
     answerer: Answerer, folder: StateFolder, seeds: tuple[bytes, bytes], is_restarted: bool
 ) -> None:
-    """As if the second seed were lost, or another release dealt otherwise: both together would tell."""
+    """Such bytes come if the second seed is lost, or another release deals otherwise: both together would
+    tell.
+    """
     message = asked(4)
     dealt(answerer, message)
     book = answerer.book
@@ -194,7 +196,7 @@ def test_more_than_can_be_compared_is_not_answered(answerer: Answerer) -> None:
 
 
 def test_a_share_that_is_compared_is_masked_in_a_domain_of_its_own(answerer: Answerer) -> None:
-    """What a release of the same upload would subtract is not what masks it."""
+    """Its mask is not what a release of the same upload would subtract."""
     message = asked(3)
     share = answerer.share(message, answerer.question(message), ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
     scheme, terms = masking.scheme("z32"), answerer.terms

@@ -1,4 +1,4 @@
-"""What a cohort derives in a study is there after a restart, and in no other study."""
+"""Values that a cohort derives in a study: there after a restart, and in no other study."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ LIES = {
 def test_codes_that_are_not_of_both_keys_are_not_believed(
     study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch, lie: str
 ) -> None:
-    """With a key of its own for each cohort, sums over all who have a code would be of one cohort."""
+    """Sums over all who have a code would be of one cohort if each cohort had a key of its own."""
     put_codes = Api.put_codes
 
     def lying(api: Api, column: int, points: bytes, signature: bytes) -> bytes:

@@ -144,7 +144,7 @@ def test_a_link_is_of_other_origin(cohort: Cohort) -> None:
 def test_nothing_is_delivered_before_an_agreement(
     cohort: Cohort, is_checked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when the server says to a client that has just come that all is done."""
+    """The server says that all is done to a client that has just come."""
     if not is_checked:
         weaken(monkeypatch, "agreement")
     cohort.saved = replace(cohort.saved, agreement=None)

@@ -33,7 +33,7 @@ def profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def examined(*arguments: object, code: int = 0) -> Seen:
-    """What the command finds, by what it looked at."""
+    """Return the command's findings, by what it looked at."""
     done = CliRunner().invoke(cli, ["doctor", "--json", *map(str, arguments)], standalone_mode=False)
     assert done.exception is None, done.exception
     values: dict[str, Any] = json.loads(done.stdout)
@@ -175,7 +175,7 @@ def test_a_state_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    """As root one may write everywhere, but nothing below a file."""
+    """The folder is below a file: root may write anywhere else."""
     (tmp_path / "file").touch()
     found = examined("--out", tmp_path / "file" / "results", code=1)["Results"]
     assert "cannot be written" in found["text"]

@@ -1,4 +1,4 @@
-"""Who takes part: keys, rosters, second clients, lost states, compensators."""
+"""Joining: keys, rosters, second clients, lost states, compensators."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_an_unknown_token_is_refused(study: MakeStudy) -> None:
 
 
 def test_polls_pass_through_a_cable(study: MakeStudy, cable: Cable) -> None:
-    """What is counted as traffic is what goes over the wire."""
+    """The traffic that is counted is what goes over the wire."""
     member = cable.through(study().members[0])
     connection = api.Api(member.invitation, "ab" * 16)
     connection.study()

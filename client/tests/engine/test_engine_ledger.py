@@ -1,4 +1,4 @@
-"""What leaves is foreseen in the review, stands in the ledger, and is counted by the server: all the same."""
+"""Uploads as foreseen in the review, as written in the ledger, and as counted by the server: all the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a study impossible, with a real server: told before anything is summed wherever it can be."""
+"""Causes that make a study impossible, with a real server: told before anything is summed if they can be."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shown(trial: Trial) -> Any:
 
 
 def questions(trial: Trial) -> list[str]:
-    """What the cohorts were asked."""
+    """Return the titles of the questions that the cohorts were asked."""
     steps = trial.platform.call("GET", f"studies/{trial.id}/progress")["steps"]
     return [step["title"] for step in steps]
 

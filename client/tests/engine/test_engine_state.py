@@ -1,4 +1,4 @@
-"""What is kept: state, ledger, result files. Whole after every crash, private, and never silently changed."""
+"""Files that are kept: state, ledger, results. Whole after every crash, private, never silently changed."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ MakeStudy = Callable[..., Trial]
 
 
 def beside_the_pool(member: Member) -> dict[tuple[str, str], tuple[float, float]]:
-    """By feature and number: the pool's, and this cohort's."""
+    """Return the pool's number and this cohort's, by feature and number."""
     with (member.out / "study.own-against-pool.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     return {(row["COLUMN"], row["WHAT"]): (float(row["POOL"]), float(row["OWN"])) for row in rows}
@@ -119,7 +119,7 @@ def test_every_cohort_gets_parameters_and_its_own_table(
 def test_a_table_of_other_origin_is_left_alone(
     study: MakeStudy, is_checked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under the name that the normalized table would have. Without the check it would be replaced."""
+    """The table has the name that the normalized one would have, and would be replaced without the check."""
     if not is_checked:
         monkeypatch.setattr(Written, "refuse_foreign", lambda self, path: None)
     trial = study("z-score")

@@ -1,4 +1,4 @@
-"""What the server claims is recomputed: plans, rosters, compensators, questions, panels."""
+"""Claims of the server that are recomputed: plans, rosters, compensators, questions, panels."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def plan() -> Plan:
 
 @pytest.fixture
 def answer(saved: Saved, plan: Plan) -> Study:
-    """What an honest server says of a study whose roster is fixed."""
+    """Answer of an honest server about a study whose roster is fixed."""
     keys = [("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", SigningKey(saved.signing_key).public)]
     roster = Roster(tuple(keys))
     return Study(

@@ -32,7 +32,7 @@ class Again(Member):
 
 @pytest.fixture(scope="module")
 def folder(platform: Platform, files: SimulationReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where all three cohorts have been in a study of everybody."""
+    """Folder of three cohorts that have all been in a study of everybody."""
     made = tmp_path_factory.mktemp("cohorts")
     first = make_trial(platform, files.cohorts, made, name="Everybody")
     first.run_all()

@@ -172,7 +172,7 @@ def cohort(scripted: Scripted, tmp_path: Path) -> Cohort:
 
 
 def after_an_end(cohort: Cohort, lie: dict[str, Any] | None = None) -> list[Any]:
-    """What a client tells whose study has ended, and whose server shows this as its repetition."""
+    """Return the events of a client whose study has ended, and whose server shows this as its repetition."""
     cohort.agreed().keep()
     first = cohort.says("failed") | {"is_repeated": True}
     for _ in range(2):  # joining asks twice

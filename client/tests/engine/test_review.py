@@ -1,4 +1,4 @@
-"""What will leave this computer, as a person reads it: at a terminal, as JSON, as a page; and its release."""
+"""Review of what will leave this computer: at a terminal, as JSON, as a page; and its release."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Manifest = dict[str, Any]
 
 
 def verified(state: StateFolder) -> Result:
-    """What a person who types the command sees."""
+    """Run the command as a person who types it."""
     words = [verify.name, "--state", str(state.path)]
     return CliRunner().invoke(cli, words, standalone_mode=False, catch_exceptions=False)
 

@@ -6,10 +6,10 @@ P = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
 ROOT = pow(2, (P - 1) // 4, P)
-"""Of -1."""
+"""Square root of -1."""
 
 Point = tuple[int, int]
-"""On the curve -x^2 + y^2 = 1 + d x^2 y^2."""
+"""Point on the curve -x^2 + y^2 = 1 + d x^2 y^2."""
 ZERO: Point = (0, 1)
 
 
@@ -22,7 +22,7 @@ def absolute(number: int) -> int:
 
 
 def root_of_ratio(u: int, v: int) -> tuple[bool, int]:
-    """Whether u/v is a square, and the root of it or of i·u/v that is not negative."""
+    """Tell whether u/v is a square, and return the nonnegative root of it or of i·u/v."""
     ratio = u * pow(v, -1, P) % P if v % P else 0
     for is_square, square in ((True, ratio), (False, ratio * ROOT % P)):
         root = pow(square, (P + 3) // 8, P)

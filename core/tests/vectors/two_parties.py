@@ -37,7 +37,8 @@ def planes(numbers: list[int]) -> list[int]:
 
 
 def tree() -> list[tuple[int, list[list[tuple[int, ...]]]]]:
-    """Of each layer of ANDs how many planes are opened, and of each group of places which are multiplied.
+    """Return for each layer of ANDs how many planes are opened, and for each group of places which are
+    multiplied.
 
     A group's planes are the passes of its places but the lowest, the borrows of those but the highest, and
     the pass of the lowest, which the last layer does not need. Each kind lies together for all groups.
@@ -59,7 +60,9 @@ def tree() -> list[tuple[int, list[list[tuple[int, ...]]]]]:
 
 
 def subsets(wanted: list[list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
-    """What is dealt products of: two and more factors of each product, all groups of a kind together."""
+    """Return the sets of planes whose products are dealt: two and more factors of each product, all groups of
+    a kind together.
+    """
     groups = len(wanted[0])
     chosen = {
         tuple(of[0][k] // groups for k in places)
@@ -80,7 +83,9 @@ def packed(planes_: list[int], size: int) -> bytes:
 
 
 def spare_layers() -> list[tuple[int, list[tuple[int, ...]]]]:
-    """Of all spares, in their order: of how many planes, and of which of them the products are dealt."""
+    """Return for all spares, in order, how many planes they have, and of which of them the products are
+    dealt.
+    """
     of_bits = (64, [(k, 32 + k) for k in range(32)])
     return [
         kind for kind in (of_bits, *((n, subsets(wanted)) for n, wanted in tree())) for _ in range(SPARES)
@@ -126,7 +131,7 @@ def product_shares(
 
 
 def claims(side: int, half: list[Any]) -> list[tuple[list[int], list[int]]]:
-    """Of each layer the factors, and what their products should be."""
+    """Return each layer's factors, and what their products should be."""
     words, bits = half[0]
     carries = [bit ^ own for bit, own in zip(bits, planes(words), strict=True)]
     pair = [[0, *bits[:-1]], [0, *carries[:-1]]]
@@ -135,7 +140,7 @@ def claims(side: int, half: list[Any]) -> list[tuple[list[int], list[int]]]:
 
 
 def sacrifice(sides: list[list[Any]], secret: Stream) -> tuple[list[bytes], list[bytes]]:
-    """What each side opens of the spares, and its digest."""
+    """Return what each side opens of the spares, and its digest."""
     opened, digests = [b"", b""], [hashlib.sha256(), hashlib.sha256()]
     claimed = [[claim for claim in claims(k, sides[k]) for _ in range(SPARES)] for k in range(2)]
     orders = [ordered(secret, 8 * SPARE) for _ in range(SPARES)]
@@ -165,7 +170,9 @@ def moved(plane: int, order: list[int]) -> int:
 
 
 def and_layer(layer: int, half: list[Any], factors: list[int], leads: bool) -> Any:
-    """What is opened of the factors; and how, with what is opened in all, the products follow."""
+    """Return what is opened of the factors, and the function that makes the products from what is opened in
+    all.
+    """
     free, bound = half[layer]
     wanted = tree()[layer - 1][1]
     masked = dict(zip(subsets(wanted), bound, strict=True)) | {(k,): a for k, a in enumerate(free)}
@@ -177,7 +184,7 @@ def and_layer(layer: int, half: list[Any], factors: list[int], leads: bool) -> A
 
 
 def layers(shares: list[list[int]], sides: tuple[list[Any], list[Any]]) -> tuple[list[list[bytes]], int]:
-    """What each side opens in each layer, and the bits."""
+    """Return what each side opens in each layer, and the bits."""
     own = [
         [(x + r) % 2**32 for x, r in zip(share, side[0][0], strict=True)]
         for share, side in zip(shares, sides, strict=True)

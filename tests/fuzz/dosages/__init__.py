@@ -41,7 +41,7 @@ def main(count: int, seconds: float, seed: int, out: Path) -> int:
 
 
 def compared(seed: int, folder: Path) -> Outcome:
-    """What came of a seed. Whatever fails is a disagreement, too."""
+    """Compare the federation of a seed with plink2. Any failure is a disagreement, too."""
     try:
         return compare(draw(seed), folder)
     except Exception:

@@ -1,4 +1,4 @@
-"""What a seed makes of a federation: people, dosages, a plan; and the files of each cohort and the pool."""
+"""Federation drawn from a seed: people, dosages, a plan; and the files of each cohort and the pool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLAGS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mach_r2_filter": "--
 FIRST = 1000
 """The position of the first variant; each further one has the next."""
 HARD_CALL = COPY // 10
-"""How far from whole copies plink2 still makes a call."""
+"""Largest distance from whole copies at which plink2 still makes a call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Federation:
     seed: int
     plan: Plan
     formats: tuple[str, ...]
-    """Of each cohort's files; `calls` is a .bed."""
+    """Format of each cohort's files; `calls` is a .bed."""
     cohort: np.ndarray
     """int64 (n,): ascending."""
     sex: np.ndarray
@@ -59,7 +59,7 @@ class Federation:
         return [f"p{k}" for k in range(len(self.sex))]
 
     def called(self, variant: int, cohort: int | None = None) -> str:
-        """What a cohort's files call a variant, or the pool's. By place, each cohort has its own IDs."""
+        """Return a variant's ID in a cohort's files or the pool's. By place, each cohort has its own IDs."""
         if not self.plan.by_place:
             return f"v{variant}"
         if cohort is None:
@@ -68,7 +68,7 @@ class Federation:
 
 
 def called(dosages: np.ndarray) -> np.ndarray:
-    """What plink2 calls of dosages, in their units; -1 where it does not."""
+    """Return the calls that plink2 makes of dosages, in their units; -1 where it makes none."""
     near = (dosages + COPY // 2) // COPY * COPY
     return np.where((dosages >= 0) & (np.abs(dosages - near) <= HARD_CALL), near, -1)
 
@@ -105,7 +105,9 @@ def draw(seed: int) -> Federation:
 
 
 def _dosages(random: np.random.Generator, m: int, n: int) -> np.ndarray:
-    """Of each variant its own frequency, certainty, and share of missing ones; some are the same for all."""
+    """Draw dosages: each variant has its own frequency, certainty, and share of missing ones; some are
+    constant.
+    """
     frequency = random.choice([0.005, 0.03, 0.2, 0.5, 0.9], m)[:, None]
     spread = random.choice([0, 0.02, 0.2, 0.6], m)[:, None]
     copies = np.clip(random.binomial(2, frequency, (m, n)) + spread * random.normal(size=(m, n)), 0, 2)
@@ -115,7 +117,7 @@ def _dosages(random: np.random.Generator, m: int, n: int) -> np.ndarray:
 
 
 def _lacking(random: np.random.Generator, values: np.ndarray, cohort: np.ndarray) -> np.ndarray:
-    """With missing values, but two known in each cohort: a client refuses an empty column."""
+    """Draw missing values, but keep two known in each cohort: a client refuses an empty column."""
     missing = random.random(len(values)) < random.choice([0, 0.03, 0.2])
     for number in range(int(cohort[-1]) + 1):
         missing[np.flatnonzero(cohort == number)[:2]] = False
@@ -175,7 +177,7 @@ def write_pool(plink2: Callable[..., str], federation: Federation, prefix: Path)
 
 
 def write_cohort(plink2: Callable[..., str], federation: Federation, number: int, prefix: Path) -> Words:
-    """What a cohort's client is told of its files."""
+    """Write a cohort's files, and return the client's options that name them."""
     here, kind = np.flatnonzero(federation.cohort == number), federation.formats[number]
     _write(federation, prefix, here, federation.dosages[:, here], federation.swapped[number], number)
     tables = _tables(federation, prefix, here)

@@ -23,11 +23,12 @@ from .federation import FIRST, FLAGS, Federation, write_cohort, write_pool
 WORDS = (*GLM, "AX", "A1_CT", "ALLELE_CT", "A1_FREQ", "MACH_R2", "FIRTH?")
 """Columns that must be the same to the letter."""
 FITS = ("ERRCODE", "FIRTH?")
-"""Of these those that say how a fit went: plink2 may find no maximum where there is one, and the reverse."""
+"""Columns among these that say how a fit went: plink2 may find no maximum where there is one, or the reverse.
+"""
 NEAR = {"linear": 1e-5, "logistic": 2e-3}
-"""How far numbers may be apart, beside a last digit: plink2 computes logistic fits in single precision."""
+"""Tolerance of numbers, besides a last digit: plink2 computes logistic fits in single precision."""
 RIGHT = 5e-5
-"""How near to statsmodels' a number has to be that plink2 has otherwise, with six digits."""
+"""Tolerance against statsmodels for a number that differs from plink2's, which has six digits."""
 
 NEAR_IT = "lines with numbers within the bars"
 PLINK2 = "lines of which plink2 has other numbers, and statsmodels ours: such as beside missing dosages"
@@ -38,7 +39,7 @@ NO_ESTIMATE = "lines without numbers, where the likelihood has no maximum or col
 
 @dataclass
 class Outcome:
-    """What came of one federation, or of many."""
+    """Outcome of one federation, or of many."""
 
     lines: int = 0
     identical: int = 0
@@ -136,14 +137,16 @@ def _judge(federation: Federation, ours: Row, theirs: Row, found: Outcome) -> No
 
 
 def _is_tied(federation: Federation, line: Row) -> bool:
-    """Whether both alleles are equally common in founders, so that plink2's rounding may say which is A1."""
+    """Tell whether both alleles are equally common in founders, so that plink2's rounding may say which is
+    A1.
+    """
     dosages = federation.pooled[int(line["POS"]) - FIRST]
     counted = dosages[(dosages >= 0) & (federation.founder | federation.plan.nonfounders)]
     return int(counted.sum()) == len(counted) * COPY
 
 
 def _is_near(federation: Federation, ours: Row, theirs: Row) -> bool:
-    """Whether numbers are plink2's, as closely as it computes."""
+    """Tell whether numbers are plink2's, as closely as it computes."""
     near = NEAR[federation.plan.test]
     for title in ours.keys() - {*WORDS}:
         a, b = ours[title], theirs[title]
@@ -156,7 +159,7 @@ def _is_near(federation: Federation, ours: Row, theirs: Row) -> bool:
 
 
 def _is_right(federation: Federation, ours: Row) -> bool:
-    """Whether estimate and standard error are statsmodels', or those of the definition of Firth's fit."""
+    """Tell whether estimate and standard error are statsmodels', or those by definition of Firth's fit."""
     rows = regression_of(federation, ours)
     effect = math.log(float(ours["OR"])) if "OR" in ours else float(ours["BETA"])
     error = float(ours["LOG(OR)_SE" if "OR" in ours else "SE"])

@@ -136,7 +136,7 @@ def _wrong(
 
 
 def _name(plan: Plan, tables: Sequence[ArrayTable], column: Column, word: str) -> str:
-    """What a word that was looked for is called: by its code, if the plan has it so."""
+    """Return the name of a word found by the study: its code, if the plan names words so."""
     if plan.spelled != "own":
         return word
     place = plan.dictionaries.index(column)
@@ -182,7 +182,7 @@ def _as_in_memory(federation: Federation, title: str) -> list[str | None]:
 
 
 def _slack(column: Column, rows: Rows) -> float:
-    """How far cells may be off: those of targets and n-grams nearly not, all others not at all."""
+    """Return the tolerance of cells: tiny for targets and n-grams, zero for all others."""
     largest = float(np.nanmax(np.abs(rows.targets), initial=0))
     return SHARE * {TARGET: largest, NGRAMS: 1.0}.get(column.encoded.kind, 0.0)
 

@@ -40,7 +40,7 @@ class Cohort:
     """A cohort's table."""
 
     cells: Mapping[str, tuple[str | None, ...]]
-    """Of each column of words, by title, what stands in the file."""
+    """Cells of each column of words as they stand in the file, by title."""
     values: np.ndarray
     """float64 (rows, features)"""
     suffix: str
@@ -61,13 +61,13 @@ class Cohort:
 
 @dataclass(frozen=True, eq=False)
 class Federation:
-    """What a study is made of."""
+    """Federation of one study: its plan and the cohorts' tables."""
 
     seed: int
     plan: Plan
     cohorts: tuple[Cohort, ...]
     kinds: tuple[str, ...]
-    """What the columns of words are, for people."""
+    """Kinds of the columns of words, for display."""
 
     @property
     def columns(self) -> int:
@@ -78,7 +78,7 @@ class Federation:
         return self.columns * sum(map(len, self.cohorts))
 
     def with_columns(self, kept: list[int]) -> Federation:
-        """With some of its columns of words only, and all others."""
+        """Return the federation with some of its columns of words, and all others."""
         categories = [self.plan.categories[k] for k in kept]
         others = [column for column in self.plan.schema if not column.is_category]
         return replace(
@@ -88,7 +88,7 @@ class Federation:
         )
 
     def with_rows(self, kept: list[np.ndarray]) -> Federation:
-        """With some of each cohort's rows only; a cohort without any is left out."""
+        """Return the federation with some of each cohort's rows; a cohort without any is left out."""
         some = [cohort.with_rows(rows) for cohort, rows in zip(self.cohorts, kept, strict=True) if len(rows)]
         holders = min(self.plan.holders, len(some))
         return replace(self, plan=replace(self.plan, cohorts=len(some), holders=holders), cohorts=tuple(some))
@@ -144,7 +144,7 @@ def _plan(cohorts: int, schema: tuple[Column, ...], options: dict[str, Any]) -> 
 
 
 def _words(random: Random, sizes: list[int], people: int) -> tuple[str, list[list[str | None]]]:
-    """What a column of words is, and its cells in each cohort."""
+    """Draw a column of words: its kind, and its cells in each cohort."""
     vocabulary = VOCABULARIES[random.integers(len(VOCABULARIES))]
     spread = SPREADS[random.integers(len(SPREADS))]
     words = vocabulary(random)
@@ -171,7 +171,7 @@ def _words(random: Random, sizes: list[int], people: int) -> tuple[str, list[lis
 
 
 def _values(random: Random, sizes: list[int]) -> list[np.ndarray]:
-    """Of each cohort the columns y, of 0 and 1, and z: float64 (rows, 2)."""
+    """Draw each cohort's columns y, of 0 and 1, and z: float64 (rows, 2)."""
     z = TARGETS[random.integers(len(TARGETS))](random, sum(sizes))
     found = np.column_stack([random.random(sum(sizes)) < random.uniform(0.02, 0.6), z]).astype(float)
     if random.random() < 0.4:
@@ -182,7 +182,7 @@ def _values(random: Random, sizes: list[int]) -> list[np.ndarray]:
 
 
 def _column(random: Random, title: str, parts: list[Cohort], options: dict[str, Any]) -> Column:
-    """How a column is encoded: mostly by a dictionary, of words that are listed or looked for."""
+    """Draw a column's encoding: mostly a dictionary, of words that are listed or found by the study."""
     if random.random() < 0.15:
         return Column(title, "category", "", str(random.choice(HASHED)))
     encoding = str(random.choice(DICTIONARIES))

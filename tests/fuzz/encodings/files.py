@@ -52,7 +52,9 @@ def read(plan: Plan, path: Path) -> ArrayTable:
 
 
 def encoded(plan: Plan, path: Path, encoder: Encoder, table: ArrayTable, *, is_known: bool) -> Path:
-    """What the client writes beside a file. `table`, with codes if it has any; `is_known`: not read again."""
+    """Write the encoded file that the client writes next to a table's. `table`, with codes if it has any;
+    `is_known`: not read again.
+    """
     target = beside(path, plan).with_suffix(suffix_of(path, encoder))
     if plan.searched and plan.spelled == "own":
         folds = table.categories.folds if plan.folds > 1 else None

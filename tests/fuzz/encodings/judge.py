@@ -1,4 +1,4 @@
-"""Whether the dictionary of a column, and the numbers for its values, are right."""
+"""Checks of a column's dictionary, and of the numbers for its values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .truth import Dictionary, Rows
 SHARE = 1e-12
 """Targets are right to this share of the largest."""
 ULPS = 4
-"""And of their mean so many units in the last place."""
+"""Tolerance of the targets' mean, in units in the last place."""
 
 Found = dict[str, Any]
 
 
 def dictionary(said: Found, want: Dictionary, rows: Rows, plan: Plan) -> Iterator[tuple[str, str]]:
-    """What is wrong with a column of the result file."""
+    """Find the errors in a column of the result file."""
     wanted = {
         "values": list(want.values),
         "counts": list(want.counts),
@@ -46,7 +46,7 @@ def dictionary(said: Found, want: Dictionary, rows: Rows, plan: Plan) -> Iterato
 
 
 def _targets(said: Found, want: Dictionary, rows: Rows, plan: Plan) -> Iterator[tuple[str, str]]:
-    """What is wrong with the numbers for a column's values, and with those by the other folds."""
+    """Find the errors in the numbers for a column's values, and in those by the other folds."""
     every = [
         (place, Fraction(y), fold)
         for key, y, fold in zip(truth.keys(rows, plan.missing_words), rows.targets, rows.folds, strict=True)

@@ -1,4 +1,4 @@
-"""What scikit-learn makes of the pooled table, its rare words replaced by one."""
+"""Encodings that scikit-learn learns from the pooled table, its rare words replaced by one."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LONGEST_LISTED = 200
 
 
 def form(word: str, ignore_case: bool) -> str:
-    """In which two words are equal if they are the same: also true and True, or 1 and 1.0."""
+    """Return the form in which two words are compared: true equals True, and 1 equals 1.0."""
     found = unicodedata.normalize("NFC", word).strip()
     number, point, zeros = found.partition(".")
     if point and zeros and not zeros.strip("0") and number.lstrip("+-").isdecimal() and number.isascii():
@@ -32,7 +32,7 @@ def form(word: str, ignore_case: bool) -> str:
 
 
 def is_name(word: str) -> bool:
-    """Whether a plan may list such a word."""
+    """Tell whether a plan may list such a word."""
     return word not in (REST, MISSING) and len(word) <= LONGEST_LISTED
 
 
@@ -45,7 +45,7 @@ class Rows:
     """A column of words over all cohorts, row by row."""
 
     words: list[str]
-    """In the form in which they are compared; empty where one is missing."""
+    """Words in the form in which they are compared; empty where one is missing."""
     cohorts: np.ndarray
     folds: np.ndarray
     targets: np.ndarray
@@ -57,7 +57,7 @@ class Dictionary:
     """The values that stand for themselves."""
 
     values: tuple[str, ...]
-    """As the study names them."""
+    """Values as the study names them."""
     keys: tuple[str, ...]
     """The same in the form in which words are compared."""
     counts: tuple[int, ...]
@@ -66,24 +66,24 @@ class Dictionary:
 
     @property
     def known(self) -> int:
-        """How many rows count."""
+        """Number of rows that count."""
         return sum(self.counts) + self.rest
 
     def place(self, key: str | None) -> int | None:
-        """Of a row: of its value, of the rest behind them, or none."""
+        """Return the place of a row's value, or of the rest after the values; None if it does not count."""
         if key is None:
             return None
         return self.keys.index(key) if key in self.keys else len(self.keys)
 
 
 def keys(rows: Rows, missing_words: str) -> list[str | None]:
-    """What each row counts as: a word, `(missing)`, `(rest)`; None if as nothing."""
+    """Return what each row counts as: a word, `(missing)` or `(rest)`; None if it does not count."""
     if_missing = {"missing": None, "rest": REST, "value": MISSING}[missing_words]
     return [word or if_missing for word in rows.words]
 
 
 def counted(rows: Rows, missing_words: str) -> list[tuple[str, int, int]]:
-    """Of the rows that count, what each counts as, fold and cohort."""
+    """Return key, fold and cohort of each row that counts."""
     found = zip(
         keys(rows, missing_words), rows.targets, rows.folds.tolist(), rows.cohorts.tolist(), strict=True
     )
@@ -103,7 +103,9 @@ def refusal(plan: Plan, column: Column, rows: Rows) -> str:
 
 
 def dictionary(plan: Plan, column: Column, rows: Rows, name: Callable[[str], str]) -> Dictionary:
-    """What a study finds of a column. `name`: how a word that is looked for is called."""
+    """Return the dictionary that a study finds of a column. `name` returns the name of a word that is
+    searched for.
+    """
     every, folds = counted(rows, plan.missing_words), max(1, int(rows.folds.max()) + 1)
     listed = {form(level, plan.ignore_case): level for level in column.levels}
     if column.most:
@@ -176,7 +178,7 @@ def _passes(
     folds: Iterable[int | None],
     or_nobody: bool = False,
 ) -> bool:
-    """Whether enough people in enough cohorts have one of these words, in each fold; None is all of them."""
+    """Tell whether enough people in enough cohorts have one of these words, in each fold; None means all."""
     for fold in folds:
         held = [cohort for key, at, cohort in every if key in of and fold in (None, at)]
         if or_nobody and not held:
@@ -195,7 +197,7 @@ def smoothed(smooth: str, targets: Sequence[Sequence[Fraction]]) -> tuple[Fracti
 
 
 def _drawn(smooth: str, offsets: Sequence[Fraction], variance: Fraction) -> Fraction:
-    """How far the number for a value is off the mean of all, if its targets are so far off."""
+    """Return a value's number less the mean of all, given its targets' offsets from that mean."""
     n, total = len(offsets), sum(offsets, Fraction())
     if not n or not total:
         return Fraction()

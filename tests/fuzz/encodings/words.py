@@ -24,7 +24,7 @@ ODD = (
 )
 """Words that are easily confused, with each other or with what is no word."""
 MISSING = (None, None, "", " ", "\u00a0", "NA", "N/A", "NaN", "nan", "null", " NA ")
-"""What stands in a cell that has no word. In Parquet some of these are words."""
+"""Contents of a cell without a word. In Parquet some of these are words."""
 BLANKS = ("", " ", "  ", "\t", "\u00a0", "\u3000")
 CASES = (str.upper, str.lower, str.title, str.swapcase)
 

@@ -122,7 +122,7 @@ def _compare_regressions(
 
 
 def _left(study: Study, minor: Reports) -> np.ndarray:
-    """Who is in PLINK's .fam after --mind: bool (n,)."""
+    """Mark the people in PLINK's .fam after --mind: bool (n,)."""
     left = {tuple(line.split()[:2]) for line in minor.files["fam"].decode().splitlines()}
     return np.array([names in left for names in pool_names(study)])
 

@@ -17,7 +17,9 @@ from .study import Study
 from .truth import Truth
 
 _CLOSE = 1e-5
-"""In standard errors, and of one: statsmodels and ours end their iterations in other places."""
+"""Tolerance of an estimate, in standard errors, and of a standard error, as a share: statsmodels' iterations
+end elsewhere than ours.
+"""
 _CLEAR = 1e-3
 """Smallest singular value of columns from which on they surely do not depend on one another."""
 
@@ -78,7 +80,7 @@ def _is_near(ours: Line, theirs: Line) -> bool:
 
 
 def own_fits(study: Study, truth: Truth, name: str, pair: tuple[str, str]) -> list[Fit] | None:
-    """Those of each cohort that has one; None where a cohort may have one, or may not."""
+    """Return the fit of each cohort that has one; None where it is unclear whether a cohort has one."""
     found, (allele, other) = [], pair
     for cohort in range(study.cohorts):
         rows = truth.of_cohort(name, allele, cohort)
@@ -106,7 +108,7 @@ def own_fits(study: Study, truth: Truth, name: str, pair: tuple[str, str]) -> li
 
 
 def _wrong(fits: list[Fit], ours: dict[str, float]) -> str:
-    """What is not as it follows from statsmodels' fits, by the formulas over studies; or nothing."""
+    """Say what does not follow from statsmodels' fits by the formulas of meta-analysis; empty if nothing."""
     if int(ours["studies"]) != len(fits):
         return f"{len(fits)} cohorts have an estimate"
     if len(fits) < 3:

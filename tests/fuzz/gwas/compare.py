@@ -50,13 +50,13 @@ def _other_lines(file: str, a: list[str], b: list[str]) -> Disagreement:
 
 
 def _is_of_tie(ours: str, theirs: str) -> bool:
-    """Whether P is nothing, and lines differ in the column after it."""
+    """Tell whether both lines print INF for P, and differ only in the column after it."""
     a, b = ours.split(), theirs.split()
     return a[2] == b[2] == "INF" and [*a[:3], *a[4:]] == [*b[:3], *b[4:]]
 
 
 def _is_hwe_on_y(file: str, ours: str, theirs: str, autosomes: int) -> bool:
-    """Whether a line is about cases or controls on Y, and ours says that there is nothing."""
+    """Tell whether a line is about cases or controls on Y, and ours says that there is nothing."""
     a, b = ours.split(), theirs.split()
     about = file == "hwe" and a[0] == str(autosomes + 2) and a[2] in ("AFF", "UNAFF")
     return about and a[:5] == b[:5] and a[5:] == ["0/0/0", "nan", "nan", "1"]

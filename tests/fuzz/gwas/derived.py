@@ -28,7 +28,7 @@ _METHODS = {
     "FDR_BY": "fdr_by",
 }
 _OF_ROUNDED = 3e-3
-"""How far a number may be that follows from P of four digits."""
+"""Tolerance of a number that follows from a P of four digits."""
 _EFFECTS = (("beta", "BETA"), ("odds_ratio", "OR"), ("standard_error", "SE"))
 
 
@@ -52,7 +52,7 @@ def _disagree(file: str, what: str, ours: object, theirs: object, outcome: Outco
 
 
 def _look_at_adjusted(lines: list[Line], ours: list[Line], outcome: Outcome) -> None:
-    """Beside statsmodels' numbers; those of genomic control by their definition."""
+    """Compare adjusted P with statsmodels' numbers; those of genomic control with their definition."""
     lines = sorted((line for line in lines if is_number(line)), key=lambda line: float(line["P"]))
     if sorted(line["SNP"] for line in lines) != sorted(line["SNP"] for line in ours):
         _disagree("adjusted", "other variants", len(ours), len(lines), outcome)
@@ -72,7 +72,9 @@ def _look_at_adjusted(lines: list[Line], ours: list[Line], outcome: Outcome) -> 
 
 
 def _look_at_ssf(study: Study, results: Results, lines: list[Line], outcome: Outcome) -> None:
-    """By the format's rules: who is in it, in which order; and with the numbers of the report."""
+    """Check a GWAS-SSF file by the format's rules: which variants, in which order; and against the report's
+    numbers.
+    """
     ours = parsed(gzip.decompress(results.files["ssf.tsv.gz"]))
     last = study.autosomes
     code = {str(last + 3): last + 1, str(last + 4): last + 3}
@@ -106,8 +108,9 @@ def _look_at_ssf(study: Study, results: Results, lines: list[Line], outcome: Out
 def _look_at_clumps(
     study: Study, results: Results, lines: list[Line], pooled: Tables, folder: Path, outcome: Outcome
 ) -> None:
-    """Beside PLINK 1.9, where the sums of a study are enough to know what it knows: all calls are there. A
-    variant with fewer than 10 carriers of an allele is alone."""
+    """Compare clumps with PLINK 1.9's, where a study's sums tell all that PLINK knows: all calls are there. A
+    variant with fewer than 10 carriers of an allele is alone.
+    """
     v, people = study.variants, study.people
     counted = people.founder & of_sex(study)
     tied = (

@@ -1,4 +1,4 @@
-"""What a seed draws: people, covariates and a plan; `variants` draws the rest."""
+"""Drawing of people, covariates and a plan from a seed; `variants` draws the rest."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _draw_people(
 
 
 def _dealt(random: np.random.Generator, n: int, cohorts: int, status: np.ndarray) -> np.ndarray:
-    """Which cohort each belongs to: unevenly, at least three each; perhaps one has cases only."""
+    """Deal people to cohorts: unevenly, at least three each; perhaps one has cases only."""
     cohort = random.choice(cohorts, n, p=random.dirichlet(np.full(cohorts, 2.0)))
     if random.random() < 0.3 and (status == 1).sum() > 9:
         cohort = np.where((cohort == 0) & (status == 0), cohorts - 1, cohort)
@@ -151,7 +151,7 @@ def _quantity(random: np.random.Generator, covariates: np.ndarray, sex: np.ndarr
 
 
 def _lacking(random: np.random.Generator, values: np.ndarray, cohort: np.ndarray, rate: float) -> np.ndarray:
-    """With missing values, but at least two known in each cohort: a client refuses an empty column."""
+    """Draw missing values, but keep at least two known in each cohort: a client refuses an empty column."""
     missing = random.random(len(values)) < rate
     for k in range(int(cohort.max()) + 1):
         missing[np.flatnonzero(cohort == k)[:2]] = False
@@ -159,7 +159,7 @@ def _lacking(random: np.random.Generator, values: np.ndarray, cohort: np.ndarray
 
 
 def _draw_plan(random: np.random.Generator, test: str, autosomes: int) -> dict[str, object]:
-    """What differs from the usual plan."""
+    """Draw what differs from the usual plan."""
 
     def one(*values: object, share: float = 0.2) -> object | None:
         return values[random.integers(len(values))] if random.random() < share else None

@@ -1,4 +1,4 @@
-"""Whether the numbers of a line are near PLINK's, and whether they are right."""
+"""Checks of a line's numbers: near PLINK's, and right."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ Line = dict[str, str]
 
 ASSOC = ("CHR", "SNP", "BP", "A1", "TEST", "NMISS")
 GLM = ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT")
-"""What must be the same words in PLINK 1.9's report and in plink2's."""
+"""Columns that must be the same words in PLINK 1.9's report and in plink2's."""
 _OF_TWO = ("Z_OR_F_STAT", "T_OR_F_STAT")
 _STATISTICS = ("STAT", "Z_STAT", "T_STAT", *_OF_TWO)
 _ERRORS = ("SE", "LOG(OR)_SE")
 _NEAR = 1e-3
-"""How far from PLINK's a number may be that has come through single precision, beside a last digit."""
+"""Tolerance against PLINK of a number that has come through single precision, besides a last digit."""
 _PENALISED = 3e-5, 3e-5
 """The same of Firth's fit, which ends with steps of 1e-6: where they shrink slowly, a few 1e-5 away."""
 _BETA, _SE = 1e-9, 1e-6
-"""How near to statsmodels': a coefficient, in the larger of itself and its error; and that error."""
+"""Tolerances against statsmodels: of a coefficient, as a share of the larger of itself and its error; and of
+that error.
+"""
 _SURE = 3.0
-"""With standard errors below this, per deviation of a column, an iteration has come to a maximum."""
+"""Standard error, per deviation of a column, below which an iteration has come to a maximum."""
 
 
 def parsed(report: bytes) -> list[Line]:
@@ -43,7 +45,7 @@ def is_number(line: Line) -> bool:
 
 
 class Judge:
-    """What is true of the lines of one report."""
+    """Judge of the lines of one report."""
 
     def __init__(self, study: Study, results: Results, truth: Truth, glm: bool) -> None:
         self.study, self.plan, self.results, self.truth, self.glm = study, study.plan, results, truth, glm
@@ -65,18 +67,18 @@ class Judge:
         return self.truth.rows(self.name(line), line["A1"], self.glm)
 
     def is_estimable(self, line: Line) -> bool | None:
-        """Whether there is a unique estimate; None where that is a matter of rounding."""
+        """Tell whether there is a unique estimate; None where that is a matter of rounding."""
         name = self.name(line)
         if name not in self._estimable:
             self._estimable[name] = self.rows(line).is_estimable()
         return self._estimable[name]
 
     def is_penalised(self, line: Line) -> bool:
-        """Whether ours is Firth's fit."""
+        """Tell whether ours is Firth's fit."""
         return self.glm and self.name(line) in self._penalised
 
     def has_no_maximum(self, line: Line) -> bool:
-        """Whether the likelihood has none, though ours has a number."""
+        """Tell whether the likelihood has no maximum, though ours has a number."""
         if not self.logistic or line["TEST"] != self.own[0] or self.is_penalised(line):
             return False
         errors, (_, size) = [error for _, error in self.estimates(line).values()], self.rows(line).scaled
@@ -97,7 +99,7 @@ class Judge:
         return abs(x - y) <= allowed
 
     def _scale(self, title: str, value: float, line: Line) -> float:
-        """What `_NEAR` is a share of: the number, or its error if larger; 1 for a statistic."""
+        """Return what `_NEAR` is a share of: the number, or its error if larger; 1 for a statistic."""
         if title in _STATISTICS:
             return 1.0
         if title != "BETA":
@@ -107,7 +109,7 @@ class Judge:
         return min(scale, 1.0) if self.logistic else scale
 
     def is_right(self, line: Line) -> bool:
-        """Whether every number that is printed is what statsmodels finds."""
+        """Tell whether every printed number is what statsmodels finds."""
         expected = self.expected(line)
         return bool(expected) and all(
             (shown := float(line[title])) == value
@@ -116,7 +118,7 @@ class Judge:
         )
 
     def expected(self, line: Line) -> dict[str, tuple[float, float]]:
-        """What statsmodels has for the columns of a line, and by how much an error of SE moves each."""
+        """Return statsmodels' numbers for the columns of a line, and how far an error of SE moves each."""
         fit = self.fit(line)
         if fit is None:
             return {}
@@ -140,7 +142,7 @@ class Judge:
         return {title: value for title, value in found.items() if title in line}
 
     def _expected_together(self, line: Line, fit: Fit) -> dict[str, tuple[float, float]]:
-        """Of the joint test: chi-square in PLINK 1.9's report, F in plink2's."""
+        """Return the numbers of the joint test: chi-square in PLINK 1.9's report, F in plink2's."""
         people = len(self.rows(line).y)
         size = fit.joint / 2 if self.glm else fit.joint
         p = stats.f(2, people).sf(size) if self.glm else stats.chi2(2).sf(size)
@@ -150,13 +152,13 @@ class Judge:
         return {title: value for title, value in found.items() if title in line}
 
     def is_tolerated(self, line: Line) -> bool:
-        """With a tolerance: whether the likelihood is as near to its maximum as that."""
+        """Tell whether the plan has a tolerance, and the likelihood is as near to its maximum as that."""
         tolerance = float(self.plan.get("tolerance", 0))  # type: ignore[arg-type]
         betas = {test: beta for test, (beta, _) in self.estimates(line).items()}
         return tolerance > 0 and self.rows(line).shortfall(betas) <= tolerance
 
     def far_from_statsmodels(self, line: Line) -> str:
-        """In full precision, all tests of a variant: what is not statsmodels'."""
+        """Compare all tests of a variant in full precision, and say what is not statsmodels'."""
         fit, (exact, close) = self.fit(line), _PENALISED if self.is_penalised(line) else (_BETA, _SE)
         for test, (beta, se) in self.estimates(line).items():
             b, e, _ = fit.of(test) if fit else (np.nan, np.nan, np.nan)
@@ -183,7 +185,7 @@ class Judge:
         return self._fits[name]
 
     def _whole(self, name: str, rows: Rows) -> np.ndarray:
-        """Where the search for Firth's estimates begins: at ours, of the tests that the report has."""
+        """Return where the search for Firth's estimates begins: at ours, of the tests that the report has."""
         columns = self.results.regression(self.glm)
         at = int(np.flatnonzero(columns["variant"][:] == self.results.place[name])[0])
         known = columns["beta"][at : at + 1][0][: len(rows.names)].copy()
@@ -197,7 +199,7 @@ class Judge:
 
 
 def unit(value: float, digits: int) -> float:
-    """What one more in the last of so many digits is."""
+    """Return one unit in the last of so many digits."""
     if not value or not np.isfinite(value):
         return 0.0
     return float(10.0 ** (np.floor(np.log10(abs(value))) - digits + 1))

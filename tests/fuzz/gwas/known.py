@@ -1,4 +1,4 @@
-"""Where PLINK may differ from us, each rule with its reason: whatever no rule covers is a disagreement."""
+"""Rules by which PLINK may differ from us, with reasons: whatever no rule covers is a disagreement."""
 
 from __future__ import annotations
 

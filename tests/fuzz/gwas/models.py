@@ -1,4 +1,4 @@
-"""What the genotype becomes, and what a plan changes of people and covariates.
+"""Drawing of genotype models, and of what a plan changes of people and covariates.
 
 Drawn from a stream of its own, so that a seed's people and variants stay what they were before these came.
 """
@@ -16,7 +16,7 @@ from unpooled.plan import FEWEST_AT_A_LEVEL, FILES
 from .study import Study
 
 OTHERS = ("SEX", "PC1", "INTERCEPT", "DOMDEV", "P", "SEX(X)")
-"""What else is called so: a covariate may be, too."""
+"""Names that PLINK uses for other things, too: a covariate may have one."""
 SEXES = {"males": 1, "females": 2}
 _STREAM = 1
 _RECODED, _INTERACTING = 0.4, 0.3
@@ -25,11 +25,13 @@ _APART = 15
 """People who lack a phenotype that others have: a study refuses fewer than 10."""
 _FEWEST_APART = 4
 _CARRIERS = 12
-"""Of either allele in three cohorts: a study refuses to condition on a variant of fewer than 10."""
+"""Minimum number of carriers of either allele in three cohorts: a study refuses to condition on a variant of
+fewer than 10.
+"""
 
 
 def draw_genotype_model(seed: int, test: str, names: tuple[str, ...]) -> dict[str, object]:
-    """What the genotype becomes."""
+    """Draw the genotype model and the interactions."""
     random = np.random.default_rng([seed, _STREAM])
     found: dict[str, object] = {}
     if test == "chi-square":
@@ -44,7 +46,7 @@ def draw_genotype_model(seed: int, test: str, names: tuple[str, ...]) -> dict[st
 
 
 def interacting(study: Study, columns: Sequence[str]) -> list[int]:
-    """Which of a regression's columns of covariates the genotype is multiplied with."""
+    """Return which of a regression's columns of covariates the genotype is multiplied with."""
     names = set(study.plan.get("interaction", ()))  # type: ignore[call-overload]
     return [k for k, column in enumerate(columns) if column in names or column.rpartition("=")[0] in names]
 
@@ -68,8 +70,9 @@ def draw_models(study: Study) -> dict[str, object]:
 
 
 def draw_way(study: Study) -> Study:
-    """How variants are matched, what covariates are called, what stands for a missing call, and what is
-    written beside the report."""
+    """Draw how variants are matched, what covariates are called, what stands for a missing call, and what is
+    written besides the report.
+    """
     random = np.random.default_rng([study.seed, _STREAM + 4])
     regression, plan = study.test != "chi-square", dict(study.plan)
     if random.random() < 0.15:
@@ -92,8 +95,9 @@ def draw_way(study: Study) -> Study:
 
 
 def _called_by_place(study: Study, random: np.random.Generator) -> Study:
-    """With IDs of each cohort's own; few files are on the other strand, or hide an allele: none of a variant
-    that would be called as another is then."""
+    """Give each cohort IDs of its own. Few files are on the other strand or hide an allele, and none does so
+    of a variant that would then have another's name.
+    """
     v = study.variants
     times = np.unique([v.chromosome, v.position], axis=1, return_inverse=True, return_counts=True)
     few = (times[2][times[1]] == 1) & (np.arange(study.cohorts)[:, None] < study.cohorts - 1)
@@ -106,7 +110,7 @@ def _called_by_place(study: Study, random: np.random.Generator) -> Study:
 
 
 def _linked(study: Study, random: np.random.Generator) -> Study:
-    """With every call, and many variants like the one before."""
+    """Fill in every call, and make many variants like the one before."""
     code, last = study.variants.chromosome[:, None], study.autosomes
     single = ((study.people.sex == 1) & ((code == last + 1) | (code == last + 2))) | (code == last + 4)
     copies = np.maximum(study.variants.copies, 0)
@@ -119,13 +123,13 @@ def _linked(study: Study, random: np.random.Generator) -> Study:
 
 
 def bearers(study: Study) -> np.ndarray:
-    """Who has a variant's chromosome: bool (m, n)."""
+    """Mark the people who have a variant's chromosome: bool (m, n)."""
     of_all = study.variants.chromosome != study.autosomes + 2
     return np.asarray(of_all[:, None] | (study.people.sex == 1))
 
 
 def is_known(study: Study, inside: np.ndarray) -> np.ndarray:
-    """Of which variants some people have every call: bool (m,)."""
+    """Mark the variants of which these people have every call: bool (m,)."""
     return np.asarray(~(bearers(study) & inside & (study.variants.copies < 0)).any(axis=1))
 
 
@@ -144,7 +148,7 @@ def is_shared(study: Study, inside: np.ndarray) -> np.ndarray:
 
 
 def _renamed(study: Study, random: np.random.Generator) -> Study:
-    """With some covariates called as something else is."""
+    """Give some covariates names that PLINK uses for other things."""
     others = [name for name in OTHERS if name not in {column.test for column in MODELS[study.model]}]
     to = dict(zip(study.names, random.permutation(others).tolist(), strict=False))
     to = {name: other for name, other in to.items() if random.random() < 0.3}
@@ -160,7 +164,7 @@ def _renamed(study: Study, random: np.random.Generator) -> Study:
 
 
 def draw_apart(study: Study) -> dict[str, object]:
-    """Whether cohorts are kept apart, where they can be."""
+    """Draw whether cohorts are kept apart, where they can be."""
     random = np.random.default_rng([study.seed, _STREAM + 2])
     can_be = study.quantitative and study.cohorts >= _FEWEST_APART and study.model == ADDITIVE
     if not can_be or {"covar_variance_standardize", "interaction"} & set(study.plan) or random.random() < 0.5:
@@ -169,7 +173,7 @@ def draw_apart(study: Study) -> dict[str, object]:
 
 
 def indicators(study: Study) -> list[tuple[str, np.ndarray]]:
-    """Where cohorts are apart, whether people are of each cohort but the first."""
+    """Return the cohorts' indicators, of all but the first, if cohorts are kept apart; else none."""
     if not study.plan.get("cohorts_apart"):
         return []
     return [(f"COHORT{k}", (study.people.cohort == k).astype(float)) for k in range(1, study.cohorts)]
@@ -200,7 +204,7 @@ def _is_in_all_cohorts(study: Study, which: np.ndarray) -> bool:
 
 
 def _is_common(study: Study) -> np.ndarray:
-    """Which variants of the autosomes can mostly be conditioned on: bool (m,)."""
+    """Mark the variants of the autosomes that can mostly be conditioned on: bool (m,)."""
     v, inside = study.variants, ~np.isnan(study.people.phenotype)
     cohorts = np.zeros(len(v.name), int)
     for cohort in range(study.cohorts):
@@ -211,7 +215,7 @@ def _is_common(study: Study) -> np.ndarray:
 
 
 def of_sex(study: Study) -> np.ndarray:
-    """Who is of the sex that the plan is about: bool (n,)."""
+    """Mark the people of the sex that the plan is about: bool (n,)."""
     only = study.plan.get("sexes")
     return np.asarray(study.people.sex == SEXES[str(only)] if only else np.ones(len(study.people.sex), bool))
 

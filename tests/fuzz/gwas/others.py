@@ -58,7 +58,7 @@ def _run(study: Study, cohorts: Sequence[Tables], test: str, **more: object) -> 
 
 
 def _copies(study: Study, panel: Panel) -> np.ndarray:
-    """Of the first allele of each variant of a panel: int8 (m, n), -1 for a missing call."""
+    """Return copies of the first allele of each variant of a panel: int8 (m, n), -1 for a missing call."""
     places, rows = {name: k for k, name in enumerate(study.variants.name.tolist())}, []
     for k, name in enumerate(panel.name[:].astype(str).tolist()):
         a1, _, turned = study.pooled_pair(places[name])
@@ -73,8 +73,9 @@ def _disagree(file: str, what: str, ours: object, theirs: object, outcome: Outco
 
 
 def _prune(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outcome) -> None:
-    """Beside plink2's, where all calls are there, of variants that are not too rare. On X no manual says how
-    plink2 weighs men."""
+    """Compare pruning with plink2's, where all calls are there, of variants that are not too rare. On X no
+    manual says how plink2 weighs men.
+    """
     v = study.variants
     founders, last = study.people.founder, study.autosomes
     some = study.kept & (v.chromosome != last + 1)
@@ -97,7 +98,7 @@ def _prune(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
 
 
 def _find_components(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outcome) -> None:
-    """Beside NumPy's: each as near as is said of it."""
+    """Compare principal components with NumPy's: each is as near as the study says."""
     found = _run(study, cohorts, "pca", pca=_COMPONENTS)
     rows, values = found.tables[VARIANTS], found.tables[VALUES]
     copies = _copies(study, found.panel)[rows["variant"]].T
@@ -115,7 +116,7 @@ def _find_components(study: Study, cohorts: Sequence[Tables], folder: Path, outc
 
 
 def _score(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outcome) -> None:
-    """Beside the ridge regression of scikit-learn."""
+    """Compare the polygenic score with scikit-learn's ridge regression."""
     covariates = tuple(map(Covariate, study.names))
     found = _run(study, cohorts, "polygenic", covariates=covariates, cohort_sums=True)
     rows, path, people = found.tables[VARIANTS], found.tables[PATH], study.people

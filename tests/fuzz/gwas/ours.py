@@ -30,7 +30,7 @@ class Refused(UnpooledError):
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What a study of ours gives."""
+    """Results of a study run by the product."""
 
     plan: Plan
     panel: Panel
@@ -40,7 +40,7 @@ class Results:
 
     @functools.cached_property
     def place(self) -> dict[str, int]:
-        """Which of the panel's variants a name is."""
+        """Place of a variant in the panel, by its name."""
         return {name.decode(): k for k, name in enumerate(self.panel.name.tolist())}
 
     def alleles(self, name: str) -> tuple[bytes, bytes]:
@@ -52,7 +52,7 @@ class Results:
 
 
 def plan_of(study: Study) -> Plan:
-    """Where everybody has all phenotypes, the study asks for that, which leaves out nobody.
+    """Return a study's plan. Where everybody has all phenotypes, it asks for that, which leaves out nobody.
 
     People of unknown sex have none unless the plan says otherwise.
     """
@@ -99,13 +99,13 @@ def _of_one(plan: Plan, panel: Panel, tables: in_process.Tables) -> Results:
 
 
 def words_of(study: Study, cohorts: Sequence[Tables]) -> list[list[str]]:
-    """What each cohort's client is told of its files."""
+    """Return each cohort's client options that name its files."""
     clients = zip(cohorts, study.zero_one, strict=True)
     return [_words(plan_of(study), tables, bool(one)) for tables, one in clients]
 
 
 def _words(plan: Plan, tables: Tables, zero_one: bool) -> list[str]:
-    """What a cohort's client is told of its files."""
+    """Return a client's options that name its files."""
     chosen = {
         "--bfile": tables.bfile,
         "--pheno": tables.pheno,

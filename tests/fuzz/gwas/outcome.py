@@ -1,4 +1,4 @@
-"""What comes of a federation beside PLINK: counts, the rules that were needed, and what no rule covers."""
+"""Outcome of a federation compared with PLINK: counts, the rules needed, and what no rule covers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Disagreement:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What stays the same while a case is cut down."""
+        """File and kind of disagreement, which stay the same while a case is cut down."""
         return self.file, self.what
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Disagreement:
 
 @dataclass
 class Outcome:
-    """What came of one federation, or of many."""
+    """Outcome of one federation, or of many."""
 
     lines: int = 0
     identical: int = 0
@@ -43,9 +43,9 @@ class Outcome:
     rehearsed: int = 0
     """Federations that `unpooled rehearse` has run, too."""
     rules: Counter[str] = field(default_factory=Counter)
-    """How often each rule of `known` was needed: in lines, or in whole files."""
+    """Number of uses of each rule of `known`: lines, or whole files."""
     reasons: Counter[str] = field(default_factory=Counter)
-    """What PLINK or the product said where it refused, in its last line."""
+    """Last lines of PLINK or the product where it refused."""
     disagreements: list[Disagreement] = field(default_factory=list)
 
     def refused(self, rule: str, said: str) -> None:

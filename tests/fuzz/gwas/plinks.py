@@ -24,21 +24,21 @@ _COMMANDS = {"chi-square": "--assoc", "linear": "--linear", "logistic": "--logis
 _FLAGS = {"nonfounders": "--nonfounders", "allow_no_sex": "--allow-no-sex"}
 _NUMBERS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mind": "--mind", "ci": "--ci"}
 _GLM = {"firth-fallback": "logistic.hybrid", "firth": "firth"}
-"""How plink2 calls its report of a fit that is Firth's in part, or wholly."""
+"""Name that plink2 gives its report of a fit that is Firth's in part, or wholly."""
 _SINGLE = ("X", "Y", "MT")
 NOTHING = "wrote no"
-"""What is said of a program that ended well, and left no report."""
+"""Note on a program that ended well but left no report."""
 _CRASH = (-signal.SIGSEGV, 128 + signal.SIGSEGV)
 _SIMILAR = 1e3
-"""How many times the deviation of a covariate may be another's: plink2 wants them standardised else."""
+"""Largest ratio of two covariates' deviations; beyond it plink2 wants them standardised."""
 
 
 @dataclass(frozen=True)
 class Reports:
-    """What PLINK wrote."""
+    """Reports that PLINK wrote."""
 
     files: Mapping[str, bytes]
-    """By the ends of their names."""
+    """Contents of files by the ends of their names."""
     said: str
     """If there are none, or not of all chromosomes, why."""
     without: frozenset[str] = frozenset()
@@ -83,7 +83,7 @@ def _model(study: Study) -> list[object]:
 
 
 def _parameters(study: Study) -> list[object]:
-    """Of all products, which PLINK has then, those that are asked for."""
+    """Return PLINK's --parameters that select the products asked for: without it PLINK has all of them."""
     names = [name for name, _ in [*conditions(study), *columns(study)]]
     some = interacting(study, names)
     if len(some) in (0, len(names)):
@@ -173,7 +173,7 @@ def _others(study: Study) -> list[str]:
 
 
 def standardises(study: Study) -> bool:
-    """Whether plink2 is to standardise covariates; then its lines about them are in other units."""
+    """Tell whether plink2 is to standardise covariates; then its lines about them are in other units."""
     # A product would be another effect then; and what is in units of the pool needs no others.
     if not study.names or study.plan.get("interaction") or study.plan.get("covar_variance_standardize"):
         return False
@@ -183,7 +183,7 @@ def standardises(study: Study) -> bool:
 
 
 def _phenotypes(study: Study) -> list[str]:
-    """As PLINK 1.9 takes them: of people of unknown sex they are missing, unless it is told otherwise."""
+    """Return phenotypes as PLINK 1.9 takes them: missing where sex is unknown, unless told otherwise."""
     values, people = study.people.phenotype, study.people
     if not study.plan.get("allow_no_sex"):
         values = np.where(people.sex == 0, np.nan, values)

@@ -94,7 +94,7 @@ class Comparison:
                 self._disagree("not statsmodels' estimate", self.judge.name(line), (far, ""))
 
     def _is_ours(self, variant: str) -> bool:
-        """Whether a variant has a regression that no PLINK can be asked for."""
+        """Tell whether a variant has a regression that no PLINK can be asked for."""
         return self.judge.truth.is_filled(variant, self.glm) or self.judge.truth.is_with_some(variant)
 
     def _without_plink(self, ours: Line, text: str, closely: bool) -> None:
@@ -169,7 +169,7 @@ class Comparison:
             self._judged(ours, texts, known.FIRTH_INSTEAD)
 
     def _alone(self, ours: Line, texts: Texts) -> bool:
-        """Whether a line is well whatever PLINK has; else it is a disagreement."""
+        """Tell whether a line is correct whatever PLINK has; else it is a disagreement."""
         if not is_number(ours):
             return self._na_is_due(ours, texts, False)
         if self.judge.has_no_maximum(ours):
@@ -193,7 +193,7 @@ class Comparison:
             self.outcome.rules[known.NEAR] += 1
 
     def _has_one_copy_in_product(self, ours: Line) -> bool:
-        """Whether it is PLINK 1.9's line of an interaction on Y or MT."""
+        """Tell whether it is PLINK 1.9's line of an interaction on Y or MT."""
         single = {str(self.study.autosomes + k) for k in (2, 4)}
         return not self.glm and ours["CHR"] in single and ours["TEST"].startswith("ADDx")
 
@@ -206,7 +206,7 @@ class Comparison:
             self._wrong(ours, texts)
 
     def _na_is_due(self, ours: Line, texts: Texts, theirs: bool) -> bool:
-        """Whether ours may be NA, where PLINK has a number (`theirs`) or not; else it is a disagreement."""
+        """Tell whether ours may be NA; else it is a disagreement. `theirs`: PLINK has a number."""
         name = self.judge.name(ours)
         if not self.logistic:
             rows = self.judge.rows(ours)
@@ -230,7 +230,7 @@ class Comparison:
         )
 
     def _is_limited(self, name: str) -> bool:
-        """Whether the plan has a lower limit of iterations than usual, and the variant has come to it."""
+        """Tell whether the plan's limit of iterations is below the usual, and the variant has reached it."""
         limit = int(self.study.plan.get("max_iterations", _ITERATIONS))  # type: ignore[call-overload]
         return limit < _ITERATIONS and self.codes[name] in (codes.UNFINISHED, codes.PENALISED_UNFINISHED)
 

@@ -28,7 +28,7 @@ def shrunk(study: Study, still: Callable[[Study], bool], seconds: float) -> Stud
 
 
 def _smaller(study: Study) -> Iterator[Study]:
-    """What is left of a study by one cut each, the largest cuts first."""
+    """Cut a study once in each possible way, the largest cuts first."""
     for kept in _halves(len(study.variants.name)):
         yield study.with_variants(kept)
     people = study.people.cohort
@@ -47,7 +47,7 @@ def _smaller(study: Study) -> Iterator[Study]:
 
 
 def _halves(count: int) -> Iterator[np.ndarray]:
-    """Without one half, then without a quarter, and so on to single ones: bool (count,) each."""
+    """Leave out one half, then one quarter, and so on to single ones: bool (count,) each."""
     size = (count + 1) // 2
     while size and count > 1:
         for start in range(0, count, size):
@@ -59,7 +59,7 @@ def _halves(count: int) -> Iterator[np.ndarray]:
 
 
 def _plainer(study: Study) -> Iterator[Study]:
-    """Without what is odd about files and people."""
+    """Remove one oddity of files or people at a time."""
     v, people = study.variants, study.people
     for field in ("swapped", "flipped", "hidden", "moved", "clash", "contig"):
         if getattr(v, field).any():

@@ -34,7 +34,7 @@ class People:
     listed: np.ndarray
     """bool (n,): has a line in the file of covariates; else all are missing."""
     further: tuple[np.ndarray, ...] = ()
-    """Of a study of several phenotypes the others, each as `phenotype`."""
+    """Further phenotypes of a study of several, each as `phenotype`."""
 
     def take(self, which: np.ndarray) -> People:
         columns = (self.cohort, self.sex, self.founder, self.phenotype, self.covariates, self.listed)
@@ -75,7 +75,7 @@ class Variants:
         return self._each(lambda column: column[which], lambda column: column[:, which])
 
     def of_people(self, which: np.ndarray, cohorts: np.ndarray) -> Variants:
-        """Of some people, who are those of some cohorts."""
+        """Return the variants of some people, who are those of some cohorts."""
         kept = self._each(lambda column: column, lambda column: column[cohorts])
         return replace(kept, copies=self.copies[:, which])
 
@@ -95,11 +95,11 @@ class Study:
     people: People
     variants: Variants
     names: tuple[str, ...]
-    """Of the covariates."""
+    """Names of the covariates."""
     levels: Mapping[str, tuple[str, ...]]
-    """Of the categorical covariates, by name."""
+    """Levels of the categorical covariates, by name."""
     plan: Mapping[str, object]
-    """What the plan says and PLINK's options say, by the plan's names."""
+    """Settings that the plan and PLINK's options share, by the plan's names."""
     zero_one: np.ndarray
     """bool (K,): the cohort's file has 0 for controls and 1 for cases."""
     small: np.ndarray
@@ -154,7 +154,7 @@ class Study:
         return found.astype(str)
 
     def called(self, chromosome: int, position: int, pair: Sequence[str]) -> str:
-        """What a variant is called by its place."""
+        """Return a variant's name by its place."""
         return ":".join(
             [
                 chromosome_name(chromosome, self.autosomes) if chromosome else "0",
@@ -164,7 +164,7 @@ class Study:
         )
 
     def _is_reconcilable(self, variant: int) -> bool:
-        """Whether any cohort names both alleles, or all have seen the same one."""
+        """Tell whether any cohort names both alleles, or all have seen the same one."""
         pairs = {frozenset(self.pair(k, variant)) for k in range(self.cohorts)}
         return len(pairs) == 1 or any(UNSEEN not in pair for pair in pairs)
 
@@ -180,7 +180,7 @@ class Study:
         return np.stack(found)
 
     def pair(self, cohort: int, variant: int) -> tuple[str, str]:
-        """What a cohort's file calls the two alleles; 0 where it hides one that nobody has."""
+        """Return a cohort file's names of the two alleles; 0 where it hides one that nobody has."""
         v = self.variants
         pair = [COMPLEMENT[a] if v.flipped[cohort, variant] else a for a in v.alleles[variant].tolist()]
         if self._hides[cohort, variant]:

@@ -1,4 +1,4 @@
-"""Who is right about a variant: the pooled rows of its regression."""
+"""Truth about a variant: the pooled rows of its regression, which decide who is right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Truth:
         self.of_sex = (own, f"ADDx{own}")
         """Tests that a variant has on X alone, the second beside an interaction."""
         self.by_mean = study.plan.get("missing") == "mean"
-        """Whether the pool's mean stands for a missing call."""
+        """True if the pool's mean stands for a missing call."""
         values = np.array([column for _, column in found]).reshape(-1, len(people.sex)).T
         phenotype = people.phenotype
         if not study.plan.get("allow_no_sex"):
@@ -47,8 +47,9 @@ class Truth:
         return self._found[key]
 
     def is_filled(self, name: str, by_plink2: bool = False) -> bool:
-        """Whether something stands for a call, or people of unknown sex count on X, so that no PLINK has the
-        regression."""
+        """Tell whether something stands for a call, or people of unknown sex count on X, so that no PLINK has
+        the regression.
+        """
         calls = self.study.variants.copies[self.place[name], self.complete]
         code = self.study.variants.chromosome[self.place[name]] - self.study.autosomes
         unknown = by_plink2 and code == 1 and not self.study.people.sex[self.complete].all()
@@ -60,7 +61,7 @@ class Truth:
         return Truth(replace(self.study, plan={**self.study.plan, "missing": "exact"}), self.kept)
 
     def is_told_by_calls(self, name: str, a1: str, inside: np.ndarray | None = None) -> bool:
-        """Whether calls alone tell cases from controls, so that there is no estimate by the mean either."""
+        """Tell whether calls alone separate cases from controls, so the mean gives no estimate either."""
         if not self.is_filled(name):
             return False
         rows = self.of_calls._rows(self.place[name], a1, False, inside=inside)
@@ -68,7 +69,7 @@ class Truth:
         return replace(rows, x=own).is_estimable() is not True
 
     def is_lone(self, name: str) -> bool:
-        """Whether all men, or all others, lack the call of a variant on X, so that it has no mean there."""
+        """Tell whether all men, or all others, lack a call on X, so that the variant has no mean there."""
         on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
         calls, men = self.study.variants.copies[self.place[name]], self.study.people.sex == 1
         known = (calls >= 0) & ~(men & (calls == 1))
@@ -95,17 +96,19 @@ class Truth:
         return bool((np.minimum(counts, 10).sum(axis=1) < 20).any())
 
     def is_with_some(self, name: str) -> bool:
-        """Whether a variant is on X and has some of all products: PLINK numbers them in another way there."""
+        """Tell whether a variant is on X and has some of all products: PLINK numbers them otherwise there."""
         some = interacting(self.study, self.names)
         on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
         return bool(on_x) and 0 < len(some) < len(self.names)
 
     def everyone(self, name: str, a1: str) -> Rows:
-        """As plink2 has them, but with those who lack the call, whose copies are 0."""
+        """Return the rows as plink2 has them, but with those who lack the call, whose copies are 0."""
         return self._rows(self.place[name], a1, True, called=False)
 
     def of_cohort(self, name: str, a1: str, cohort: int) -> Rows:
-        """As PLINK 1.9 has one cohort alone, with the covariates that say something of its people."""
+        """Return one cohort's rows as PLINK 1.9 has them, with the covariates that are informative about its
+        people.
+        """
         own = self.complete & (self.study.people.cohort == cohort)
         rows = self._rows(self.place[name], a1, False, inside=own)
         x = self.covariates[own]

@@ -85,13 +85,13 @@ def _calls(
 
 
 def _turned(random: np.random.Generator, copies: np.ndarray) -> np.ndarray:
-    """Of the other allele, half of the time."""
+    """Count the other allele, half of the time."""
     other = random.random() < 0.5
     return np.where((copies >= 0) & other, 2 - copies, copies).astype(np.int8)
 
 
 def _frequencies(random: np.random.Generator, kind: str, case: np.ndarray) -> np.ndarray:
-    """Of each person the frequency of the effect's allele: that of the controls, or of the cases."""
+    """Return each person's frequency of the effect's allele: that of the controls, or of the cases."""
     n = len(case)
     if kind == "common":
         low = high = random.uniform(0.05, 0.5)
@@ -131,7 +131,7 @@ def _even_out(random: np.random.Generator, copies: np.ndarray, group: np.ndarray
 def _writing(
     random: np.random.Generator, alleles: np.ndarray, name: np.ndarray, cohorts: int
 ) -> tuple[np.ndarray, ...]:
-    """How each cohort writes the variants: swapped, flipped, hidden, written, moved, clash, contig."""
+    """Draw how each cohort writes the variants: swapped, flipped, hidden, written, moved, clash, contig."""
     shape = (cohorts, len(name))
     swapped = random.random(shape) < random.choice([0, 0.5, 0.9], shape[1])
     can_flip = np.array(

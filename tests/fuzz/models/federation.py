@@ -45,13 +45,13 @@ class Cohort:
 
 @dataclass(frozen=True, eq=False)
 class Federation:
-    """What a study is made of."""
+    """Federation of one study: its plan and the cohorts' tables."""
 
     seed: int
     plan: Plan
     cohorts: tuple[Cohort, ...]
     kinds: tuple[str, ...]
-    """What the features are, for people."""
+    """Kinds of the features, for display."""
 
     @property
     def features(self) -> list[Column]:
@@ -66,14 +66,14 @@ class Federation:
         return self.columns * sum(map(len, self.cohorts))
 
     def with_columns(self, kept: list[int]) -> Federation:
-        """With some of its features only."""
+        """Return the federation with some of its features only."""
         features = [self.features[k] for k in kept]
         others = [column for column in self.plan.schema if column not in self.features]
         kinds = tuple(self.kinds[k] for k in kept)
         return replace(self, plan=replace(self.plan, schema=(*features, *others)), kinds=kinds)
 
     def with_rows(self, kept: list[np.ndarray]) -> Federation:
-        """With some of each cohort's rows only; a cohort without any is left out."""
+        """Return the federation with some of each cohort's rows; a cohort without any is left out."""
         some = [cohort.with_rows(rows) for cohort, rows in zip(self.cohorts, kept, strict=True) if len(rows)]
         return replace(self, plan=replace(self.plan, cohorts=len(some)), cohorts=tuple(some))
 
@@ -158,7 +158,9 @@ NUMBERS = {
 
 
 def _words(random: Random, n: int) -> np.ndarray:
-    """Of three levels the last may be rare; so may be words that are no level, and missing ones."""
+    """Draw words of three levels, the last perhaps rare, and words that are no level or missing, perhaps
+    rare, too.
+    """
     shares = np.array([1, 0.6, random.choice([0.5, 0.04]), random.choice([0, 0.02, 0.3]), 0])
     shares[4] = random.choice([0, 0, 0.01, 0.2])
     words = np.array(["a", "b", "c", "else", None], object)
@@ -172,7 +174,7 @@ def _classes(random: Random, method: str) -> tuple[str, ...]:
 
 
 def _outcome(random: Random, x: list[np.ndarray], n: int, classes: tuple[str, ...]) -> np.ndarray:
-    """What goes with the features: a little, or altogether."""
+    """Draw an outcome that depends on the features: a little, or altogether."""
     noise = float(random.choice([0.0, 0.5, 2.0, 2.0]))
     score = noise * random.normal(size=(n, max(1, len(classes))))
     for column in x:
@@ -191,7 +193,7 @@ def _outcome(random: Random, x: list[np.ndarray], n: int, classes: tuple[str, ..
 
 
 def _dealt(random: Random, y: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    """Which rows each cohort has: in any order or sorted by the outcome, of equal and very unequal sizes."""
+    """Deal rows to cohorts: in any order or sorted by the outcome, of equal and very unequal sizes."""
     order = random.permutation(len(y))
     if random.random() < 0.4:
         order = order[np.argsort(y[order].astype(str) if y.dtype == object else y[order], kind="stable")]
@@ -203,7 +205,7 @@ def _dealt(random: Random, y: np.ndarray, cohorts: int) -> list[np.ndarray]:
 
 
 def _lacking(random: Random, parts: list[Cohort], columns: list[Column]) -> tuple[Cohort, ...]:
-    """With missing cells: none, some everywhere, or all of a feature in one cohort."""
+    """Draw missing cells: none, some everywhere, or all of a feature in one cohort."""
     how = random.integers(4)
     if how < 2:
         return tuple(parts)

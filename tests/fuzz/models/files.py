@@ -26,7 +26,7 @@ def _read(federation: Federation, k: int, folder: Path) -> ArrayTable:
 
 
 def has_no_listed_word(federation: Federation, cohort: Cohort) -> bool:
-    """Whether a column of words has none that the plan lists: the client takes it for another column."""
+    """Tell whether a column of words has none that the plan lists: the client takes it for another column."""
     categories = [column for column in federation.plan.schema if column.levels]
     words = [set(cohort.cells[column.title]) - {None} for column in categories]
     return any(

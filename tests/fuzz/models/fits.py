@@ -30,7 +30,7 @@ class Fit:
 
 
 def targets(pool: Pool, y: np.ndarray) -> np.ndarray:
-    """What linear methods fit: the number, or 1 and -1 of each class: float64 (n, scores)."""
+    """Return what linear methods fit: the number, or 1 and -1 of each class: float64 (n, scores)."""
     if not (classes := pool.classes):
         return np.asarray(y[:, None], float)
     own = classes if len(classes) > 2 else classes[1:]
@@ -78,7 +78,7 @@ def _penalised(plan: Plan, z: np.ndarray, t: np.ndarray, penalty: float) -> tupl
 
 
 def _one_layer(z: np.ndarray, t: np.ndarray, penalty: float) -> Fit:
-    """In extended precision, as its paper writes it; without a penalty by least squares."""
+    """Fit one layer in extended precision, as its paper writes it; without a penalty by least squares."""
     x = np.column_stack([np.ones(len(z)), z])
     if penalty == 0:
         found = np.linalg.lstsq(x, t, rcond=1e-9)[0]
@@ -120,7 +120,9 @@ def _logistic(pool: Pool, z: np.ndarray, y: np.ndarray, penalty: float, used: np
 
 
 def likelihood_step(pool: Pool, z: np.ndarray, y: np.ndarray, penalty: float, at: Fit) -> float:
-    """How far Newton's method would go from a fit: the largest step beside the largest coefficient."""
+    """Return how far Newton's method would go from a fit: the largest step divided by the largest
+    coefficient.
+    """
     classes, x = pool.classes, np.column_stack([np.ones(len(z)), z])
     own = np.array(classes if len(classes) > 2 else classes[1:])
     said = (y[:, None].astype(str) == own).astype(float)
@@ -144,7 +146,8 @@ def likelihood_step(pool: Pool, z: np.ndarray, y: np.ndarray, penalty: float, at
 
 
 def are_separated(pool: Pool, z: np.ndarray, y: np.ndarray) -> bool:
-    """Whether some scores put each row's own class first, with or without ties: then none is the best.
+    """Tell whether some scores put each row's own class first, with or without ties: then there is no best
+    fit.
 
     By linear programming (Albert and Anderson 1984): among coefficients within [-1, 1] the largest sum of
     the leads of the right classes.

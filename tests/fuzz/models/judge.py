@@ -31,7 +31,7 @@ from .truth import Floor, Pool
 NEAR = 1e-9
 """Coefficients are right to this share of the largest; of likelihoods to ten times as much."""
 WORSE = 1e-14
-"""And where columns go nearly together, to this times the condition of their correlations."""
+"""Tolerance of coefficients where columns are nearly collinear, times the condition of their correlations."""
 DETERMINED = 1e9
 """Columns of a worse condition may be refused, or not."""
 EPS = float(np.finfo(float).eps)
@@ -62,7 +62,7 @@ def compare(federation: Federation, folder: Path) -> Outcome:
 
 
 def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
-    """Whether a refusal is for the first floor that is not held; or the fit's own."""
+    """Check that a refusal is for the first floor that is not held, or the fit's own."""
     said = f"{refusal.field}: {refusal.reason}"
     named = [floor for floor in floors if floor.words in refusal.reason]
     if unnamed := [floor for floor in floors if floor.is_sure and floor not in named]:
@@ -98,7 +98,7 @@ def _used(z: np.ndarray, references: list[int]) -> np.ndarray:
 
 
 def _condition(z: np.ndarray, used: np.ndarray, penalty: float) -> float:
-    """Of the correlations of the columns, with a penalty."""
+    """Return the condition number of the columns' correlations, with a penalty."""
     columns = z[:, used] - z[:, used].mean(axis=0)
     if not columns.size:
         return 1.0
@@ -156,7 +156,7 @@ def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Ite
 
 
 def _near(pool: Pool, z: np.ndarray, used: np.ndarray, penalty: float) -> float:
-    """To what share of the largest coefficient a fit is known."""
+    """Return the tolerance of a fit, as a share of the largest coefficient."""
     plan = pool.plan
     per_row = penalty / (0.95 * 0.05) ** 2 / len(z) if plan.test == FEDHEONN else penalty
     all_of = np.ones(z.shape[1], bool) if per_row > 0 else used
@@ -196,7 +196,7 @@ def _of_fit(
 
 
 def _of_file(pool: Pool, model: Model, scores: np.ndarray) -> Iterator[Disagreement]:
-    """What the file makes of the pool's cells are the scores, but for the rounding of the means."""
+    """Check that the file's model gives the scores of the pool's cells, but for rounding of the means."""
     own = model.decision_function(model.table(pool.cells)).reshape(scores.shape)
     rounded = 4 * EPS * (np.abs(model.coef_) @ np.abs(model.mean_)).max()
     if np.abs(own - scores).max() > NEAR * np.abs(scores).max() + rounded:

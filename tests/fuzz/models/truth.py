@@ -1,4 +1,4 @@
-"""What the pooled table says, by plain counting: which floor is not held, and the columns of the design."""
+"""Truth about the pooled table, by plain counting: which floor is not held, and the design's columns."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Pool:
         return [self.cells[c.title] for c in self.numbers if c.title != OUTCOME]
 
     def people(self, rows: np.ndarray) -> np.ndarray:
-        """How many people of each of the plan's folds have any of these rows: int64 (folds,)."""
+        """Count the people of each of the plan's folds who have any of these rows: int64 (folds,)."""
         return self.of_cohorts(rows).sum(axis=0)
 
     def of_cohorts(self, rows: np.ndarray) -> np.ndarray:
@@ -134,7 +134,7 @@ def sifted(pool: Pool, column: Column) -> list[str]:
 
 
 def has_small_rest(pool: Pool, column: Column, kept: Sequence[str]) -> bool:
-    """Whether in some fold few people, or cohorts, have another word than those that are kept."""
+    """Tell whether in some fold few people, or cohorts, have a word other than those that are kept."""
     rest = ~np.isin(pool.words(column).astype(str), [*kept, str(None)])
     return bool((~_enough(pool, rest) & (pool.people(rest) > 0)).any())
 
@@ -150,7 +150,7 @@ class Floor:
     """One that is not held."""
 
     words: str
-    """Of the reason"""
+    """Words of the reason."""
     is_sure: bool = True
     """Else a mean may be rounded onto a value, or values be folded into a small rest."""
 
@@ -172,7 +172,9 @@ def first_refusals(pool: Pool) -> list[Floor]:
 
 
 def _not_held(pool: Pool, floors: Sequence[Held]) -> list[Floor]:
-    """What is named if folds cannot be joined to hold all floors: those that cannot be held alone, or all."""
+    """Return the floors that a refusal names if joining folds cannot hold all: those unattainable alone, or
+    all.
+    """
     for is_sure in (True, False):
         some = [each for each in floors if each.floor.is_sure or not is_sure]
         if not any(_ways(pool, some)):
@@ -195,7 +197,7 @@ class Held:
 
 
 def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
-    """How many folds are left, of each way to join folds that holds these floors and leaves enough."""
+    """Yield the number of folds left by each way to join folds that holds these floors and leaves enough."""
     ways: list[tuple[int, ...]] = [()]
     for _ in range(pool.plan.validation_folds):  # each joins one of those before it, or none
         ways = [(*way, part) for way in ways for part in range(len(set(way)) + 1)]
@@ -217,7 +219,7 @@ def _holds(held: Held, part_of: Sequence[int]) -> bool:
 
 
 def well_joined(pool: Pool) -> bool:
-    """Whether the folds are as many as hold all floors. Those that may not be one may be held, or not."""
+    """Tell whether the folds are as many as hold all floors. Floors that are not sure may be held, or not."""
     floors = [*_of_people(pool), *_of_words(pool), *_of_sides(pool)]
     held = [replace(each, is_told=True) for each in floors]
     if pool.plan.test == LINEAR and not pool.part_of.any() and [*_of_others(pool, floors)]:
@@ -320,7 +322,7 @@ def design(pool: Pool, kept: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[
 
 
 def standardised(x: np.ndarray) -> np.ndarray:
-    """In deviations from the mean, which stands for what is missing; 0 of a constant: float64 (n, m)."""
+    """Standardise columns: the mean stands for what is missing, a constant becomes 0: float64 (n, m)."""
     wide = x.astype(np.longdouble)
     known = ~np.isnan(wide)
     mean = (np.where(known, wide, 0).sum(axis=0) / np.maximum(1, known.sum(axis=0))).astype(float)

@@ -46,7 +46,7 @@ def two_values(random: Random, n: int) -> np.ndarray:
 
 
 def offset(random: Random, n: int) -> np.ndarray:
-    """Of dates, masses and the like: far from 0 beside what they differ by."""
+    """Draw values like dates or masses: far from 0 compared with their spread."""
     centre, spread = _sign(random) * _size(random, 2, 15), _size(random, -2, 3)
     shape = random.integers(3)
     if shape == 0:
@@ -93,7 +93,7 @@ def counts(random: Random, n: int) -> np.ndarray:
 
 
 def decimals(random: Random, n: int) -> np.ndarray:
-    """As databases keep them: 0 to 6 digits behind the point."""
+    """Draw numbers as databases keep them: with 0 to 6 decimal places."""
     digits = int(random.integers(7))
     return np.round(random.normal(_size(random, -1, 4), _size(random, 0, 3), n), digits)
 
@@ -120,7 +120,7 @@ KINDS: tuple[Kind, ...] = (
 
 
 def _size(random: Random, low: float, high: float, count: int | None = None) -> np.ndarray | float:
-    """Of any power of ten between these."""
+    """Draw a size between these powers of ten."""
     return 10 ** random.uniform(low, high, count)
 
 

@@ -24,20 +24,20 @@ from .judge import EPS, SHARE, Disagreement, Row, is_constant, is_scaled_by_1, m
 from .truth import LONG
 
 UNITS = 2
-"""In the last place of the largest value: so far off may be a difference of two, or what came back."""
+"""Tolerance of a difference and of an inverted value, in units in the last place of the largest value."""
 BACK = 1e-9
-"""What comes back of what was bent is right to this share of the range."""
+"""Tolerance of the inverse of a nonlinear transform, as a share of the range."""
 LARGEST = 2.0**1021
-"""Of values beyond it a difference may be none."""
+"""Size beyond which the difference of two values may not be finite."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a federation."""
+    """Outcome of a federation."""
 
     disagreements: tuple[Disagreement, ...] = ()
     notes: tuple[str, ...] = ()
-    """Of features; or why the study was refused."""
+    """Notes of features; or why the study was refused."""
     found: Mapping[str, Any] = field(default_factory=dict)
     """The content of the result file, if there is one."""
 
@@ -97,7 +97,7 @@ def _refused(federation: Federation, error: UnpooledError) -> Outcome:
 
 
 def _is_hidden(noise: float, x: np.ndarray) -> bool:
-    """Whether masks may change a thousandth of the deviation: they change its square."""
+    """Tell whether masks may change the deviation by a thousandth: they change its square."""
     size, deviation = LONG(np.abs(x).max()), spread(Z_SCORE, x)
     return bool(4 * noise / len(x) * size * size > 1e-4 * deviation * deviation)
 
@@ -130,7 +130,7 @@ def _wrong(
 def _written(
     federation: Federation, paths: Sequence[Path], tables: Sequence[ArrayTable], scaler: Scaler
 ) -> Iterator[Disagreement]:
-    """Of the cohorts' tables the last of each format."""
+    """Check the written cells of the last cohort with a table of each format."""
     for cohort in {path.suffix: cohort for cohort, path in enumerate(paths)}.values():
         path, table = paths[cohort], tables[cohort]
         cells, wanted = files.normalized(federation, path, scaler, table), scaler.transform(table.values)
@@ -185,7 +185,7 @@ def _cells(method: str, k: int, row: Row, x: np.ndarray, cells: np.ndarray) -> I
 
 
 def _centre(method: str, x: np.ndarray) -> np.longdouble:
-    """What is subtracted of a column, float64 (n,) in order."""
+    """Return what is subtracted from a column, float64 (n,) in order."""
     if method in (Z_SCORE, YEO_JOHNSON):
         return truth.long(truth.moments(x).mean)
     return truth.long(truth.quantile(x, 0.0 if method == MIN_MAX else 0.5))

@@ -26,16 +26,16 @@ ASKED = {"quantiles": (0.0, 0.01, 0.25, 1 / 3, 0.5, 0.9, 1.0), "elements": (1, 2
 
 @dataclass(frozen=True, eq=False)
 class Federation:
-    """What a study is made of. Cohorts' tables have the features in the plan's order, missing values NaN."""
+    """Federation of one study. Cohorts' tables have the features in the plan's order, missing values NaN."""
 
     seed: int
     plan: Plan
     cohorts: tuple[np.ndarray, ...]
     """float64 (rows, features) of each."""
     forms: tuple[int, ...]
-    """Of each cohort a number that its file's form follows from."""
+    """Number of each cohort from which its file's form follows."""
     kinds: tuple[str, ...]
-    """What the features are, for people."""
+    """Kinds of the features, for display."""
 
     @property
     def pool(self) -> np.ndarray:
@@ -50,7 +50,7 @@ class Federation:
         return self.pool.size
 
     def with_columns(self, kept: list[int]) -> Federation:
-        """With some of its features only."""
+        """Return the federation with some of its features only."""
         texts = (column for column in self.plan.schema if not column.is_number)
         schema = (*(self.plan.features[k] for k in kept), *texts)
         return replace(
@@ -61,7 +61,7 @@ class Federation:
         )
 
     def with_rows(self, kept: list[np.ndarray]) -> Federation:
-        """With some of each cohort's rows only; a cohort without any is left out."""
+        """Return the federation with some of each cohort's rows; a cohort without any is left out."""
         some = [k for k, rows in enumerate(kept) if len(rows)]
         return replace(
             self,
@@ -72,7 +72,7 @@ class Federation:
 
     @property
     def holds_the_floor(self) -> bool:
-        """Whether of every feature that has values, enough cohorts have enough of them."""
+        """True if, of every feature that has values, enough cohorts have enough of them."""
         values = np.array([np.sum(~np.isnan(cohort), axis=0) for cohort in self.cohorts])
         enough = np.sum(values >= FEWEST_VALUES, axis=0) >= FEWEST_COHORTS
         return len(self.cohorts) >= FEWEST_COHORTS and bool(np.all(enough | (values.sum(axis=0) == 0)))
@@ -138,7 +138,7 @@ def plan_of(method: str, schema: Sequence[Column], cohorts: int, **options: Any)
 
 
 def _read(plan: Plan, seed: int) -> Plan:
-    """Of every other seed a plan of which nobody reads the sums, if its method has such."""
+    """Return, for every other seed, a plan whose sums nobody reads, if its method has such."""
     can = OPENS in ALGORITHMS[plan.test].options and plan.masking == "modular"
     return Plan(**vars(plan) | {"opens": BITS}) if can and seed % 2 else plan
 

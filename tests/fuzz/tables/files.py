@@ -59,7 +59,7 @@ def read(federation: Federation, path: Path) -> ArrayTable:
 
 
 def normalized(federation: Federation, path: Path, scaler: Scaler, table: ArrayTable) -> np.ndarray:
-    """What the client writes beside a file, read by others: float64 (rows, features)."""
+    """Return the file that the client writes next to a table, read by others: float64 (rows, features)."""
     write_to(target := beside(path, federation.plan), path, federation.plan, scaler, table.values)
     titles = [column.title for column in federation.plan.features]
     if target.suffix == ".parquet":
@@ -106,7 +106,7 @@ def _write_parquet(random: Random, path: Path, columns: Mapping[str, np.ndarray]
 
 
 def _as_arrow(random: Random, column: np.ndarray) -> pa.Array:
-    """As float64, or as another type that holds the same numbers. What is missing is null, or NaN."""
+    """Convert a column to float64, or another type that holds the same numbers. Missing is null, or NaN."""
     if column.dtype.kind == "O":
         return _words_as_arrow(random, column.tolist())
     if column.dtype.kind == "U":
@@ -127,7 +127,7 @@ def _as_arrow(random: Random, column: np.ndarray) -> pa.Array:
 
 
 def _words_as_arrow(random: Random, words: list[str | None]) -> pa.Array:
-    """As text, also with each different one once; or as numbers, if all of them are whole ones."""
+    """Convert words to text, perhaps dictionary-encoded; or to numbers, if all of them are whole ones."""
     whole = all(word is None or (word.isdecimal() and str(int(word)) == word) for word in words)
     if whole and random.random() < 0.7:
         numbers = [None if word is None else int(word) for word in words]
@@ -137,7 +137,7 @@ def _words_as_arrow(random: Random, words: list[str | None]) -> pa.Array:
 
 
 def _as_decimal(column: np.ndarray, missing: np.ndarray) -> pa.Array | None:
-    """As decimals with as many digits as the shortest text of these numbers has; None if they need many."""
+    """Convert numbers to decimals with as many digits as their shortest text has; None if they need many."""
     words = [None if lacks else Decimal(repr(x)) for x, lacks in zip(column.tolist(), missing, strict=True)]
     known = [word for word in words if word is not None]
     if any(word.is_zero() and word.is_signed() for word in known):

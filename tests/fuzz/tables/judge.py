@@ -1,4 +1,4 @@
-"""Whether the parameters of a feature are those of the pooled column."""
+"""Checks that the parameters of a feature are those of the pooled column."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ EPS = float(np.finfo(float).eps)
 ULPS = 2
 """A deviation is right to so many units in the last place."""
 CANCELLED = Fraction(1, 2**95)
-"""Of the largest value: a mean that so much smaller is, is what is left of sums that cancelled."""
+"""Share of the largest value below which a mean is what is left of sums that cancelled."""
 SHARE = 1e-11
-"""What is bent is right to this share of its size, or of the deviation."""
+"""Tolerance of a nonlinearly transformed value, as a share of its size, or of the deviation."""
 BLURRED = 2e-3
 """A deviation may be so far off under Gaussian masks."""
 SMALLEST = 1e-307
 """One over a smaller number may be none: such columns may count as constant."""
 WIDTH, LARGE = 5e-7, 4096.0
-"""Of the interval in which lambda is known; relative beyond."""
+"""Width of the interval in which lambda is known; relative for lambda beyond the second number."""
 ENDS = {MIN_MAX: (0.0, 1.0), ROBUST: (0.25, 0.75)}
 QUANTILE = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
@@ -47,7 +47,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Where a federation and the truth differ."""
+    """Disagreement of a federation with the truth."""
 
     column: int
     """-1 if it is of no single one."""
@@ -56,7 +56,7 @@ class Disagreement:
 
 
 def parameters(plan: Plan, k: int, row: Row, x: np.ndarray) -> Iterator[Disagreement]:
-    """What is wrong with the parameters of feature k, given its values in the pool, float64 (n,)."""
+    """Find the errors in the parameters of feature k, given its values in the pool, float64 (n,)."""
     for what, said in _wrong(plan, row, np.sort(x)):
         yield Disagreement(k, what, said)
 
@@ -88,7 +88,7 @@ def _elements(found: Mapping[str, float | None], x: np.ndarray) -> Iterator[tupl
 
 
 def _quantiles(found: Row, wanted: Mapping[str, float], x: np.ndarray) -> Iterator[tuple[str, str]]:
-    """Those of NumPy to the bit; where it has none, the number that it should have."""
+    """Compare quantiles with NumPy's to the bit; where it has none, with the number that it should have."""
     for name, q in wanted.items():
         with np.errstate(over="ignore", invalid="ignore"):
             theirs = float(np.median(x) if q == 0.5 else np.quantile(x, q))
@@ -154,12 +154,12 @@ def _near(
 
 
 def is_scaled_by_1(row: Row) -> bool:
-    """Whether its note says so."""
+    """Tell whether a feature's note says that it is scaled by 1."""
     return any(note in row.get("note", "").split("; ") for note in (CONSTANT, NEARLY_CONSTANT))
 
 
 def is_constant(method: str, x: np.ndarray) -> bool | None:
-    """Whether scikit-learn scales such a column by 1, float64 (n,) in order; None where it is close.
+    """Tell whether scikit-learn scales such a column by 1, float64 (n,) in order; None where it is close.
 
     What is nearly constant differs by rounding: the deviation is at most n units in the mean's last place, or
     a range ten in that of its larger end.
@@ -176,7 +176,7 @@ def is_constant(method: str, x: np.ndarray) -> bool | None:
 
 
 def spread(method: str, x: np.ndarray) -> np.longdouble:
-    """What a column is divided by: float64 (n,) in order."""
+    """Return what a column is divided by: float64 (n,) in order."""
     if method in (Z_SCORE, YEO_JOHNSON):
         return truth.long(truth.moments(x).deviation)
     low, high = (truth.quantile(x, q) for q in ENDS[method])

@@ -62,7 +62,7 @@ def _fewer_cohorts(federation: F) -> Iterator[F]:
 
 
 def _fewer_rows(federation: F) -> Iterator[F]:
-    """Without a half, a quarter, an eighth of each cohort's rows, or of one's."""
+    """Leave out a half, a quarter, an eighth of each cohort's rows, or of one's."""
     every = [np.arange(len(cohort)) for cohort in federation.cohorts]
     for parts in (2, 4, 8):
         for part in range(parts):
@@ -75,7 +75,7 @@ def _fewer_rows(federation: F) -> Iterator[F]:
 
 
 def _without(rows: np.ndarray, part: int, parts: int) -> np.ndarray:
-    """Without one of so many equal parts; at least ten stay, for the floor."""
+    """Leave out one of so many equal parts; at least ten rows stay, for the floor."""
     if len(rows) <= 10:
         return rows
     cut = np.array_split(rows, parts)

@@ -1,4 +1,4 @@
-"""What a pooled column's parameters and transformed values are: in rational numbers, or long double."""
+"""True parameters and transformed values of a pooled column: in rational numbers, or long double."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Moments:
 
     @property
     def deviation(self) -> Fraction:
-        """To 200 bits."""
+        """Standard deviation to 200 bits."""
         p, q = self.variance.numerator, self.variance.denominator
         shift = max(0, 200 - (p.bit_length() - q.bit_length()) // 2)
         return Fraction(math.isqrt((p << 2 * shift) // q), 1 << shift)
 
 
 def moments(x: np.ndarray) -> Moments:
-    """Of float64 (n,), n > 0."""
+    """Return the moments of float64 (n,), n > 0."""
     fraction, exponent = np.frexp(x)
     lowest = int(exponent[x != 0].min(initial=1100)) - 53
     whole = np.where(x == 0, 0, fraction * 2.0**53).astype(np.int64).tolist()
@@ -42,7 +42,7 @@ def moments(x: np.ndarray) -> Moments:
 
 
 def quantile(x: np.ndarray, q: float) -> Fraction:
-    """Of float64 (n,) in order, between its elements as `numpy.quantile` has it; exactly."""
+    """Return the exact quantile of float64 (n,) in order, between its elements as `numpy.quantile` has it."""
     place = q * (len(x) - 1)
     low = math.floor(place)
     below, above = Fraction(float(x[low])), Fraction(float(x[math.ceil(place)]))
@@ -76,7 +76,7 @@ class Bent:
 
     @property
     def standardised(self) -> np.ndarray:
-        """With mean 0 and deviation 1."""
+        """Transformed values with mean 0 and deviation 1."""
         about = self.g - self.g.mean()
         return np.asarray(about / np.sqrt((about * about).mean()))
 
@@ -88,7 +88,7 @@ class Bent:
 
 
 def bent(x: np.ndarray, power: float, centre: float) -> Bent:
-    """Of float64 (n,)."""
+    """Return the transform of float64 (n,) about a centre."""
     if centre < 0:
         found = bent(-x, 2 - power, -centre)
         return Bent(-found.offsets, -found.g, found.slope)

@@ -78,7 +78,7 @@ def usual_headers() -> dict[str, str]:
 
 @st.composite
 def requests(draw: st.DrawFn, world: World) -> tuple[str, Asked]:
-    """Whose token it carries, by the state of the study, and a request."""
+    """Draw whose token a request carries, by the state of the study, and the request."""
     state = draw(st.sampled_from([*world.cohorts, "nobody"]))
     headers = dict(world.cohorts.get(state, {}))
     spoilt = {
@@ -123,7 +123,7 @@ def others(world: World, state: str) -> QuerySet[Study]:
 
 
 def settled(world: World, state: str) -> list[Any]:
-    """What of a study a refused request may not change; when a cohort was heard, and bytes, are counted."""
+    """Return what a refused request may not change of a study; times heard and byte counts may change."""
     study = Study.objects.filter(pk=world.studies.get(state, ""))
     fields = [
         field.name for field in Cohort._meta.concrete_fields if field.name not in ("heard_at", "instance")
@@ -150,7 +150,7 @@ def ask(world: World, state: str, asked: Asked, before: dict[str, tuple[Any, Any
 
 
 def recorded(world: World) -> dict[str, tuple[Any, Any]]:
-    """By the state of a study: what is recorded of the other studies, and of this one."""
+    """Return the records of the other studies and of this one, by the state of the study."""
     return {
         state: (rows_of_others(others(world, state), None), settled(world, state))
         for state in [*world.cohorts, "nobody"]

@@ -49,7 +49,7 @@ TABLES = {
 }
 
 STATES = ("open", "ready", "running", "paused", "done", "tables", "aborted", "failed", "demo", "revoked")
-"""Of studies that have cohorts; drafts there are always."""
+"""States of studies that have cohorts; drafts there are always."""
 
 Federate = Callable[..., Federation]
 
@@ -62,7 +62,7 @@ OF_A_STUDY: tuple[type[Model], ...] = (
     models.Traffic,
     models.LogEntry,
 )
-"""Whose rows belong to a study."""
+"""Models whose rows belong to a study."""
 
 
 @dataclass
@@ -76,10 +76,10 @@ class World:
     cohorts: dict[str, dict[str, str]]
     """Headers of a cohort of each study, by the name of the state."""
     secrets: tuple[str, ...]
-    """What no answer may hold."""
+    """Secrets that no answer may hold."""
     requests: int = 0
     wrote: bool = False
-    """Whether the last request made a statement that is no question."""
+    """True if the last request made an SQL statement other than a query."""
 
     def send(self, method: str, address: str, look: Callable[[TestResponse], None], **content: Any) -> None:
         """Make a request, and have a look at what came of it; then all is as before."""
@@ -133,7 +133,7 @@ def rows_of_others(studies: QuerySet[Study], person: User | None) -> dict[str, l
 
 @pytest.fixture
 def length(request: pytest.FixtureRequest) -> Length:
-    """How many inputs; a few, unless `make fuzz` says otherwise."""
+    """Number of inputs; a few, unless `make fuzz` says otherwise."""
     return request.config.stash.get(LENGTH, Length())
 
 
