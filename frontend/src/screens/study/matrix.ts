@@ -14,7 +14,17 @@ export interface PartyRow {
 }
 
 /** In the order of the phases of a study. */
-const ORDER = ["joining", "panel", "rounds", "results", "reading", "verifying", "computing", "sending", "waiting"];
+const ORDER = [
+  "joining",
+  "panel",
+  "rounds",
+  "results",
+  "reading",
+  "verifying",
+  "computing",
+  "sending",
+  "waiting",
+];
 
 /** Phases that any party had, in the order of a study, and a row for each party, the compensator last. */
 export function matrix(cells: readonly Cell[]): { phases: string[]; rows: PartyRow[] } {
