@@ -63,6 +63,14 @@ def few_nonfounders() -> None:
     run(plan, PANEL, cohorts)
 
 
+def few_women() -> None:
+    plan = Plan("linear", "y", 4, NO_KEY, trait="quantitative", cohorts_apart=True)
+    cohorts = [cohort_of(k, A[k::4], np.zeros((len(A[k::4]), 0))) for k in range(4)]
+    for cohort in cohorts:
+        cohort.samples.sex[0] = 2
+    run(plan, PANEL, cohorts)
+
+
 def cohort_of(number: int, phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
     """Return a cohort with a variant that does not vary, one that few carry, and one that people of one
     cohort carry.
@@ -264,6 +272,9 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "a covariate of a linear regression by which one stands out": (
         "covariates", "C1: fewer than 10 people in the pool, perhaps without one of the cohorts, are above",
         study, ("linear", A, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
+    ),
+    "few women, cohorts apart": (
+        "chromosomes", "fewer than 10 men, or people who are not men", few_women, (), {},
     ),
     "few founders": (
         "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},
