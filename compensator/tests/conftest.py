@@ -245,12 +245,15 @@ class Service:
                 [*command, *files, *options], stdout=subprocess.PIPE, stderr=log, text=True, pass_fds=pass_fds
             )
         assert self.process.stdout is not None
-        self.banner = [self.process.stdout.readline() for _ in range(3)]
+        self.banner = [self.process.stdout.readline() for _ in range(2)]
         self.address = self.banner[0].split()[-1]
         self.port = int(self.address.rpartition(":")[2])
-        self.key = bytes.fromhex(self.banner[1].split()[-1])
         self.client = httpx.Client(base_url=self.address, trust_env=False, timeout=PATIENCE)
         self.caller = Caller(self.client)
+
+    @property
+    def key(self) -> bytes:
+        return bytes.fromhex(self.client.get("/health").json()["key"])
 
     def kill(self) -> None:
         self.process.kill()

@@ -155,7 +155,7 @@ def test_a_new_secret_replaces_the_old(tmp_path: Path, key: SealingKey) -> None:
 def test_the_fingerprint_is_shown(tmp_path: Path, key: SealingKey) -> None:
     result = command("fingerprint", "--state", tmp_path / "state")
     assert result.exit_code == 0
-    assert fingerprint(key.public) in result.output and key.public.hex() in result.output
+    assert fingerprint(key.public) in result.output
     assert key.private.hex() not in result.output
 
 
