@@ -24,6 +24,7 @@ import select
 import socket
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,7 @@ def _begin(request: dict[str, Any], streams: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    time.tzset()  # Django sets TZ in the process of a test that loads it
 
 
 def main() -> None:

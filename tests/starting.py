@@ -26,7 +26,7 @@ from .patience import PATIENCE
 
 HERE = Path(__file__).parent
 CAN_FORK = sys.platform == "linux"
-READ_AT_START = ("PYTHON", "LANG", "LC_", "TZ", "NUMBA_", "OPENBLAS_", "OMP_", "MKL_")
+READ_AT_START = ("PYTHON", "LANG", "LC_", "NUMBA_", "OPENBLAS_", "OMP_", "MKL_")
 """Prefixes of what Python and libraries read of the environment when they are loaded."""
 _AT_FIRST = os.environ.copy()
 
