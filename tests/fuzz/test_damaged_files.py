@@ -165,7 +165,8 @@ def covariates(fam: Fam, path: Path, report: Report) -> Any:
 
 
 def phenotypes(fam: Fam, path: Path, report: Report) -> Any:
-    options = [DataOptions(pheno=path, mpheno=k, trait="quantitative") for k in (1, 2)]
+    # Of a named test: without one, a phenotype that nobody has is none.
+    options = [DataOptions(pheno=path, mpheno=k, test="linear", trait="quantitative") for k in (1, 2)]
     found = [read_phenotypes(fam, each, report) for each in options]
     return np.column_stack([each[0].values for each in found]) if all(found) else None
 
