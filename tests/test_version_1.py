@@ -130,18 +130,20 @@ def test_a_copy_is_a_draft_of_this_version_that_opens(upgraded: Upgraded, name: 
     copy = Trial(upgraded.federation, upgraded.studies[name].call("POST", "duplicate")["id"])
     study = copy.call("GET")
     assert (study["state"], study["plan"]["version"]) == ("draft", VERSION)
-    mine, theirs = (
-        Plan.from_json({**each["plan"], "version": 1, "file_stem": ""})
-        for each in (study, upgraded.get(name))
-    )
+    before = upgraded.get(name)["plan"]
+    own = {"version": 1, "file_stem": "", "compensator_key": before["compensator_key"]}
+    mine, theirs = (Plan.from_json(plan | own) for plan in (study["plan"], before))
     assert mine == theirs
     assert copy.call("POST", "invitations", json={"cohort": "Graz"})["invitation"]
     assert copy.state == "open"
 
 
-def test_a_plan_that_nobody_has_joined_is_raised(upgraded: Upgraded) -> None:
+def test_a_plan_that_nobody_has_joined_is_raised_while_the_compensator_has_its_kind_of_key(
+    upgraded: Upgraded,
+) -> None:
     study = upgraded.get("invited")
-    assert (study["state"], study["plan"]["version"]) == ("open", VERSION)
+    assert (study["state"], study["plan"]["version"]) == ("failed", 5)
+    assert "duplicate the study" in study["reason"]
 
 
 def test_a_study_that_was_joined_and_not_begun_fails_and_says_what_to_do(upgraded: Upgraded) -> None:
