@@ -33,7 +33,7 @@ from unpooled.protocol import codec
 from unpooled.schema import Column
 
 SOUND: dict[str, Any] = {"test": "logistic", "phenotype": "y", "cohorts": 3, "compensator_key": NO_KEY}
-KEY_OF_OLD = {"compensator_key": NO_KEY}
+KEY_OF_OLD = {"compensator_key": bytes(32)}
 OLD: dict[str, Any] = SOUND | KEY_OF_OLD
 """Plan as until version 5, when the compensator's key was one of X25519 alone."""
 CHI_SQUARE = SOUND | {"test": "chi-square"}

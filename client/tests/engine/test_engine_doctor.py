@@ -125,16 +125,21 @@ def test_a_server_that_is_not_there(server: str, what: str, text: str) -> None:
     assert text in examined("--server", server, code=1)[what]["text"]
 
 
+def speaking(version: int) -> bytes:
+    """Return the answer of a server of this protocol version."""
+    return b'{"protocol": %d}' % version
+
+
 @pytest.mark.parametrize(
     "status, body, headers, what, text",
     [
         (200, b"<html>Sign in</html>", {}, "Server", "not as an Unpooled server"),
         (200, b'{"protocol": Infinity}', {}, "Server", "not as an Unpooled server"),
-        (200, b'{"protocol": 6}', {}, "Server", "the client is too old"),
-        (200, b'{"protocol": 0}', {}, "Server", "the server is too old"),
-        (503, b'{"protocol": 5}', {}, "Server", "status 503"),
-        (200, b'{"protocol": 5}', {"Date": "Tue, 01 Jan 2030 00:00:00 GMT"}, "Clock", "behind"),
-        (200, b'{"protocol": 5}' + b" " * (1 << 17), {}, "Server", "larger than"),
+        (200, speaking(VERSION + 1), {}, "Server", "the client is too old"),
+        (200, speaking(0), {}, "Server", "the server is too old"),
+        (503, speaking(VERSION), {}, "Server", "status 503"),
+        (200, speaking(VERSION), {"Date": "Tue, 01 Jan 2030 00:00:00 GMT"}, "Clock", "behind"),
+        (200, speaking(VERSION) + b" " * (1 << 17), {}, "Server", "larger than"),
     ],
     ids=["page", "infinite", "new", "old", "starting", "clock", "large"],
 )
