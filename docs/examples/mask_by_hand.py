@@ -64,7 +64,7 @@ coefficients = struct.unpack("<2Q", stream(witness, several("unpooled/witness/ch
 pad = int.from_bytes(derived(witness, several("unpooled/witness/pad", *about)), "little")
 second = pad + sum(c * x for c, x in zip(coefficients, counts, strict=True))
 
-bits = stream(seed, record("unpooled/mask", **upload, version=5), 4 * upload["words"])
+bits = stream(seed, record("unpooled/mask", **upload, version=6), 4 * upload["words"])
 of_check, of_second = (int.from_bytes(part, "little") for part in (bits[:32], bits[32:64]))
 of_counts = struct.unpack("<2I", bits[64:])
 
