@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from pgenlib import PgenWriter
 
-from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.simulate import simulate
-from unpooled_client.data.bed import BedFile
+from unpooled_client.data.plink.bed import BedFile
 
 CACHE = Path(".cache/bench")
 COHORTS = 3

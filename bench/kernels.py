@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 from pgenlib import PgenWriter
 
-from unpooled.check import check_of
-from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.kernels import dosages as of_dosages
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
 from unpooled.protocol import masking
-from unpooled_client.data.pgen import PgenFile
+from unpooled.protocol.check import check_of
+from unpooled_client.data.plink.pgen import PgenFile
 
 PEOPLE, VARIANTS, COVARIATES = 1_781, 10_000, 4
 MISSING = 0.005  # in a third of the variants

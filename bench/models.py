@@ -20,18 +20,18 @@ import numpy as np
 from sklearn.linear_model import LassoCV, LogisticRegressionCV, RidgeCV
 from sklearn.preprocessing import StandardScaler
 
-from unpooled.algorithms import check, questions_of, usual
-from unpooled.algorithms.learning.logistic_questions import Differentiate
-from unpooled.algorithms.learning.names import OF_CLASSES
-from unpooled.algorithms.learning.options import LOGISTIC_PENALTIES
-from unpooled.algorithms.learning.questions import SumProducts
-from unpooled.cohort import ArrayTable
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
-from unpooled.question import words
+from unpooled.asking.cohort import ArrayTable
+from unpooled.asking.question import words
+from unpooled.methods import check, questions_of, usual
+from unpooled.methods.learning.logistic_questions import Differentiate
+from unpooled.methods.learning.names import OF_CLASSES
+from unpooled.methods.learning.options import LOGISTIC_PENALTIES
+from unpooled.methods.learning.questions import SumProducts
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.words import Words
 from unpooled.run import run
-from unpooled.schema import Column
-from unpooled.words import Words
 
 FOLDS, PENALTIES = 5, 50
 GOAL = 2.0

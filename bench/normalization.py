@@ -26,7 +26,7 @@ from memory import PARTIES, peaks
 from pooled_normalization import read, write
 from scipy import stats
 
-from unpooled.algorithms import METHODS
+from unpooled.methods import METHODS
 
 CACHE = Path(".cache/bench")
 FORMATS = ("csv", "parquet")

@@ -101,9 +101,9 @@ def study_of(variants: int) -> Any:
     """A linear study that is done, and its result columns on disk."""
     from django.core.management import call_command
 
-    from unpooled.plan import NO_KEY, Plan
-    from unpooled_server import store
+    from unpooled.plan.plan import NO_KEY, Plan
     from unpooled_server.models import Study
+    from unpooled_server.storage import store
     from unpooled_webapp import accounts
 
     call_command("migrate", verbosity=0)
@@ -128,7 +128,7 @@ def study_of(variants: int) -> Any:
 
 def columns(variants: int) -> Iterator[tuple[str, np.ndarray]]:
     """Made-up results: nothing, but for peaks about some hundred places, a few of them huge."""
-    from unpooled.statistics import normal_neg_log10_p
+    from unpooled.kernels.statistics import normal_neg_log10_p
 
     random = np.random.default_rng(1)
     share = np.array(MEGABASES) / sum(MEGABASES)

@@ -32,18 +32,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from unpooled.algorithms import usual
-from unpooled.algorithms.tables.encoding import ENCODE
-from unpooled.algorithms.tables.encoding.options import EVERYONE, OWN
-from unpooled.algorithms.tables.encoding.reading import categories_of
-from unpooled.cohort import ArrayTable
-from unpooled.encodings import ONE_HOT
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.fitted.scaler import Z_SCORE
+from unpooled.methods import usual
+from unpooled.methods.tables.encoding import ENCODE
+from unpooled.methods.tables.encoding.options import EVERYONE, OWN
+from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.panel.panel import Panel
+from unpooled.plan.encodings import ONE_HOT
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import CATEGORY, Column
+from unpooled.plan.words import Words
 from unpooled.run import run
-from unpooled.scaler import Z_SCORE
-from unpooled.schema import CATEGORY, Column
-from unpooled.words import Words
 
 WRITES = (measuring.Table("encodings", apart=0.02, free=(3, 4)),)
 COHORTS = (4, 10)

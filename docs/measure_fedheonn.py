@@ -29,15 +29,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from unpooled.algorithms import check, usual
-from unpooled.algorithms.learning.stored import refitted
-from unpooled.cohort import ArrayTable
-from unpooled.model import Model
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.fitted.model import Model
+from unpooled.methods import check, usual
+from unpooled.methods.learning.stored import refitted
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.words import Words
 from unpooled.run import run
-from unpooled.schema import Column
-from unpooled.words import Words
 
 WRITES = (
     measuring.Table("fedheonn", apart=0.02, free=(6, 7)),

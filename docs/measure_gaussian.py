@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 import measuring
 import numpy as np
 
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.kernels.statistics import allelic_chi_square
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.masking import Gaussian
 from unpooled.run import run
-from unpooled.statistics import allelic_chi_square
 
 WRITES = (measuring.Table("gaussian-loss", apart=0.9), measuring.Table("gaussian-leak", apart=0.9))
 COHORTS = 3

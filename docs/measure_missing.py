@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import measuring
 import numpy as np
 
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.panel import Panel
-from unpooled.plan import EXACT, MEAN, NO_KEY, Covariate, Plan
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import EXACT, MEAN, NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 WRITES = (measuring.Table("missing", apart=0.1),)

@@ -27,13 +27,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
-from unpooled.algorithms import check
-from unpooled.cohort import ArrayTable
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.fitted.scaler import MIN_MAX, ROBUST, YEO_JOHNSON, Z_SCORE, Scaler
+from unpooled.methods import check
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
 from unpooled.run import run
-from unpooled.scaler import MIN_MAX, ROBUST, YEO_JOHNSON, Z_SCORE, Scaler
-from unpooled.schema import Column
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

@@ -82,7 +82,7 @@ def _import(name: str) -> None:
 
 def _load_kernels() -> None:
     """Have the library's compiled functions at hand; no thread is left of it."""
-    warming = importlib.import_module("unpooled_server.warming")
+    warming = importlib.import_module("unpooled_server.bells.warming")
     warming.warm_up()
     for name in [name for name in sys.modules if name.partition(".")[0] == "unpooled_server"]:
         del sys.modules[name]  # no client has them, and the server's are armed as it loads them

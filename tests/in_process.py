@@ -20,23 +20,24 @@ from typing import Any, cast
 import click
 import numpy as np
 
-from unpooled import overlap
-from unpooled.agreement import absences, reconcile
-from unpooled.algorithms import algorithm, completed
-from unpooled.algorithms.methods import Run, methods
-from unpooled.algorithms.phenotypes import tables_of
-from unpooled.algorithms.result_files import metadata_name, methods_name, remarks_name, report_name
-from unpooled.algorithms.shared.conditions import Conditioned
-from unpooled.algorithms.shared.summary import Summary
-from unpooled.algorithms.tables.encoding.coding import as_codes, coded
-from unpooled.algorithms.tables.encoding.options import OWN
-from unpooled.cohort import ArrayTable, Cohort, Table
-from unpooled.encoder import Encoder
+from unpooled.asking.cohort import ArrayTable, Cohort, Table
+from unpooled.described.methods import Run, methods
+from unpooled.described.result_files import metadata_name, methods_name, remarks_name, report_name
 from unpooled.errors import UnpooledError
-from unpooled.file_names import stem_of
+from unpooled.fitted.encoder import Encoder
+from unpooled.fitted.scaler import Scaler
 from unpooled.formats import ssf
-from unpooled.panel import Panel
-from unpooled.plan import (
+from unpooled.methods import algorithm, completed
+from unpooled.methods.phenotypes import tables_of
+from unpooled.methods.shared.conditions import Conditioned
+from unpooled.methods.shared.summary import Summary
+from unpooled.methods.tables.encoding.coding import as_codes, coded
+from unpooled.methods.tables.encoding.options import OWN
+from unpooled.panel import overlap
+from unpooled.panel.agreement import absences, reconcile
+from unpooled.panel.panel import Panel
+from unpooled.plan.file_names import stem_of
+from unpooled.plan.plan import (
     DENSITY_FILE,
     ENCODING_FILE,
     LOADINGS_FILE,
@@ -45,9 +46,8 @@ from unpooled.plan import (
     SCORE_FILE,
     Plan,
 )
+from unpooled.plan.shared_options import FILE_STEM
 from unpooled.run import present, reports, run
-from unpooled.scaler import Scaler
-from unpooled.shared_options import FILE_STEM
 from unpooled_client.commands.run import run as of_client
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.options import DataOptions, options_from

@@ -20,7 +20,7 @@ def no_mask_blocks(original: Any, seed: bytes, context: Any, block: int) -> Iter
 
 
 def constant_check(original: Any, share: np.ndarray, scheme: Any, salt: bytes, shares: int = 1) -> int:
-    """Replace `unpooled.question.check_of`: no secret combination, but the number of shares."""
+    """Replace `unpooled.asking.question.check_of`: no secret combination, but the number of shares."""
     return shares
 
 
@@ -75,8 +75,8 @@ def checks_nothing(original: Any, *arguments: Any) -> None:
 
 def answers_what_is_sent(original: Any, self: Any, message: Any) -> Any:
     """Replace the client's `Answerer._decoded`: a question need not be one of its own run."""
-    from unpooled import question as questions
-    from unpooled.algorithms import questions_of
+    from unpooled.asking import question as questions
+    from unpooled.methods import questions_of
 
     return questions.decode(message.question, questions_of(self.terms.plan))
 
@@ -112,7 +112,7 @@ MASKS = {"unpooled.protocol.masking:mask": no_mask, "unpooled.protocol.masking:m
 NONCE = {"unpooled_client.study.rounds:Answerer.share": telling_nonce}
 CODE_KEY = {"unpooled.protocol.codes:compensator_key": another_key}
 OPEN_WORDS = {"unpooled.protocol.codes:Blinding._number": hides_nothing}
-CHECK = {"unpooled.question:check_of": constant_check}
+CHECK = {"unpooled.asking.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.comparing:deal": false_dealing}
 FLIPPED = {"unpooled.protocol.comparing:deal": flipped_dealing}

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from unpooled import driver
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole
-from unpooled.driver import Place, Tree
+from unpooled.asking import driver
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Place, Tree
+from unpooled.asking.question import Arrays, Question
+from unpooled.methods import questions_of, whole
 from unpooled.protocol import codec
-from unpooled.question import Arrays, Question
 
 from .contract.options import OPTIONS
 from .contract.runs import Run, run, small, study_of

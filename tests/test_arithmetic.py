@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "core" / "src"
-FIXED_ORDER = "unpooled.kernels.fixed_order", "unpooled.elementary"
+FIXED_ORDER = "unpooled.kernels.fixed_order", "unpooled.kernels.elementary"
 
 _SUMS = {"average", "mean", "nanmean", "nansum", "prod", "std", "sum", "trace", "var"}
 _REDUCTIONS = {"reduce", "reduceat"}
@@ -32,7 +32,7 @@ _OF_PYTHON = {name for kind in (dict, list, set, str) for name in dir(kind)} - {
 """Methods of Python's containers, which are no methods of ours."""
 
 
-_REGRESSIONS = "unpooled.algorithms.regression."
+_REGRESSIONS = "unpooled.methods.regression."
 _PRINTED = {"joint_test", "normal_neg_log10_p", "t_neg_log10_p"}
 """Functions whose numbers stand in rows only: leads follow from P by `printed_tail`."""
 
@@ -102,7 +102,7 @@ def methods() -> dict[str, list[Function]]:
     """All methods of algorithms, by name: which one an attribute is, nothing here knows."""
     found: dict[str, list[Function]] = {}
     for name, module in modules().items():
-        if name.startswith(("unpooled.algorithms", "unpooled.statistics")):
+        if name.startswith(("unpooled.methods", "unpooled.kernels.statistics")):
             for own in module.classes.values():
                 for method in own.values():
                     found.setdefault(method.node.name, []).append(method)

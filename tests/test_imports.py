@@ -85,6 +85,6 @@ def test_the_base_of_the_library_is_enough_for(package: str) -> None:
 def test_numpy_is_enough_for_the_scaler() -> None:
     """Whoever has the parameters of a normalization can use them without the platform."""
     absent = ("scipy", "numba", "cryptography", "sklearn", "django", "httpx")
-    script = f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import unpooled.scaler"
+    script = f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import unpooled.fitted.scaler"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from unpooled.algorithms.tables.census import FEWEST_COHORTS, FEWEST_VALUES
+from unpooled.methods.tables.census import FEWEST_COHORTS, FEWEST_VALUES
 
 from .conftest import DOCS, documentation_script, needed
 

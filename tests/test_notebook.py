@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import xarray
 
-from unpooled.agreement import reconcile
 from unpooled.notebook import Cohort
-from unpooled.plan import NO_KEY, Plan
+from unpooled.panel.agreement import reconcile
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from unpooled_client.data.source import how_to_install
+from unpooled_client.data.findings.source import how_to_install
 
 from .test_imports import ROOT
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled import list_text
-from unpooled import question as questions
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.chi_square import CountGenotypes
-from unpooled.panel import Panel
+from unpooled.asking import question as questions
+from unpooled.methods import algorithm
+from unpooled.methods.chi_square import CountGenotypes
+from unpooled.panel import list_text
+from unpooled.panel.panel import Panel
 from unpooled.protocol import masking, messages
 from unpooled.protocol.messages import Question, Questions, ReleaseRequest
 from unpooled.simulate import simulate

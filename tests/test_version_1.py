@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.state.folder import StateFolder

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Report
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "engine"), str(HERE.parents[1])]

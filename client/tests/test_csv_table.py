@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled.schema import Column
-from unpooled.words import MARKERS
-from unpooled_client.data.report import Code, Finding, Report, Severity
+from unpooled.plan.schema import Column
+from unpooled.plan.words import MARKERS
+from unpooled_client.data.findings.report import Code, Finding, Report, Severity
 from unpooled_client.data.tables import cells, open_table
 from unpooled_client.data.tables.faults import Faults
 

@@ -15,15 +15,15 @@ from client_lists import rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unpooled.chromosomes import chromosome_code, chromosome_name
 from unpooled.errors import DataProblem
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.panel import Panel
-from unpooled_client.data import bed
-from unpooled_client.data.bed import BedFile
-from unpooled_client.data.bim import read_bim
-from unpooled_client.data.report import Code, Report, Severity
-from unpooled_client.data.variants import Variants
+from unpooled.panel.chromosomes import chromosome_code, chromosome_name
+from unpooled.panel.panel import Panel
+from unpooled_client.data.findings.report import Code, Report, Severity
+from unpooled_client.data.plink import bed
+from unpooled_client.data.plink.bed import BedFile
+from unpooled_client.data.plink.bim import read_bim
+from unpooled_client.data.plink.variants import Variants
 from unpooled_client.state.fingerprint import BLOCK, Fingerprint, check_unchanged, fingerprints
 
 # Out of order, with a comment, a negative position and a variant that no panel has.

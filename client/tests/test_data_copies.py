@@ -21,12 +21,12 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from tests.patience import until
-from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled_client.commands.check import check
-from unpooled_client.data.calls import codes_of
+from unpooled_client.data.checks.calls import codes_of
 from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Code, Report
 
 PEOPLE, VARIANTS = 40, 150
 HEADER = """##fileformat=VCFv4.2

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.algorithms.shared.conditions import with_copies
-from unpooled.algorithms.shared.groups import complete, phenotype
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
-from unpooled_client.data.completeness import kept_by_mind, missing_calls
+from unpooled.methods.shared.conditions import with_copies
+from unpooled.methods.shared.groups import complete, phenotype
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled_client.data.checks.completeness import kept_by_mind, missing_calls
+from unpooled_client.data.findings.report import Code
 from unpooled_client.data.options import Covariate
-from unpooled_client.data.report import Code
 from unpooled_client.study.reading import Alignments, DataRefused
 
 SEXES = ["1", "2", "0", "-9", "M", "F", "01", "1.0", "3", "NA"]

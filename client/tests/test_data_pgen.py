@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
 from unpooled.kernels.packing import MISSING, pack_copies
 from unpooled_client.data import estimate
-from unpooled_client.data.calls import codes_of
+from unpooled_client.data.checks.calls import codes_of
 from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.findings.report import Code, Report, Severity
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Code, Report, Severity
 
 FLOORS = {"min_samples": 1, "min_per_class": 0}
 CODES = {0: 3, 1: 2, 2: 0, MISSING: 1}

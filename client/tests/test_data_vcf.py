@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.findings.report import Code
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Code
 
 HEADER = """##fileformat=VCFv4.2
 ##contig=<ID=1>

@@ -12,10 +12,9 @@ from click.testing import CliRunner
 from scipy.stats import chi2_contingency
 
 from tests.plinks import call, plink2, write_bed
-from unpooled.panel import Panel
+from unpooled.panel.panel import Panel
 from unpooled_client.commands.check import check
-from unpooled_client.data.cohort import PlinkData, open_cohort
-from unpooled_client.data.frequencies import (
+from unpooled_client.data.checks.frequencies import (
     Reference,
     _in_both,
     _read,
@@ -25,9 +24,10 @@ from unpooled_client.data.frequencies import (
     expected_of,
     observed_in,
 )
+from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.findings.report import Code, Finding, Report, Severity
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Code, Finding, Report, Severity
-from unpooled_client.data.variants import Variants
+from unpooled_client.data.plink.variants import Variants
 
 PEOPLE = 400
 PAIRS = ["A G", "C T", "A T", "G C", "A C", "T G", "T A", "C G"] * 3

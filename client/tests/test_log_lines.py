@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled_client.state.events import (
     Accepted,
     Agreed,

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from client_lists import rows
 
-from unpooled.chromosomes import chromosome_code
-from unpooled_client.data.bim import read_bim
-from unpooled_client.data.report import Code, Report
-from unpooled_client.data.variants import Variants
+from unpooled.panel.chromosomes import chromosome_code
+from unpooled_client.data.findings.report import Code, Report
+from unpooled_client.data.plink.bim import read_bim
+from unpooled_client.data.plink.variants import Variants
 
 WHOLE = 1 << 30
 

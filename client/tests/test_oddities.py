@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unpooled.algorithms import algorithm
-from unpooled.builds import ENDS, known_build
-from unpooled.cohort import blocks
-from unpooled_client.data.codes import look_like_codes
-from unpooled_client.data.collinear import inflation, relations
+from unpooled.asking.cohort import blocks
+from unpooled.methods import algorithm
+from unpooled.panel.builds import ENDS, known_build
+from unpooled_client.data.checks.collinear import inflation, relations
+from unpooled_client.data.checks.outliers import outlying
 from unpooled_client.data.estimate import duration, memory, seconds
-from unpooled_client.data.outliers import outlying
-from unpooled_client.data.report import Code
+from unpooled_client.data.findings.report import Code
+from unpooled_client.data.samples.codes import look_like_codes
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from statsmodels.stats.meta_analysis import combine_effects
 
 from tests.plinks import plink, rows
-from unpooled.agreement import reconcile
-from unpooled.algorithms import algorithm
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.methods import algorithm
+from unpooled.panel.agreement import reconcile
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.compare.estimates import Contrast

@@ -12,11 +12,11 @@ import pytest
 from scipy.stats import binom
 
 from tests.plinks import plink
-from unpooled.agreement import reconcile
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.shared.frequencies import scores
-from unpooled.frequency_option import FAR
-from unpooled.plan import NO_KEY, Plan
+from unpooled.methods import ALGORITHMS
+from unpooled.methods.shared.frequencies import scores
+from unpooled.panel.agreement import reconcile
+from unpooled.plan.frequency_option import FAR
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.compare.frequencies import SHOWN, beside_dosages, beside_the_pool

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from unpooled import run
-from unpooled.algorithms import algorithm, check, usual
-from unpooled.algorithms.result_files import report_name
-from unpooled.cohort import ArrayTable
-from unpooled.panel import Panel
-from unpooled.plan import ENCODING_FILE, NO_KEY, Plan
-from unpooled.schema import Column
-from unpooled.words import MISSING, REST, Words
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.result_files import report_name
+from unpooled.methods import algorithm, check, usual
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import ENCODING_FILE, NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.words import MISSING, REST, Words
 from unpooled_client.compare.tables import compare_tables
 
 NOBODY = Panel.of([])

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled.schema import Column, read_schema
+from unpooled.plan.schema import Column, read_schema
 from unpooled_client.commands.schema import schema
-from unpooled_client.data.report import Code, Finding, Report, Severity
+from unpooled_client.data.findings.report import Code, Finding, Report, Severity
 from unpooled_client.data.tables import cells_of, open_table, schema_of
 
 SCHEMA = (Column("age", "integer", high=300), Column("site", "text"), Column("mean.glucose"))

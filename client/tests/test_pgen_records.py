@@ -10,11 +10,11 @@ import pytest
 from pgenlib import PgenReader, PgenWriter
 
 from tests.plinks import plink2
-from unpooled.cohort import NO_DOSAGE
+from unpooled.asking.cohort import NO_DOSAGE
 from unpooled.errors import DataProblem
 from unpooled.kernels.dosages import from_copies
-from unpooled_client.data.pgen import PgenFile
-from unpooled_client.data.pgen_records import take_dosages
+from unpooled_client.data.plink.pgen import PgenFile
+from unpooled_client.data.plink.pgen_records import take_dosages
 
 HEAD = 12
 

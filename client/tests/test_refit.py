@@ -14,15 +14,15 @@ from click.testing import CliRunner, Result
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from unpooled.algorithms import algorithm, usual
-from unpooled.algorithms.result_files import report_name
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.result_files import report_name
 from unpooled.errors import DataProblem
-from unpooled.model import Model
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
+from unpooled.fitted.model import Model
+from unpooled.methods import algorithm, usual
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
 from unpooled.run import run
-from unpooled.schema import Column
 from unpooled_client.commands.refit import refit as command
 from unpooled_client.compare.tables import compare_tables
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from unpooled.schema import Column, read_schema
+from unpooled.plan.schema import Column, read_schema
 from unpooled_client.commands.check import check
 from unpooled_client.commands.schema import schema
-from unpooled_client.data.report import Report
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables import open_table
 
 ROWS = 60

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled_client.data.cohort import PlinkData, open_cohort
-from unpooled_client.data.report import Code, Report, Severity
+from unpooled_client.data.findings.report import Code, Report, Severity
 from unpooled_client.study.told import what_is_told
 
 PEOPLE = 60

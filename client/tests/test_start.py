@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from unpooled.algorithms import ALGORITHMS
+from unpooled.methods import ALGORITHMS
 
 HELP = """
 from unpooled_client.commands.cli import cli
@@ -17,10 +17,10 @@ cli(["check", "--help"], standalone_mode=False)
 """
 TAKES_PART = """
 import unpooled_client.study.engine
-from unpooled.algorithms import check, questions_of, usual
-from unpooled.facts import plan_facts
-from unpooled.leaving import what_leaves
-from unpooled.plan import NO_KEY, Plan
+from unpooled.methods import check, questions_of, usual
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import what_leaves
+from unpooled.plan.plan import NO_KEY, Plan
 plan = Plan(test={name!r}, phenotype="asthma", cohorts=3, compensator_key=NO_KEY, **usual({name!r}))
 check(plan), questions_of(plan), plan_facts(plan), what_leaves(plan, {{}})
 """
@@ -39,7 +39,7 @@ def some_of(modules: Iterable[str], *packages: str) -> set[str]:
 
 def test_help_loads_nothing_that_reads_data() -> None:
     heavy = ("numpy", "numba", "scipy", "httpx", "rich", "cryptography")
-    assert not some_of(loaded(HELP), *heavy, "unpooled.algorithms", "unpooled.formats")
+    assert not some_of(loaded(HELP), *heavy, "unpooled.methods", "unpooled.formats")
 
 
 @pytest.mark.parametrize(("name", "others"), [
@@ -52,4 +52,4 @@ def test_a_client_loads_its_own_method_and_compiles_nothing_before_a_consent(
     assert name in ALGORITHMS
     has = loaded(TAKES_PART.format(name=name))
     assert "unpooled_client.study.engine" in has
-    assert not some_of(has, "numba", "scipy.stats", *(f"unpooled.algorithms.{each}" for each in others))
+    assert not some_of(has, "numba", "scipy.stats", *(f"unpooled.methods.{each}" for each in others))

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unpooled.plan import NO_KEY, Plan
-from unpooled.scaler import Scaler
-from unpooled.schema import Column
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
 from unpooled_client.data.tables import csv_table, csv_write
 from unpooled_client.study.normalizing import beside, write_to
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.algorithms import usual
-from unpooled.cohort import ArrayTable
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods import usual
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.words import Words
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
-from unpooled.schema import Column
-from unpooled.words import Words
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import PEOPLE, FewApart
 from unpooled_client.state.files import StateError

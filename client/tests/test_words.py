@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled.encoder import Encoder
-from unpooled.plan import NO_KEY, Plan
+from unpooled.fitted.encoder import Encoder
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
 from unpooled.protocol.problems import Problem
-from unpooled.schema import Column
-from unpooled_client.data.report import Code, Report, Severity
-from unpooled_client.data.show import as_text
+from unpooled_client.data.findings.report import Code, Report, Severity
+from unpooled_client.data.findings.show import as_text
 from unpooled_client.data.tables import open_table
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
 from unpooled_client.data.tables.words import WORDS

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms import questions_of, whole, with_chunks
-from unpooled.alone import after
-from unpooled.cohort import Cohort, Table
-from unpooled.driver import Place, Tree
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.procedure import Call, Rows, Study
-from unpooled.question import Arrays, Question, answer
+from unpooled.asking.alone import after
+from unpooled.asking.cohort import Cohort, Table
+from unpooled.asking.driver import Place, Tree
+from unpooled.asking.procedure import Call, Rows, Study
+from unpooled.asking.question import Arrays, Question, answer
+from unpooled.methods import questions_of, whole, with_chunks
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 NOBODY = Panel.of([])
 

@@ -10,11 +10,11 @@ import models
 import numpy as np
 from normalizing import written
 
-from unpooled.algorithms.tables.encoding.reading import categories_of
-from unpooled.cohort import ArrayTable
-from unpooled.plan import ENCODING_FILE, Plan
-from unpooled.schema import Column
-from unpooled.words import Words
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.plan.plan import ENCODING_FILE, Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.words import Words
 
 Cells = dict[str, list[str | None]]
 """A cohort's columns of words, by title."""

@@ -14,11 +14,11 @@ from normalizing import NOBODY
 
 from tests.contract.studies import plan_of as plan_of
 from unpooled import run
-from unpooled.algorithms import check
-from unpooled.cohort import ArrayTable
-from unpooled.plan import Plan
-from unpooled.schema import Column
-from unpooled.words import Words
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods import check
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.words import Words
 
 Cells = Mapping[str, Sequence[Any]]
 """A cohort's table by title: numbers, or words."""

@@ -12,12 +12,12 @@ from sklearn import datasets
 
 from tests.contract import studies
 from unpooled import run
-from unpooled.algorithms import check
-from unpooled.cohort import ArrayTable
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.schema import Column
-from unpooled.shared_options import SUMS
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods import check
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.shared_options import SUMS
 
 NOBODY = Panel.of([])
 

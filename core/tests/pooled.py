@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tests.plinks import needed, plink, plink2, write_bed
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.panel import Panel
-from unpooled.plan import FILES, NO_KEY, Covariate, Plan
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import FILES, NO_KEY, Covariate, Plan
 from unpooled.run import reports, run
 
 MOUSE = Path("/usr/share/doc/gemma/example")

@@ -9,11 +9,11 @@ import numpy as np
 import pooled as pools
 from sklearn.linear_model import LinearRegression, Ridge
 
-from unpooled.algorithms import check
-from unpooled.algorithms.polygenic.people import groups, key_of
-from unpooled.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
-from unpooled.panel import Panel, canonical_order
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.asking.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
+from unpooled.methods import check
+from unpooled.methods.polygenic.people import groups, key_of
+from unpooled.panel.panel import Panel, canonical_order
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 Tables = dict[str, dict[str, np.ndarray]]

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from asking import followed, study_of
 
-from unpooled import question as questions
-from unpooled.algorithms.chi_square import CHI_SQUARE, AlleleOrder, Census, CountGenotypes
-from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
-from unpooled.algorithms.shared.groups import FINEST, members
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
-from unpooled.question import Arrays, Question
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.question import Arrays, Question
+from unpooled.methods.chi_square import CHI_SQUARE, AlleleOrder, Census, CountGenotypes
+from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
+from unpooled.methods.shared.groups import FINEST, members
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 
 CHROMOSOMES = (0, 1, 22, 23, 24, 25, 26)

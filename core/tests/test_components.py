@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.algorithms import ALGORITHMS, check, usual
-from unpooled.algorithms.components.blocks import first_block
-from unpooled.algorithms.components.directions import Directions
-from unpooled.algorithms.components.known import FIT, VALUES
-from unpooled.algorithms.components.krylov import Krylov, start
-from unpooled.algorithms.components.options import block_of
-from unpooled.algorithms.components.pca import PCA
-from unpooled.algorithms.components.questions import Multiply
-from unpooled.algorithms.shared.genotype_products import scores_of
-from unpooled.algorithms.shared.summary import VARIANTS
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.density import read_density, write_density
 from unpooled.formats.eigenvectors import Loadings
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
-from unpooled.plan import component_titles as titles
+from unpooled.methods import ALGORITHMS, check, usual
+from unpooled.methods.components.blocks import first_block
+from unpooled.methods.components.directions import Directions
+from unpooled.methods.components.known import FIT, VALUES
+from unpooled.methods.components.krylov import Krylov, start
+from unpooled.methods.components.options import block_of
+from unpooled.methods.components.pca import PCA
+from unpooled.methods.components.questions import Multiply
+from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.methods.shared.summary import VARIANTS
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
+from unpooled.plan.plan import component_titles as titles
 from unpooled.run import run
 
 SIZES = (40, 310, 60, 120, 45, 200, 50, 95, 60, 420)

@@ -13,12 +13,23 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from unpooled import driver
-from unpooled.driver import CHANGED, Entry, Place, Running, Tree
+from unpooled.asking import driver
+from unpooled.asking.driver import CHANGED, Entry, Place, Running, Tree
+from unpooled.asking.procedure import (
+    PROCEDURES,
+    Asks,
+    Call,
+    Each,
+    Finish,
+    Go,
+    Procedure,
+    Rows,
+    Study,
+    procedure,
+)
+from unpooled.asking.question import Arrays, Count, Question
 from unpooled.errors import ProtocolError
-from unpooled.procedure import PROCEDURES, Asks, Call, Each, Finish, Go, Procedure, Rows, Study, procedure
-from unpooled.question import Arrays, Count, Question
-from unpooled.spool import Shelf
+from unpooled.memory.spool import Shelf
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder
 
-from unpooled.encoder import Encoder
 from unpooled.errors import DataProblem
-from unpooled.schema import Column
+from unpooled.fitted.encoder import Encoder
+from unpooled.plan.schema import Column
 
 WORDS = {
     "drug": ["aspirin"] * 30 + ["ibuprofen"] * 20 + ["rare"] * 3 + ["else"] + [None] * 6,

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from normalizing import NOBODY
 from scipy import stats
 
-from unpooled import facts, spelling
-from unpooled.algorithms.result_files import most_bytes, report_name
-from unpooled.algorithms.tables.encoding import procedure as encoding
-from unpooled.algorithms.tables.encoding.questions import (
+from unpooled.asking.procedure import Asks
+from unpooled.described import facts
+from unpooled.described.parties import what_parties_get
+from unpooled.described.result_files import most_bytes, report_name
+from unpooled.methods.tables.encoding import procedure as encoding
+from unpooled.methods.tables.encoding import spelling
+from unpooled.methods.tables.encoding.questions import (
     CountLevels,
     CountRows,
     Sift,
@@ -26,12 +29,10 @@ from unpooled.algorithms.tables.encoding.questions import (
     merged,
     split,
 )
-from unpooled.algorithms.tables.encoding.rest import AddLevels, RankLevels, SiftRest
-from unpooled.parties import what_parties_get
-from unpooled.plan import ENCODING_FILE, Plan
-from unpooled.procedure import Asks
+from unpooled.methods.tables.encoding.rest import AddLevels, RankLevels, SiftRest
+from unpooled.plan.plan import ENCODING_FILE, Plan
+from unpooled.plan.schema import Column
 from unpooled.protocol.codes import Blinding
-from unpooled.schema import Column
 
 
 def test_a_column_that_is_empty_everywhere_is_no_secret() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from unpooled import elementary
+from unpooled.kernels import elementary
 from unpooled.kernels.fixed_order import (
     betainc,
     eigen,

@@ -11,12 +11,12 @@ import pytest
 from scipy.stats import hypergeom
 
 from unpooled import run
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.shared.frequencies import CountFar, scores
-from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, ArrayCohort, Samples
-from unpooled.frequency_option import FAR
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan, PlanError
+from unpooled.asking.cohort import COPY, FEMALE, MALE, NO_DOSAGE, ArrayCohort, Samples
+from unpooled.methods import ALGORITHMS
+from unpooled.methods.shared.frequencies import CountFar, scores
+from unpooled.panel.panel import Panel
+from unpooled.plan.frequency_option import FAR
+from unpooled.plan.plan import NO_KEY, Plan, PlanError
 
 PEOPLE, VARIANTS, OFF = 150, 700, 240
 CHROMOSOMES = (1, 2, 23, 25, 26)  # XY and MT are no autosomes, nor is X

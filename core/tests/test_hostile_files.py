@@ -14,18 +14,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from normalizing import evenly, fit
 
-from unpooled import question as questions
-from unpooled.algorithms import ALGORITHMS, algorithm, check
-from unpooled.algorithms.presence import Presence
-from unpooled.driver import Running
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Running
 from unpooled.errors import CodecError, DataProblem, UnpooledError
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.fitted.scaler import Scaler
+from unpooled.methods import ALGORITHMS, algorithm, check
+from unpooled.methods.presence import Presence
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
+from unpooled.plan.schema import Column, read_schema
 from unpooled.protocol import codec
 from unpooled.protocol.invitation import PREFIX, Invitation, InvitationError
 from unpooled.protocol.sealing import fingerprint
-from unpooled.scaler import Scaler
-from unpooled.schema import Column, read_schema
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just(10**400),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.contract.studies import STUDIES
-from unpooled import yeo_johnson
-from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.fitted import yeo_johnson
 from unpooled.kernels.columns import BLOCK, exact_moments, moments, within_powers
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.dosages import from_copies
@@ -21,7 +21,7 @@ from unpooled.kernels.dosages import over_missing as over_missing_dosages
 from unpooled.kernels.dosages import products as products_of_dosages
 from unpooled.kernels.logistic import CLIP, Design, evaluate, penalty
 from unpooled.kernels.products import over_missing, products
-from unpooled.plan import Plan, PlanError
+from unpooled.plan.plan import Plan, PlanError
 
 COPIES = np.array([[2.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
 MISSING = 1

@@ -12,19 +12,19 @@ from scipy.optimize import minimize_scalar
 
 from tests.contract.runs import run_of
 from tests.contract.studies import Small
-from unpooled.algorithms import usual, with_chunks
-from unpooled.algorithms.ld.haplotypes import r_squared
-from unpooled.algorithms.ld.lead_questions import SumWithLeads
-from unpooled.algorithms.ld.leads import LINKAGE
-from unpooled.algorithms.ld.options import MOST_AHEAD
-from unpooled.algorithms.ld.questions import SumPairs
-from unpooled.algorithms.regression.linear import SumWithGenotypes
-from unpooled.algorithms.shared.summary import VARIANTS
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.panel import Panel
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.methods import usual, with_chunks
+from unpooled.methods.ld.haplotypes import r_squared
+from unpooled.methods.ld.lead_questions import SumWithLeads
+from unpooled.methods.ld.leads import LINKAGE
+from unpooled.methods.ld.options import MOST_AHEAD
+from unpooled.methods.ld.questions import SumPairs
+from unpooled.methods.regression.linear import SumWithGenotypes
+from unpooled.methods.shared.summary import VARIANTS
+from unpooled.panel.panel import Panel
 from unpooled.pictures import linkage
 from unpooled.pictures.associations import Associations
-from unpooled.plan import EXACT, MEAN, NO_KEY, Plan
+from unpooled.plan.plan import EXACT, MEAN, NO_KEY, Plan
 
 
 @pytest.mark.parametrize("seed", range(40))

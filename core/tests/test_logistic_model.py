@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from unpooled.errors import Refuse
-from unpooled.schema import Column
+from unpooled.plan.schema import Column
 
 METHOD = "logistic-model"
 

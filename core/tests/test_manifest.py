@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from unpooled.described.manifest import ListedRound
 from unpooled.errors import ProtocolError
-from unpooled.manifest import ListedRound
 
 A, B = "a" * 64, "b" * 64
 

@@ -27,18 +27,18 @@ from sklearn.preprocessing import StandardScaler
 import unpooled
 from tests.contract.runs import run_of
 from tests.contract.studies import Small
-from unpooled.algorithms.learning.procedure import foresee
-from unpooled.algorithms.learning.questions import MOST_COLUMNS, SumProducts
-from unpooled.algorithms.learning.reading import Examples
-from unpooled.algorithms.learning.solve import LOG_ODDS
-from unpooled.algorithms.learning.stored import error_without, refitted
-from unpooled.algorithms.learning.wide_questions import ProjectColumns, SumWithOutcome
-from unpooled.encoder import Encoder
 from unpooled.errors import DataProblem, Refuse
+from unpooled.fitted.encoder import Encoder
+from unpooled.fitted.model import Model
 from unpooled.kernels.coordinates import descend
-from unpooled.model import Model
-from unpooled.plan import PlanError
-from unpooled.schema import Column
+from unpooled.methods.learning.procedure import foresee
+from unpooled.methods.learning.questions import MOST_COLUMNS, SumProducts
+from unpooled.methods.learning.reading import Examples
+from unpooled.methods.learning.solve import LOG_ODDS
+from unpooled.methods.learning.stored import error_without, refitted
+from unpooled.methods.learning.wide_questions import ProjectColumns, SumWithOutcome
+from unpooled.plan.plan import PlanError
+from unpooled.plan.schema import Column
 
 NEAR = 1e-9
 """Relative to the largest coefficient."""
@@ -108,7 +108,7 @@ def test_a_pipeline_of_scaler_encoder_and_model_takes_what_is_in_the_files(tmp_p
 def test_the_package_loads_no_more_than_is_named() -> None:
     said = "import sys, unpooled; assert 'numpy' not in sys.modules; print(unpooled.Model.__module__)"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
-    assert done.stdout == "unpooled.model\n"
+    assert done.stdout == "unpooled.fitted.model\n"
     with pytest.raises(AttributeError, match="no attribute 'Models'"):
         _ = unpooled.Models
 

@@ -9,8 +9,8 @@ import models
 import numpy as np
 import pytest
 
-from unpooled.model import Model
-from unpooled.schema import Column
+from unpooled.fitted.model import Model
+from unpooled.plan.schema import Column
 
 pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled import agreement, list_form, list_text, partition
-from unpooled.agreement import TABLE_HEADER, align, reconcile, reconciled
-from unpooled.alleles import agree, capital, complement, strand
-from unpooled.builds import ENDS
-from unpooled.cohort import Dosages
+from unpooled.asking.cohort import Dosages
 from unpooled.errors import ProtocolError
-from unpooled.overlap import Cause, Overlap, beside, compare
-from unpooled.overlap import named as listed
-from unpooled.panel import NO_CHROMOSOME, Panel, canonical_order, order_in_parts
-from unpooled.spool import Shelf, Spool, forget
+from unpooled.memory.spool import Shelf, Spool, forget
+from unpooled.panel import agreement, list_form, list_text, partition
+from unpooled.panel.agreement import TABLE_HEADER, align, reconcile, reconciled
+from unpooled.panel.alleles import agree, capital, complement, strand
+from unpooled.panel.builds import ENDS
+from unpooled.panel.overlap import Cause, Overlap, beside, compare
+from unpooled.panel.overlap import named as listed
+from unpooled.panel.panel import NO_CHROMOSOME, Panel, canonical_order, order_in_parts
 
 PAIRS = [(b"A", b"C"), (b"A", b"G"), (b"A", b"T"), (b"C", b"G"), (b"C", b"T"), (b"G", b"T")]
 SINGLES = [(b"0", allele) for allele in (b"A", b"C", b"G", b"T")]

@@ -16,9 +16,13 @@ import pytest
 from asking import followed
 
 from tests.contract.studies import STUDIES, of_variants
-from unpooled import question as questions
-from unpooled.algorithms import check, phenotypes, questions_of
-from unpooled.algorithms.phenotypes import (
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.question import Arrays
+from unpooled.described.result_files import report_name, result_files
+from unpooled.errors import Refuse
+from unpooled.methods import check, phenotypes, questions_of
+from unpooled.methods.phenotypes import (
     CountApart,
     OfPhenotype,
     of_phenotype,
@@ -27,19 +31,15 @@ from unpooled.algorithms.phenotypes import (
     sums_apart,
     tables_of,
 )
-from unpooled.algorithms.regression.linear import SumColumns, SumWithGenotypes
-from unpooled.algorithms.regression.pool import Census, CountGenotypes, OrderAlleles
-from unpooled.algorithms.result_files import report_name, result_files
-from unpooled.algorithms.shared.coding import on_x
-from unpooled.algorithms.shared.groups import COMPLETE
-from unpooled.algorithms.shared.standardise import Mean
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.errors import Refuse
-from unpooled.genotype_model import ADDITIVE, terms_of
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
+from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
+from unpooled.methods.regression.pool import Census, CountGenotypes, OrderAlleles
+from unpooled.methods.shared.coding import on_x
+from unpooled.methods.shared.groups import COMPLETE
+from unpooled.methods.shared.standardise import Mean
+from unpooled.panel.panel import Panel
+from unpooled.plan.genotype_model import ADDITIVE, terms_of
+from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.protocol import codec
-from unpooled.question import Arrays
 from unpooled.run import run, run_alone
 
 SEVERAL = {

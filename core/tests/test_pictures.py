@@ -24,7 +24,7 @@ from unpooled.pictures import quantiles as qq
 from unpooled.pictures.associations import Associations, p_text
 from unpooled.pictures.genes import Genes
 from unpooled.pictures.people_svg import people_over_density
-from unpooled.plan import NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 
 PLAN = Plan("linear", "trait", 3, NO_KEY, trait="quantitative")

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from tests.contract.studies import nothing_said
-from unpooled import options, shared_options
-from unpooled.algorithms import ALGORITHMS, check
-from unpooled.algorithms.result_files import (
+from unpooled.described.facts import NOT_SAID, Change, changes, plan_facts
+from unpooled.described.result_files import (
     manifest_name,
     methods_name,
     most_bytes,
@@ -21,16 +20,17 @@ from unpooled.algorithms.result_files import (
     remarks_name,
     result_files,
 )
-from unpooled.chromosomes import chromosome_codes
-from unpooled.clump_option import CLUMPED
 from unpooled.errors import CodecError, UnpooledError
-from unpooled.facts import NOT_SAID, Change, changes, plan_facts
-from unpooled.file_names import is_stem, stem_of
-from unpooled.glm_columns import USUAL, chosen
-from unpooled.options import Number, Switch, Whole, called
-from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
+from unpooled.methods import ALGORITHMS, check
+from unpooled.panel.chromosomes import chromosome_codes
+from unpooled.plan import options, shared_options
+from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.file_names import is_stem, stem_of
+from unpooled.plan.glm_columns import USUAL, chosen
+from unpooled.plan.options import Number, Switch, Whole, called
+from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
+from unpooled.plan.schema import Column
 from unpooled.protocol import codec
-from unpooled.schema import Column
 
 SOUND: dict[str, Any] = {"test": "logistic", "phenotype": "y", "cohorts": 3, "compensator_key": NO_KEY}
 KEY_OF_OLD = {"compensator_key": bytes(32)}

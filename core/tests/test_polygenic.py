@@ -11,10 +11,14 @@ import pytest
 from score_pools import Pooled, mice, pooled
 from sklearn.linear_model import LinearRegression
 
-from unpooled.algorithms import check
-from unpooled.algorithms.polygenic import procedure
-from unpooled.algorithms.polygenic.people import groups, key_of
-from unpooled.algorithms.polygenic.result import (
+from unpooled.asking.cohort import Samples
+from unpooled.asking.question import Arrays
+from unpooled.errors import Refuse, UnpooledError
+from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
+from unpooled.methods import check
+from unpooled.methods.polygenic import procedure
+from unpooled.methods.polygenic.people import groups, key_of
+from unpooled.methods.polygenic.result import (
     FIT,
     PATH,
     Performance,
@@ -23,12 +27,8 @@ from unpooled.algorithms.polygenic.result import (
     write_card,
     write_performance,
 )
-from unpooled.algorithms.shared.genotype_products import scores_of
-from unpooled.cohort import Samples
-from unpooled.errors import Refuse, UnpooledError
-from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
-from unpooled.plan import PlanError
-from unpooled.question import Arrays
+from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.plan.plan import PlanError
 from unpooled.run import run_alone
 
 REGIMES: dict[str, dict[str, Any]] = {

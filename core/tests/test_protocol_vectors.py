@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.check import check_of, second_check_of
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, codes, comparing, fixed_point, masking, messages, oprf, sealing, witness
+from unpooled.protocol.check import check_of, second_check_of
 from unpooled.protocol.codes import Blinding
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import ComparedContext, MaskContext

@@ -16,14 +16,14 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unpooled import check
-from unpooled import question as questions
-from unpooled.check import check_of
+from unpooled.asking import question as questions
+from unpooled.asking.question import Arrays, Bits, Count, Question, Real, Residue
 from unpooled.errors import BoundError, CodecError, ProtocolError
+from unpooled.protocol import check
+from unpooled.protocol.check import check_of
 from unpooled.protocol.masking import Gaussian, Modular, Scheme, scheme
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.witness import Witnessed
-from unpooled.question import Arrays, Bits, Count, Question, Real, Residue
 
 K, SALT = 3, bytes(range(32))
 MODULAR = [Modular(Ring(bits)) for bits in (32, 64, 128)]

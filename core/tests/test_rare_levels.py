@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from unpooled import run as federation
-from unpooled.algorithms.regression.symmetric import pairs
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.driver import Place
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.driver import Place
+from unpooled.asking.question import Arrays, Question
 from unpooled.errors import Refuse
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan
-from unpooled.question import Arrays, Question
+from unpooled.methods.regression.symmetric import pairs
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 LEVELS = ("chow", "fat", "sugar")

@@ -11,16 +11,16 @@ import pytest
 from asking import NOBODY, Followed, followed, sums_over
 from score_pools import pooled
 
-from unpooled.algorithms.learning import questions
-from unpooled.algorithms.learning.questions import SumProducts
-from unpooled.algorithms.learning.wide_questions import SumWithOutcome
-from unpooled.algorithms.polygenic.questions import SumColumns, SumWithAlleles
-from unpooled.algorithms.tables.moments import Average
+from unpooled.asking.question import Arrays, Count, Question
 from unpooled.errors import Refuse
-from unpooled.panel import Panel
-from unpooled.plan import Covariate, OwnPlan, Plan
-from unpooled.question import Arrays, Count, Question
-from unpooled.schema import Column
+from unpooled.methods.learning import questions
+from unpooled.methods.learning.questions import SumProducts
+from unpooled.methods.learning.wide_questions import SumWithOutcome
+from unpooled.methods.polygenic.questions import SumColumns, SumWithAlleles
+from unpooled.methods.tables.moments import Average
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Covariate, OwnPlan, Plan
+from unpooled.plan.schema import Column
 
 ROWS = 600
 

@@ -15,24 +15,24 @@ import numpy as np
 import pytest
 
 import unpooled
-from unpooled import options
-from unpooled import question as questions
-from unpooled.algorithms.components.known import refuse_unsettled
-from unpooled.algorithms.learning.floors import join_folds, of_missing
-from unpooled.algorithms.learning.questions import MOST_COLUMNS
-from unpooled.algorithms.learning.wide import refuse_zero
-from unpooled.algorithms.regression.pool import CountGenotypes
-from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.tables.encoding.dictionary import refuse_many
-from unpooled.cohort import ArrayCohort, ArrayTable, Samples
-from unpooled.driver import Running
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort, ArrayTable, Samples
+from unpooled.asking.driver import Running
 from unpooled.errors import BoundError, Refuse
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, NONE, Covariate, Plan
+from unpooled.methods.components.known import refuse_unsettled
+from unpooled.methods.learning.floors import join_folds, of_missing
+from unpooled.methods.learning.questions import MOST_COLUMNS
+from unpooled.methods.learning.wide import refuse_zero
+from unpooled.methods.regression.pool import CountGenotypes
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.tables.encoding.dictionary import refuse_many
+from unpooled.panel.panel import Panel
+from unpooled.plan import options
+from unpooled.plan.plan import NO_KEY, NONE, Covariate, Plan
+from unpooled.plan.schema import Column
 from unpooled.protocol.masking import scheme
 from unpooled.protocol.problems import Problem
 from unpooled.run import run, run_alone
-from unpooled.schema import Column
 
 NAMES = (b"v0", b"v1", b"v2", b"v3", b"v4", b"still", b"rare", b"one")
 PANEL = Panel.of([*((1, k, name, b"A", b"G") for k, name in enumerate(NAMES)), (23, 1, b"x", b"A", b"G")])

@@ -15,18 +15,18 @@ from asking import followed
 from pooled import GENERATED, MT, Pool, Quantities, X, Y, quantities, statuses
 
 from tests.contract.studies import of_variants
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.regression.linear import SumColumns, SumWithGenotypes
-from unpooled.algorithms.regression.logistic_questions import Evaluate
-from unpooled.algorithms.shared.coding import PLACES, by_plink2
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats import titles
 from unpooled.formats.reading import Report, neg_log10
 from unpooled.formats.regression_report import file_name
 from unpooled.formats.ssf import metadata, renamed
 from unpooled.formats.titles import Title
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
+from unpooled.methods import ALGORITHMS
+from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
+from unpooled.methods.regression.logistic_questions import Evaluate
+from unpooled.methods.shared.coding import PLACES, by_plink2
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import run
 
 

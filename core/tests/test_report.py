@@ -13,16 +13,28 @@ import pytest
 from pooled import GENERATED
 
 from unpooled import run
-from unpooled.algorithms import check, usual
-from unpooled.algorithms.methods import Run
-from unpooled.cohort import ArrayTable
-from unpooled.page import Html, columns, document, encoded, facts, joined, mark, section, share, table, tag
-from unpooled.panel import Panel
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.methods import Run
+from unpooled.described.report import MOST_LOCI, About, File, Member, Pictures, report
+from unpooled.methods import check, usual
+from unpooled.pages.page import (
+    Html,
+    columns,
+    document,
+    encoded,
+    facts,
+    joined,
+    mark,
+    section,
+    share,
+    table,
+    tag,
+)
+from unpooled.panel.panel import Panel
 from unpooled.pictures import drawing, loci, manhattan, manhattan_svg, quantiles_svg
 from unpooled.pictures.associations import Associations
 from unpooled.pictures.quantiles import quantiles
-from unpooled.plan import NO_KEY, Plan
-from unpooled.report import MOST_LOCI, About, File, Member, Pictures, report
+from unpooled.plan.plan import NO_KEY, Plan
 
 PLAN = Plan("linear", "height", 3, NO_KEY, trait="quantitative", file_stem="height", maf=0.01)
 EVIL = '<script>alert("x")</script><img src=x onerror=y>&\'"'

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from unpooled import run
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 
 SAMPLES, VARIANTS = 777, 24
 AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+popcnt,+lzcnt,+f16c"}

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 
 from unpooled.errors import DataProblem
-from unpooled.scaler import Scaler
+from unpooled.fitted.scaler import Scaler
 
 METHODS = ("z-score", "min-max", "robust", "yeo-johnson")
 

@@ -8,12 +8,12 @@ import pytest
 from encoding_studies import plan_of
 from normalizing import plan_of as normalization_of
 
-from unpooled.algorithms import check
+from unpooled.described.facts import plan_facts
 from unpooled.errors import CodecError, DataProblem
-from unpooled.facts import plan_facts
-from unpooled.plan import Plan, PlanError
+from unpooled.methods import check
+from unpooled.plan.plan import Plan, PlanError
+from unpooled.plan.schema import MOST_LEVELS, Column, read_schema, schema_from_file
 from unpooled.protocol import codec
-from unpooled.schema import MOST_LEVELS, Column, read_schema, schema_from_file
 
 HEADER = "name,type,encoding,values\n"
 

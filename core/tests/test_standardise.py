@@ -12,16 +12,16 @@ from asking import follow, study_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled import question as questions
-from unpooled.algorithms.shared import standardise
-from unpooled.algorithms.shared.groups import complete
-from unpooled.algorithms.shared.standardise import Columns, Magnitude, Mean, Spread, first_exponents
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.procedure import Procedure
+from unpooled.asking.question import Arrays, Question
 from unpooled.errors import BoundError, ProtocolError, Refuse
-from unpooled.plan import NO_KEY, Covariate, OwnPlan, Plan
-from unpooled.procedure import Procedure
+from unpooled.methods.shared import standardise
+from unpooled.methods.shared.groups import complete
+from unpooled.methods.shared.standardise import Columns, Magnitude, Mean, Spread, first_exponents
+from unpooled.plan.plan import NO_KEY, Covariate, OwnPlan, Plan
 from unpooled.protocol.masking import scheme
-from unpooled.question import Arrays, Question
 
 KINDS = (Magnitude, Mean, Spread)
 STANDARDISE = Procedure("test/standardise", standardise.standardise)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 from statsmodels.stats.multitest import multipletests
 
-from unpooled.multiple_testing import adjust
-from unpooled.statistics import (
+from unpooled.kernels.multiple_testing import adjust
+from unpooled.kernels.statistics import (
     allelic_chi_square,
     chi_square_neg_log10_p,
     genomic_inflation,

@@ -21,23 +21,23 @@ from normalizing import NOBODY, column, evenly, fit, loaded, plan_of, written
 from sklearn import datasets
 
 from unpooled import run
-from unpooled.algorithms import METHODS, check, questions_of
-from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
-from unpooled.algorithms.tables.order import NarrowByBits, keys, values_of
-from unpooled.algorithms.tables.ranges import FindRangeByBits
-from unpooled.algorithms.tables.signs import SIGNS, FindDirection, MeasureUnderway, Outwards, SearchBySigns
-from unpooled.algorithms.tables.summary import QUANTILES, wanted
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
+from unpooled.asking.question import Arrays, Question, words
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import BY_NOBODY, DEALING, EVERYONE_BY_SUM, what_leaves
+from unpooled.described.parties import what_parties_get
 from unpooled.errors import BoundError, DataProblem, Refuse
-from unpooled.facts import plan_facts
-from unpooled.leaving import BY_NOBODY, DEALING, EVERYONE_BY_SUM, what_leaves
-from unpooled.parties import what_parties_get
-from unpooled.plan import Plan, PlanError
+from unpooled.fitted.scaler import BLURRED, CONSTANT
+from unpooled.methods import METHODS, check, questions_of
+from unpooled.methods.tables.bracket import ASKED, START, Brackets
+from unpooled.methods.tables.order import NarrowByBits, keys, values_of
+from unpooled.methods.tables.ranges import FindRangeByBits
+from unpooled.methods.tables.signs import SIGNS, FindDirection, MeasureUnderway, Outwards, SearchBySigns
+from unpooled.methods.tables.summary import QUANTILES, wanted
+from unpooled.plan.plan import Plan, PlanError
+from unpooled.plan.schema import NUMBER, Column, read_schema
+from unpooled.plan.shared_options import BITS, SUMS
 from unpooled.protocol import comparing
-from unpooled.question import Arrays, Question, words
-from unpooled.scaler import BLURRED, CONSTANT
-from unpooled.schema import NUMBER, Column, read_schema
-from unpooled.shared_options import BITS, SUMS
 
 OF_NUMBERS = [name for name, method in METHODS.items() if method.column_type == NUMBER]
 

@@ -15,10 +15,10 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
-from unpooled.encoder import Encoder
-from unpooled.model import Model
-from unpooled.scaler import Scaler
-from unpooled.words import is_missing, normal, text_of
+from unpooled.fitted.encoder import Encoder
+from unpooled.fitted.model import Model
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.words import is_missing, normal, text_of
 
 ENCODING = {
     "format": "unpooled/encoding",

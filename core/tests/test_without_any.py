@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled.algorithms.shared.without_any import (
+from unpooled.methods.shared.without_any import (
     capped,
     fewest_of_all,
     fewest_without_any,
     holds_without_any,
     leaves_few,
 )
-from unpooled.plan import NO_KEY, OwnPlan, Plan
+from unpooled.plan.plan import NO_KEY, OwnPlan, Plan
 
 PLAN = Plan("linear", "y", 3, NO_KEY, trait="quantitative")
 

@@ -24,13 +24,13 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.components.questions import KeepScores
-from unpooled.algorithms.phenotypes import CountApart
-from unpooled.algorithms.presence import Presence
-from unpooled.parties import what_parties_get
-from unpooled.plan import NO_KEY, Plan
-from unpooled.question import Question, Real, Residue, Sent
+from unpooled.asking.question import Question, Real, Residue, Sent
+from unpooled.described.parties import what_parties_get
+from unpooled.methods import ALGORITHMS
+from unpooled.methods.components.questions import KeepScores
+from unpooled.methods.phenotypes import CountApart
+from unpooled.methods.presence import Presence
+from unpooled.plan.plan import NO_KEY, Plan
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 from pandas_plink import read_plink1_bin
 
-from unpooled.agreement import reconcile
 from unpooled.notebook import Cohort
-from unpooled.plan import NO_KEY, Plan
+from unpooled.panel.agreement import reconcile
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 
 cohorts = {}

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.asking.question import Count, Question, encode, pack, unpack, words
 from unpooled.errors import ProtocolError
 from unpooled.protocol import masking
 from unpooled.protocol.masking import MaskContext
-from unpooled.question import Count, Question, encode, pack, unpack, words
 
 
 @dataclass(frozen=True)

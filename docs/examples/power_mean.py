@@ -7,19 +7,19 @@ from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.shared.standardise import fraction_bits
-from unpooled.algorithms.tables.census import CountValues, count_values
-from unpooled.cohort import ArrayTable, Table
+from unpooled.asking.cohort import ArrayTable, Table
+from unpooled.asking.procedure import Asks, Rows, Study, procedure
+from unpooled.asking.question import Arrays, Foreseen, Question, Real
+from unpooled.asking.sizes import Sizes
 from unpooled.method_modules import TABLES
-from unpooled.options import Whole
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, NONE, Plan
-from unpooled.procedure import Asks, Rows, Study, procedure
-from unpooled.question import Arrays, Foreseen, Question, Real
+from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.tables.census import CountValues, count_values
+from unpooled.panel.panel import Panel
+from unpooled.plan.options import Whole
+from unpooled.plan.plan import NO_KEY, NONE, Plan
+from unpooled.plan.schema import Column
 from unpooled.run import run
-from unpooled.schema import Column
-from unpooled.sizes import Sizes
 
 POWER = Whole(
     name="power",

@@ -9,14 +9,14 @@ from typing import Any
 import httpx
 import numpy as np
 
-from unpooled import question as questions
-from unpooled.agreement import align
-from unpooled.algorithms import questions_of, whole, with_chunks
-from unpooled.cohort import Cohort
-from unpooled.driver import Place, Tree, read_sums
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.procedure import Study
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.driver import Place, Tree, read_sums
+from unpooled.asking.procedure import Study
+from unpooled.methods import questions_of, whole, with_chunks
+from unpooled.panel.agreement import align
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, comparing, masking, messages, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.invitation import Invitation

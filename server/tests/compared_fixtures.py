@@ -12,10 +12,10 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Federation, work
 
-from unpooled.algorithms import usual
-from unpooled.cohort import ArrayTable
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods import usual
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled.protocol.invitation import Invitation
 
 __all__ = ["Compared", "compared", "compared_round", "dealer", "first_compared", "study_of_tables"]

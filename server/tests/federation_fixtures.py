@@ -13,9 +13,9 @@ import pytest
 from cohort_client import Client
 from django.utils import timezone
 
-from unpooled import list_text
-from unpooled.cohort import ArrayCohort, Cohort, Samples
-from unpooled.panel import Panel
+from unpooled.asking.cohort import ArrayCohort, Cohort, Samples
+from unpooled.panel import list_text
+from unpooled.panel.panel import Panel
 from unpooled.protocol.invitation import Invitation
 
 NAMES = ("Graz", "Oslo", "Tartu")
@@ -127,7 +127,7 @@ class Federation:
 
 def work() -> None:
     """Do a worker's work, until there is nothing to do."""
-    from unpooled_server import selectors
+    from unpooled_server.reads import selectors
     from unpooled_server.services import rounds, studies
 
     for _ in range(20):

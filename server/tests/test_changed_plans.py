@@ -10,10 +10,10 @@ from federation_fixtures import Federation, variants, work
 from round_fixtures import beside
 from trial_stages import UNTIL, complete
 
-from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import Branch, Cohort, LogEntry, Round, Share
 from unpooled_server.services import changing, panels, rounds
+from unpooled_server.storage import store
 
 Make = Callable[..., Federation]
 FLOOR = {"min_samples": 2}

@@ -9,13 +9,13 @@ from cohort_client import RAW, Client
 from compared_fixtures import Compared
 from federation_fixtures import Federation, work
 
-from unpooled.algorithms.tables.encoding.reading import categories_of
-from unpooled.cohort import ArrayTable
-from unpooled.plan import Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.plan.plan import Plan
+from unpooled.plan.words import Words
 from unpooled.protocol import messages
 from unpooled.protocol.codes import Blinding, checked
 from unpooled.protocol.oprf import POINT_BYTES
-from unpooled.words import Words
 from unpooled_server.models import Study, Traffic
 
 MOST = 4

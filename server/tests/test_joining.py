@@ -13,9 +13,9 @@ from trial_stages import UNTIL
 
 from unpooled.protocol import sealing
 from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
-from unpooled_server import selectors
 from unpooled_server.errors import Conflict
 from unpooled_server.models import Cohort, LogEntry, Round
+from unpooled_server.reads import selectors
 from unpooled_server.services import comparing, invitations
 
 Make = Callable[..., Federation]

@@ -11,13 +11,13 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import Data, Federation, variants, work
 
-from unpooled.overlap import Cause, Overlap
-from unpooled.panel import Panel
+from unpooled.panel.overlap import Cause, Overlap
+from unpooled.panel.panel import Panel
 from unpooled.protocol.problems import Problem
-from unpooled_server import store
 from unpooled_server.errors import Conflict
 from unpooled_server.models import Cohort, LogEntry, Share
 from unpooled_server.services import panels
+from unpooled_server.storage import store
 
 Make = Callable[..., Federation]
 

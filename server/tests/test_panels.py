@@ -13,14 +13,14 @@ from federation_fixtures import Federation, variants
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unpooled import list_text
-from unpooled.alleles import capital
 from unpooled.errors import ProtocolError
-from unpooled.panel import Panel
-from unpooled_server import store
+from unpooled.panel import list_text
+from unpooled.panel.alleles import capital
+from unpooled.panel.panel import Panel
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Study
 from unpooled_server.services import changing, invitations, lists, panels
+from unpooled_server.storage import store
 
 Make = Callable[..., Federation]
 

@@ -10,7 +10,7 @@ from django.db.models import Expression, F, QuerySet
 from federation_fixtures import NAMES, Federation
 
 from unpooled_server.models import Cohort, Study, Traffic
-from unpooled_server.prepared import Prepared, PreparedUpdate
+from unpooled_server.reads.prepared import Prepared, PreparedUpdate
 
 pytestmark = pytest.mark.services
 

@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from federation_fixtures import Federation, variants, work
 
-from unpooled_server import remaining, selectors
 from unpooled_server.models import Cohort, Round, Study
+from unpooled_server.reads import remaining, selectors
 from unpooled_server.services import studies
 
 Make = Callable[..., Federation]

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from federation_fixtures import Federation
 
-from unpooled.algorithms.shared.summary import POOL, VARIANTS
 from unpooled.formats import table
-from unpooled.panel import Panel
-from unpooled_server import store
-from unpooled_server.archives import BLOCK, zipped
+from unpooled.methods.shared.summary import POOL, VARIANTS
+from unpooled.panel.panel import Panel
 from unpooled_server.models import RowFile, Study
 from unpooled_server.services import results
+from unpooled_server.storage import store
+from unpooled_server.storage.archives import BLOCK, zipped
 
 CHUNK = 4_000
 FEW, MANY = 60_000, 160_000

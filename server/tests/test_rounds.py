@@ -13,12 +13,12 @@ from round_fixtures import Killed, Make, beside, first_round, raising, to_the_en
 from test_whole_study import assert_files_as_in_process
 
 from tests.patience import PATIENCE
-from unpooled.algorithms.presence import Presence
 from unpooled.errors import BoundError
-from unpooled_server import store
+from unpooled.methods.presence import Presence
 from unpooled_server.models import Round, RowFile, Share
 from unpooled_server.names import RoundState
 from unpooled_server.services import branches, enrolling, guarding, results, rounds, studies
+from unpooled_server.storage import store
 
 
 @pytest.mark.services

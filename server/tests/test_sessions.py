@@ -18,10 +18,11 @@ from round_fixtures import Killed
 
 from unpooled.protocol import comparing, messages
 from unpooled.protocol.messages import OpeningRequest, Question
-from unpooled_server import selectors, store
 from unpooled_server.compensator_client import Compensator
 from unpooled_server.models import Round, RowFile, Share, Traffic
+from unpooled_server.reads import selectors
 from unpooled_server.services import sessions
+from unpooled_server.storage import store
 
 
 def to_the_end(trial: Federation) -> None:

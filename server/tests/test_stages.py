@@ -12,8 +12,8 @@ from federation_fixtures import Federation, silent_for, work
 
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import HEADER, Doing
-from unpooled_server import selectors
 from unpooled_server.models import Cohort, Study
+from unpooled_server.reads import selectors
 from unpooled_server.services import invitations, studies, sweeping
 
 pytestmark = pytest.mark.services

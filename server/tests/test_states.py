@@ -11,12 +11,15 @@ import pytest
 from federation_fixtures import Federation, silent_for, work
 
 from unpooled.protocol import SEALING_KEY_BYTES
-from unpooled_server import compensator_client, doorbell, selectors, store
+from unpooled_server import compensator_client
+from unpooled_server.bells import doorbell
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Asked, Cohort, LogEntry, Round, Study
 from unpooled_server.names import PauseKind, StudyState
+from unpooled_server.reads import selectors
 from unpooled_server.services import changing, invitations, pictures, studies, sweeping, transitions
 from unpooled_server.services.guarding import MAX_ATTEMPTS
+from unpooled_server.storage import store
 
 Make = Callable[..., Federation]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from federation_fixtures import Federation, work
 
-from unpooled_server import selectors
 from unpooled_server.models import Cohort, Traffic
+from unpooled_server.reads import selectors
 from unpooled_server.services import metering
 
 pytestmark = pytest.mark.services

@@ -12,10 +12,10 @@ from cohort_client import RAW, Client
 from federation_fixtures import Federation, work
 
 from unpooled.protocol.messages import Question
-from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Round, Share, Study
 from unpooled_server.services import invitations, studies, transitions, uploads
+from unpooled_server.storage import store
 
 Make = Callable[..., Federation]
 

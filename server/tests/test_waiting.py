@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE, until
-from unpooled_server import selectors
 from unpooled_server.cohort_api import waiting
+from unpooled_server.reads import selectors
 
 pytestmark = pytest.mark.services
 NEVER = 10 * PATIENCE

@@ -13,12 +13,12 @@ import pytest
 from federation_fixtures import Federation, variants, work
 
 from unpooled import run
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.result_files import result_files
-from unpooled.panel import Panel
-from unpooled_server import store
+from unpooled.described.result_files import result_files
+from unpooled.methods import algorithm
+from unpooled.panel.panel import Panel
 from unpooled_server.models import Kept, Share
 from unpooled_server.services import branches
+from unpooled_server.storage import store
 
 Make = Callable[..., Federation]
 
@@ -104,7 +104,7 @@ def test_a_list_of_the_coordinator_is_answered_by_masked_presence(federation: Ma
 
 
 def _alignment(listed: Panel, own: Panel) -> tuple[np.ndarray, np.ndarray]:
-    from unpooled.agreement import align
+    from unpooled.panel.agreement import align
 
     aligned = align(listed, own, np.ones(len(own), bool))
     return aligned.index, aligned.swapped

@@ -14,10 +14,10 @@ from dataclasses import replace
 import httpx
 import numpy as np
 
-from unpooled import question as questions
-from unpooled.algorithms import questions_of
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.asking import question as questions
+from unpooled.methods import questions_of
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.panel import Panel
+from unpooled.panel.panel import Panel
 
 from ..plinks import write_bed
 

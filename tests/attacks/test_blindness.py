@@ -21,16 +21,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole, with_chunks
-from unpooled.algorithms.chi_square import CountGenotypes
-from unpooled.driver import Place, Tree
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.procedure import Study
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Place, Tree
+from unpooled.asking.procedure import Study
+from unpooled.asking.question import Arrays, Question
+from unpooled.methods import questions_of, whole, with_chunks
+from unpooled.methods.chi_square import CountGenotypes
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions, Told
-from unpooled.question import Arrays, Question
 from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions

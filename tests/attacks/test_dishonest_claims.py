@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled import question as questions
-from unpooled.algorithms.chi_square import CountGenotypes
-from unpooled.plan import Plan
+from unpooled.asking import question as questions
+from unpooled.methods.chi_square import CountGenotypes
+from unpooled.plan.plan import Plan
 from unpooled.protocol import masking, messages
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster, Witnesses

@@ -25,9 +25,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from unpooled.algorithms import check
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.methods import check
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from unpooled.manifest import ListedRound
+from unpooled.described.manifest import ListedRound
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Question, Questions, Told
 from unpooled_client.state.events import Exit, Finished

@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole, with_chunks
-from unpooled.check import check_of, second_check_of
-from unpooled.driver import Place, Tree, digest
-from unpooled.plan import Plan
-from unpooled.procedure import Study
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Place, Tree, digest
+from unpooled.asking.procedure import Study
+from unpooled.methods import questions_of, whole, with_chunks
+from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, masking, messages
+from unpooled.protocol.check import check_of, second_check_of
 from unpooled.protocol.messages import Question, Questions, Told
 from unpooled.protocol.witness import Witnessed, unsealed
 from unpooled_client.state.events import Exit

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.algorithms.ld.leads import LINKAGE
-from unpooled.algorithms.regression.apart import SumGenotypesApart
-from unpooled.algorithms.regression.linear import SumColumns, SumWithGenotypes
-from unpooled.algorithms.regression.symmetric import pairs
-from unpooled.algorithms.shared.groups import complete
-from unpooled.clump_option import CLUMPED
-from unpooled.cohort import ArrayCohort
+from unpooled.asking.cohort import ArrayCohort
+from unpooled.asking.question import Arrays, Question, answer
 from unpooled.errors import Refuse
-from unpooled.plan import EXACT, MEAN
-from unpooled.question import Arrays, Question, answer
+from unpooled.methods.ld.leads import LINKAGE
+from unpooled.methods.regression.apart import SumGenotypesApart
+from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
+from unpooled.methods.regression.symmetric import pairs
+from unpooled.methods.shared.groups import complete
+from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.plan import EXACT, MEAN
 
 from ..contract.runs import Run, run_of
 from ..contract.studies import Small, of_variants

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from unpooled.encoder import Encoder
-from unpooled.model import Model
+from unpooled.fitted.encoder import Encoder
+from unpooled.fitted.model import Model
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse

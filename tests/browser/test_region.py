@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from unpooled.builds import known_build
+from unpooled.panel.builds import known_build
 from unpooled.simulate import simulate
 
 from ..federation import Trial

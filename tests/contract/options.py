@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.chi_square import CHI_SQUARE
-from unpooled.algorithms.regression.linear import LINEAR
-from unpooled.algorithms.regression.logistic import LOGISTIC
-from unpooled.clump_option import CLUMPED
-from unpooled.heterogeneity_option import META
+from unpooled.methods import ALGORITHMS
+from unpooled.methods.chi_square import CHI_SQUARE
+from unpooled.methods.regression.linear import LINEAR
+from unpooled.methods.regression.logistic import LOGISTIC
+from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.heterogeneity_option import META
 
 from .studies import CHROMOSOMES, COVARIATES, SITE, Small, of_variants, panel_of
 

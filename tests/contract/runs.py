@@ -12,19 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unpooled import alone, sizes
-from unpooled import question as questions
-from unpooled.algorithms import TESTS, questions_of, whole
-from unpooled.algorithms.phenotypes import tables_of
-from unpooled.algorithms.result_files import report_name
-from unpooled.driver import Place, Tree
-from unpooled.facts import plan_facts
-from unpooled.leaving import what_leaves
-from unpooled.parties import what_parties_get
-from unpooled.procedure import Rows, Study
-from unpooled.question import Arrays, Question
+from unpooled.asking import alone, sizes
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Place, Tree
+from unpooled.asking.procedure import Rows, Study
+from unpooled.asking.question import Arrays, Question
+from unpooled.asking.sizes import Sizes
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import what_leaves
+from unpooled.described.parties import what_parties_get
+from unpooled.described.result_files import report_name
+from unpooled.methods import TESTS, questions_of, whole
+from unpooled.methods.phenotypes import tables_of
 from unpooled.run import _Federation
-from unpooled.sizes import Sizes
 
 from .options import OPTIONS
 from .studies import EVERY, Small

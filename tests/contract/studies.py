@@ -8,21 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
-from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.learning.names import OF_CLASSES
-from unpooled.algorithms.learning.questions import MOST_COLUMNS
-from unpooled.algorithms.learning.reading import Examples
-from unpooled.algorithms.phenotypes import required
-from unpooled.algorithms.shared.conditions import conditioned
-from unpooled.algorithms.tables.encoding.coding import coded
-from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, UNKNOWN_SEX, ArrayCohort, ArrayTable, Samples
-from unpooled.dosage_option import FILES
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, SUMS_FILE, Covariate, Plan
-from unpooled.schema import CATEGORY, OUTCOME, Column
-from unpooled.shared_options import BITS, OPENS, SUMS
-from unpooled.words import Words
+from unpooled.asking.cohort import (
+    COPY,
+    FEMALE,
+    MALE,
+    NO_DOSAGE,
+    UNKNOWN_SEX,
+    ArrayCohort,
+    ArrayTable,
+    Samples,
+)
+from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
+from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.learning.names import OF_CLASSES
+from unpooled.methods.learning.questions import MOST_COLUMNS
+from unpooled.methods.learning.reading import Examples
+from unpooled.methods.phenotypes import required
+from unpooled.methods.shared.conditions import conditioned
+from unpooled.methods.tables.encoding.coding import coded
+from unpooled.panel.panel import Panel
+from unpooled.plan.dosage_option import FILES
+from unpooled.plan.plan import NO_KEY, SUMS_FILE, Covariate, Plan
+from unpooled.plan.schema import CATEGORY, OUTCOME, Column
+from unpooled.plan.shared_options import BITS, OPENS, SUMS
+from unpooled.plan.words import Words
 
 from ..one_more.one_more_test import ONE_MORE
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.algorithms import METHODS
-from unpooled.algorithms.ld.leads import LINKAGE
-from unpooled.algorithms.learning.performance import PERFORMANCE, RANGES
 from unpooled.errors import Refuse
-from unpooled.plan import EXACT, OwnPlan, Plan, PlanError
+from unpooled.methods import METHODS
+from unpooled.methods.ld.leads import LINKAGE
+from unpooled.methods.learning.performance import PERFORMANCE, RANGES
+from unpooled.plan.plan import EXACT, OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
 
 from .runs import small

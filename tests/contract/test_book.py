@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from unpooled import question as questions
+from unpooled.asking import question as questions
+from unpooled.asking.question import Question
 from unpooled.protocol import masking
 from unpooled.protocol.messages import Question as Message
 from unpooled.protocol.messages import Roster
-from unpooled.question import Question
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.study.book import Book, open_book
 from unpooled_client.study.rounds import Answerer

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled import question as questions
-from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS, check, questions_of
-from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.components.questions import ASKS_FIRST, KeepScores
-from unpooled.algorithms.phenotypes import tables_of
-from unpooled.algorithms.result_files import result_files
-from unpooled.algorithms.shared.told import AS_ASKED
-from unpooled.alone import after
-from unpooled.facts import plan_facts
-from unpooled.file_names import LONGEST_STEM, is_plain
-from unpooled.leaving import LIST, PLAN_DIGEST, SINGLE_VALUES, Form, most_bytes_of, what_leaves
-from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE
-from unpooled.question import Question, Real
-from unpooled.templates import Template
+from unpooled.asking import question as questions
+from unpooled.asking.alone import after
+from unpooled.asking.question import Question, Real
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import LIST, PLAN_DIGEST, SINGLE_VALUES, Form, most_bytes_of, what_leaves
+from unpooled.described.result_files import result_files
+from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_of
+from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
+from unpooled.methods.phenotypes import tables_of
+from unpooled.methods.shared.told import AS_ASKED
+from unpooled.plan.file_names import LONGEST_STEM, is_plain
+from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE
+from unpooled.plan.templates import Template
 
 from ..one_more.one_more_test import ONE_MORE
 from .options import OPTIONS

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from unpooled import driver
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole
-from unpooled.check import check_of, second_check_of
-from unpooled.driver import Place, Tree
+from unpooled.asking import driver
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Place, Tree
+from unpooled.asking.question import Arrays, Question, Real, Residue
+from unpooled.memory.spool import Shelf
+from unpooled.methods import questions_of, whole
+from unpooled.plan.shared_options import BITS
 from unpooled.protocol import codec, masking, messages, witness
+from unpooled.protocol.check import check_of, second_check_of
 from unpooled.protocol.masking import CHECK_BYTES
 from unpooled.protocol.messages import Roster, Told
 from unpooled.protocol.witness import Witnessed
-from unpooled.question import Arrays, Question, Real, Residue
-from unpooled.shared_options import BITS
-from unpooled.spool import Shelf
 from unpooled_client.study.following import Following
 from unpooled_client.study.trust import Distrust, Terms
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from unpooled import alone, driver
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole
-from unpooled.driver import Entry, Running
-from unpooled.procedure import PROCEDURES, Call, Rows
+from unpooled.asking import alone, driver
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Entry, Running
+from unpooled.asking.procedure import PROCEDURES, Call, Rows
+from unpooled.asking.question import Arrays, Question
+from unpooled.methods import questions_of, whole
 from unpooled.protocol import codec
-from unpooled.question import Arrays, Question
 
 from .runs import Run, run
 from .studies import EVERY, STUDIES
@@ -104,7 +104,7 @@ def test_a_study_that_is_never_in_memory_has_the_same_results(name: str) -> None
 
 READ = """
 import json, os, sys
-from unpooled.procedure import PROCEDURES
+from unpooled.asking.procedure import PROCEDURES
 for name, kept in json.load(sys.stdin).items():
     if not (child := os.fork()):  # a process of its own for each, which has loaded none of the methods
         for data in kept:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 
 from .tables.compare import Outcome
 from .tables.judge import Disagreement

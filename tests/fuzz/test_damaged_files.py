@@ -22,18 +22,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unpooled.errors import DataProblem
-from unpooled.schema import Column
-from unpooled.words import is_missing
-from unpooled_client.data.bim import read_bim
-from unpooled_client.data.copied_people import rows_of_psam
-from unpooled_client.data.covariates import read_covariates
-from unpooled_client.data.fam import Fam, read_fam
+from unpooled.plan.schema import Column
+from unpooled.plan.words import is_missing
+from unpooled_client.data.findings.report import Code, Report
+from unpooled_client.data.imputed.copied_people import rows_of_psam
+from unpooled_client.data.imputed.vcf import open_vcf
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.phenotype import read_phenotypes
-from unpooled_client.data.report import Code, Report
+from unpooled_client.data.plink.bim import read_bim
+from unpooled_client.data.plink.fam import Fam, read_fam
+from unpooled_client.data.samples.covariates import read_covariates
+from unpooled_client.data.samples.phenotype import read_phenotypes
 from unpooled_client.data.tables import cells, open_table
 from unpooled_client.data.tables.faults import Faults
-from unpooled_client.data.vcf import open_vcf
 
 Damage: TypeAlias = tuple[str, int, int]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.scaler import ROBUST, YEO_JOHNSON, Z_SCORE
+from unpooled.fitted.scaler import ROBUST, YEO_JOHNSON, Z_SCORE
 
 from .kinds import TABLES
 from .tables import judge, truth

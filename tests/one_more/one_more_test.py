@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import BinaryIO
 
-from unpooled.algorithms.algorithm import AboutFile
-from unpooled.algorithms.chi_square import CHI_SQUARE
-from unpooled.options import Answer, Choice, Number, Numbers, Place, Switch, Whole, Wholes, Words
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
-from unpooled.shared_options import COVARIATES
+from unpooled.asking.question import Arrays
+from unpooled.methods.algorithm import AboutFile
+from unpooled.methods.chi_square import CHI_SQUARE
+from unpooled.panel.panel import Panel
+from unpooled.plan.options import Answer, Choice, Number, Numbers, Place, Switch, Whole, Wholes, Words
+from unpooled.plan.plan import Plan
+from unpooled.plan.shared_options import COVARIATES
 
 OPTIONS = (
     COVARIATES,

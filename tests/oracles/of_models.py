@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.schema import Column
+from unpooled.plan.schema import Column
 
 from ..fuzz.kinds import MODELS
 from ..fuzz.models.federation import OUTCOME, Cohort, Federation, plan_of

@@ -10,7 +10,7 @@ from normalizing import column as column
 from normalizing import evenly
 from normalizing import loaded as loaded
 
-from unpooled.schema import Column
+from unpooled.plan.schema import Column
 
 from ..fuzz.kinds import TABLES as FUZZ
 from ..fuzz.tables.federation import Federation, plan_of

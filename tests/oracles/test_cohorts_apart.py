@@ -13,11 +13,11 @@ from asking import followed
 from pooled import Quantities, quantities
 
 from tests.contract.studies import of_variants
-from unpooled.algorithms import check
-from unpooled.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
+from unpooled.asking.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
 from unpooled.errors import Refuse
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan, PlanError
+from unpooled.methods import check
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import run
 
 from .reports import same

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pooled import Quantities
 
-from unpooled.cohort import Samples
+from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 
 from ..conftest import MICE, Rehearse

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from pooled import GENERATED, Pool
 
-from unpooled.cohort import Samples
+from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 from unpooled.formats.plink import name_width
-from unpooled.plan import FILES
+from unpooled.plan.plan import FILES
 
 from .reports import without_gc
 

@@ -10,11 +10,11 @@ import pandas as pd
 import polars
 import pytest
 
-from unpooled.encoder import Encoder
-from unpooled.model import Model, Named
-from unpooled.scaler import Scaler
-from unpooled.schema import Column
-from unpooled_client.data.report import Report
+from unpooled.fitted.encoder import Encoder
+from unpooled.fitted.model import Model, Named
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.schema import Column
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables import open_table
 
 ROWS = 200

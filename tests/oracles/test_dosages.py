@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled_client.compare.frequencies import beside_dosages
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.pgen import PgenFile
+from unpooled_client.data.plink.pgen import PgenFile
 
 from ..conftest import EVERY, MOUSE, Rehearse
 from ..plinks import plink, plink2, rows

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from unpooled.encoder import Encoder
+from unpooled.fitted.encoder import Encoder
 from unpooled_client.commands.check import check
 
 from ..conftest import Rehearse

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from pooled import Pool, Statuses, X
 
-from unpooled.algorithms.regression.case_control import CaseControlCounts
-from unpooled.cohort import Samples
-from unpooled.genotype_model import Terms
+from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
+from unpooled.methods.regression.case_control import CaseControlCounts
+from unpooled.plan.genotype_model import Terms
 
 from ..plinks import plink2
 from .regression import Rows

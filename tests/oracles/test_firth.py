@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from pooled import MT, Statuses, X, Y, statuses
 
-from unpooled.algorithms.regression.case_control import CaseControlCounts
-from unpooled.algorithms.regression.pool import TABLE_BY_FIRTH
-from unpooled.cohort import Samples
-from unpooled.genotype_model import Terms
+from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.methods.regression.case_control import CaseControlCounts
+from unpooled.methods.regression.pool import TABLE_BY_FIRTH
+from unpooled.panel.panel import Panel
+from unpooled.plan.genotype_model import Terms
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 from ..conftest import Rehearse

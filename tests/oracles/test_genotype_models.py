@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from pooled import Pool, Quantities, Statuses, X, mice, quantities
 
-from unpooled.genotype_model import MODELS
+from unpooled.plan.genotype_model import MODELS
 
 from ..plinks import call
 from .regression import Rows

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from pooled import GENERATED, Quantities, Statuses, statuses
 
-from unpooled.algorithms import check
-from unpooled.glm_columns import chosen
-from unpooled.plan import PlanError
+from unpooled.methods import check
+from unpooled.plan.glm_columns import chosen
+from unpooled.plan.plan import PlanError
 
 from .reports import pairs
 

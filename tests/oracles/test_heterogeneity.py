@@ -15,22 +15,22 @@ from pooled import mice as pooled_mice
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
-from unpooled import question as questions
-from unpooled.algorithms import algorithm, check
-from unpooled.algorithms.methods import Run, methods
-from unpooled.algorithms.regression.heterogeneity import TABLE, SumAgain, SumEstimates
-from unpooled.algorithms.regression.own_fit import Model, own_estimates
-from unpooled.algorithms.shared.chunks import chromosome_class
-from unpooled.algorithms.shared.summary import Summary
-from unpooled.algorithms.shared.telling import telling
-from unpooled.cohort import ArrayCohort
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort
+from unpooled.described.methods import Run, methods
 from unpooled.errors import BoundError
-from unpooled.heterogeneity_option import FEWEST, FEWEST_OF_RANDOM
 from unpooled.kernels.meta_analysis import fixed_effect, random_weight
-from unpooled.panel import Panel
+from unpooled.methods import algorithm, check
+from unpooled.methods.regression.heterogeneity import TABLE, SumAgain, SumEstimates
+from unpooled.methods.regression.own_fit import Model, own_estimates
+from unpooled.methods.shared.chunks import chromosome_class
+from unpooled.methods.shared.summary import Summary
+from unpooled.methods.shared.telling import telling
+from unpooled.panel.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
-from unpooled.plan import EXACT, NO_KEY, Covariate, Plan, PlanError
+from unpooled.plan.heterogeneity_option import FEWEST, FEWEST_OF_RANDOM
+from unpooled.plan.plan import EXACT, NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import reports, run
 
 from ..plinks import plink

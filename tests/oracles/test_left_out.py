@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pooled import Pool
 
-from unpooled.cohort import Samples
+from unpooled.asking.cohort import Samples
 
 from ..conftest import Rehearse
 from ..plinks import plink, plink2

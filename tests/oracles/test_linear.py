@@ -12,12 +12,12 @@ import pytest
 from pooled import Quantities, quantities
 from scipy import stats
 
-from unpooled.algorithms.shared.summary import chi_square
-from unpooled.cohort import Samples
+from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 from unpooled.formats.number import number_text
+from unpooled.kernels.statistics import genomic_inflation
+from unpooled.methods.shared.summary import chi_square
 from unpooled.simulate import simulate
-from unpooled.statistics import genomic_inflation
 
 from ..conftest import Rehearse, inflation
 from ..plinks import bfiles, plink, split

@@ -13,8 +13,8 @@ import statsmodels.api as sm
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.impute import SimpleImputer
 
-from unpooled.algorithms.learning import questions
-from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
+from unpooled.methods.learning import questions
+from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
 
 from ..conftest import Rehearse
 from ..fuzz.models.federation import OUTCOME

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from unpooled.scaler import (
+from unpooled.fitted.scaler import (
     CONSTANT,
     MIN_MAX,
     NEARLY_CONSTANT,
@@ -26,7 +26,7 @@ from unpooled.scaler import (
     Z_SCORE,
     Scaler,
 )
-from unpooled.shared_options import BITS, SUMS
+from unpooled.plan.shared_options import BITS, SUMS
 
 from ..conftest import Rehearse
 from ..fuzz.tables.truth import moments

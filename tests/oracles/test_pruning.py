@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pooled import Pool
 
-from unpooled.cohort import Samples
+from unpooled.asking.cohort import Samples
 from unpooled.simulate import simulate
 
 from ..conftest import MICE, Rehearse

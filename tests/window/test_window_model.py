@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.messages import Roster
 from unpooled_client.state.events import (
     Agreed,

@@ -10,8 +10,8 @@ import pytest
 from PySide6.QtCore import Qt
 from window_desk import Desk
 
-from unpooled.algorithms.result_files import report_name
-from unpooled.plan import NO_KEY, Plan
+from unpooled.described.result_files import report_name
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled_client.compare.pictures import pictures
 from unpooled_client.compare.pool import NothingToCompare
 from unpooled_client.window.pictures import Pictures

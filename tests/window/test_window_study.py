@@ -14,7 +14,7 @@ import numpy as np
 from client_trials import Platform, Trial, make_trial
 from window_desk import Desk
 
-from unpooled.statistics import inflation_text
+from unpooled.kernels.statistics import inflation_text
 from unpooled_client.state.folder import known_folders
 from unpooled_client.state.stage import Stage
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.simulate import simulate
 
 from .. import in_process

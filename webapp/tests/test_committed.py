@@ -13,7 +13,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.validation import validate_schema
 
-from unpooled.algorithms import ALGORITHMS
+from unpooled.methods import ALGORITHMS
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled_webapp.api import urls

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from signing_in import Person
 
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms import usual as say_nothing
-from unpooled.plan import NO_KEY, Plan
+from unpooled.methods import ALGORITHMS
+from unpooled.methods import usual as say_nothing
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled_webapp import accounts
 
 

@@ -18,8 +18,8 @@ from signing_in import Http
 from whole_studies import PLAN, finished
 
 from tests import plinks
-from unpooled.cohort import Samples
-from unpooled.panel import Panel
+from unpooled.asking.cohort import Samples
+from unpooled.panel.panel import Panel
 
 
 def mice(folder: Path) -> tuple[list[Data], str]:

@@ -17,9 +17,9 @@ from federation_fixtures import Data
 from signing_in import Http, Person
 from whole_studies import PLAN, created, finished
 
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Plan
-from unpooled_server import annotation
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled_server.reads import annotation
 from unpooled_webapp import accounts
 from unpooled_webapp.cli import main
 

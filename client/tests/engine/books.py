@@ -7,10 +7,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from unpooled import question as questions
-from unpooled.algorithms import questions_of
+from unpooled.asking import question as questions
+from unpooled.asking.question import Question
+from unpooled.methods import questions_of
 from unpooled.protocol import masking, messages
-from unpooled.question import Question
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.study.book import Book, open_book
 from unpooled_client.study.rounds import Answerer

@@ -10,7 +10,7 @@ from typing import Any
 
 from client_scripted import Scripted
 
-from unpooled.plan import NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey, fingerprint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unpooled_client.data.variants import Variants
+from unpooled_client.data.plink.variants import Variants
 
 
 def rows(variants: Variants) -> list[tuple[Any, ...]]:

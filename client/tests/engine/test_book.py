@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from books import SIZES, answerer_of, asked, started_again
 
-from unpooled.algorithms.chi_square import CountGenotypes
-from unpooled.algorithms.ld.lead_questions import CountFounders
-from unpooled.algorithms.presence import Presence
-from unpooled.cohort import ArrayCohort, Samples
-from unpooled.leaving import most_bytes_of
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.question import Question
+from unpooled.described.leaving import most_bytes_of
+from unpooled.methods.chi_square import CountGenotypes
+from unpooled.methods.ld.lead_questions import CountFounders
+from unpooled.methods.presence import Presence
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster, Told
-from unpooled.question import Question
 from unpooled_client.study.book import Book, BookLost, Heard, knows_of_a_release, lines_of
 from unpooled_client.study.rounds import Answerer
 from unpooled_client.study.trust import Distrust, Terms

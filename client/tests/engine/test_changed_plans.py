@@ -13,7 +13,7 @@ from client_trials import Member, Platform, Trial, ended
 from test_engine_faults import await_event, kill_after, lines
 
 from tests.patience import PATIENCE
-from unpooled.facts import Change
+from unpooled.described.facts import Change
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import (
     Accepted,

@@ -68,7 +68,7 @@ def test_a_wrong_command_ends_with_2_and_one_message(home: str, arguments: list[
 
 
 def test_several_studies_are_listed_with_names_and_states(tmp_path: Path) -> None:
-    from unpooled.plan import NO_KEY, Plan
+    from unpooled.plan.plan import NO_KEY, Plan
     from unpooled.protocol.invitation import Invitation
     from unpooled.protocol.messages import Roster
     from unpooled_client.state.folder import Agreement, Saved, StateFolder

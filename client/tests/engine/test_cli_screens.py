@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from unpooled.leaving import what_leaves
-from unpooled.plan import NO_KEY, Plan
+from unpooled.described.leaving import what_leaves
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster
 from unpooled_client.commands import screen
 from unpooled_client.state.events import (

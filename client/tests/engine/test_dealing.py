@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled import question as questions
-from unpooled.algorithms import algorithm, usual
-from unpooled.algorithms.tables.order import Narrow
-from unpooled.cohort import ArrayTable
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods import algorithm, usual
+from unpooled.methods.tables.order import Narrow
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
 from unpooled.protocol import comparing, masking, messages
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
-from unpooled.schema import Column
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.study.book import Book, BookLost, Dealt, open_book
 from unpooled_client.study.rounds import Answerer, Dealing

@@ -13,10 +13,10 @@ from books import SIZES, asked
 from client_scripted import FINGERPRINT, Scripted
 from test_book import PANEL, terms_of
 
-from unpooled import question as questions
-from unpooled.algorithms.components.directions import Directions
-from unpooled.algorithms.components.questions import KeepScores, Multiply
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.methods.components.directions import Directions
+from unpooled.methods.components.questions import KeepScores, Multiply
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.fingerprint import Fingerprint

@@ -13,8 +13,8 @@ import pytest
 from client_dishonest import PLAN, Cohort
 from client_scripted import Scripted
 
-from unpooled.algorithms.result_files import methods_name, most_bytes
-from unpooled.plan import Plan
+from unpooled.described.result_files import methods_name, most_bytes
+from unpooled.plan.plan import Plan
 from unpooled_client.compare.report import Place, Study, write_tables
 from unpooled_client.state.events import Event, Exit, Failed, Results
 from unpooled_client.state.written import NotOurs, Written

@@ -13,7 +13,7 @@ import pytest
 from client_trials import Trial, ended
 from distributed import LocalCluster
 
-from unpooled.algorithms.chi_square import CountGenotypes
+from unpooled.methods.chi_square import CountGenotypes
 from unpooled.simulate import SimulationReport
 from unpooled_client.data.cohort import PlinkCohort, open_cohort
 from unpooled_client.data.options import DataOptions

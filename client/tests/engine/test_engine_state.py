@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from unpooled.leaving import Form
+from unpooled.described.leaving import Form
+from unpooled.memory.spool import NoRoom
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
-from unpooled.spool import NoRoom
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import ResultFile
 from unpooled_client.state import ledger

@@ -13,8 +13,8 @@ from client_typed import typed
 
 from tests.patience import PATIENCE, until
 from tests.plinks import plink, rows
-from unpooled import list_form, list_text
-from unpooled.panel import Panel
+from unpooled.panel import list_form, list_text
+from unpooled.panel.panel import Panel
 from unpooled.simulate import SimulationReport
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state import ledger

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from books import answerer_of, asked
 
-from unpooled import question as questions
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.chi_square import Census
-from unpooled.algorithms.presence import Presence
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.described.leaving import Leaving, what_leaves
 from unpooled.errors import BoundError
-from unpooled.leaving import Leaving, what_leaves
-from unpooled.plan import NO_KEY, Plan
+from unpooled.methods import ALGORITHMS
+from unpooled.methods.chi_square import Census
+from unpooled.methods.presence import Presence
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol import masking, witness
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster

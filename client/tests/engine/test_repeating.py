@@ -15,7 +15,7 @@ from client_scripted import Scripted
 from client_trials import Member, Trial, ended
 
 from tests.patience import PATIENCE, until
-from unpooled.plan import NO_KEY
+from unpooled.plan.plan import NO_KEY
 from unpooled_client.state.events import Exit, Failed, Finished, ReleaseNeeded, Repeated, ReviewNeeded
 from unpooled_client.state.folder import StateFolder, current_folders, known_folders
 from unpooled_client.study.engine import Engine, Until

@@ -13,12 +13,12 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from unpooled.algorithms.methods import Run, methods
-from unpooled.algorithms.shared.summary import Summary
-from unpooled.facts import plan_facts
-from unpooled.leaving import COHORT_SUMS, SERVER, Form, what_leaves
-from unpooled.parties import what_parties_get
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import COHORT_SUMS, SERVER, Form, what_leaves
+from unpooled.described.methods import Run, methods
+from unpooled.described.parties import what_parties_get
+from unpooled.methods.shared.summary import Summary
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled_client.commands.review import review as command

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from client_trials import Member, Platform, Table, Trial, make_trial
 
-from unpooled.manifest import ListedRound
+from unpooled.described.manifest import ListedRound
 from unpooled.simulate import SimulationReport
 from unpooled_client.commands.cli import cli
 from unpooled_client.commands.verify import verify

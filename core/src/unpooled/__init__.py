@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unpooled.encoder import Encoder as Encoder
-    from unpooled.model import Model as Model
-    from unpooled.scaler import Scaler as Scaler
+    from unpooled.fitted.encoder import Encoder as Encoder
+    from unpooled.fitted.model import Model as Model
+    from unpooled.fitted.scaler import Scaler as Scaler
 
 __all__ = ["Encoder", "Model", "Scaler"]
 
@@ -20,4 +20,4 @@ __all__ = ["Encoder", "Model", "Scaler"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{name.lower()}"), name)
+    return getattr(import_module(f"{__name__}.fitted.{name.lower()}"), name)

@@ -7,21 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.agreement import align
-from unpooled.alleles import capital
-from unpooled.chromosomes import HUMAN, chromosome_code
-from unpooled.cohort import (
-    COPY,
-    FEMALE,
-    MALE,
-    NO_DOSAGE,
-    UNKNOWN_SEX,
-    Dosages,
-    Packed,
-    Samples,
-)
+from unpooled.asking.cohort import COPY, FEMALE, MALE, NO_DOSAGE, UNKNOWN_SEX, Dosages, Packed, Samples
 from unpooled.kernels.packing import MISSING, pack_copies
-from unpooled.panel import Panel
+from unpooled.panel.agreement import align
+from unpooled.panel.alleles import capital
+from unpooled.panel.chromosomes import HUMAN, chromosome_code
+from unpooled.panel.panel import Panel
 
 NEAR_A_CALL = 0.1
 """Maximum distance between a dosage and the whole number it is called as, plink2's default."""
@@ -96,7 +87,7 @@ class Cohort:
 
 @dataclass(frozen=True, eq=False)
 class AlignedCohort:
-    """An `unpooled.cohort.Cohort` whose genotypes are read as they are asked for."""
+    """An `unpooled.asking.cohort.Cohort` whose genotypes are read as they are asked for."""
 
     samples: Samples
     genotypes: Any

@@ -13,25 +13,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled import opening
-from unpooled import question as questions
-from unpooled.algorithms import algorithm, presence, questions_of, whole, with_chunks
-from unpooled.algorithms.phenotypes import required
-from unpooled.algorithms.shared.conditions import Conditioned, conditioned
-from unpooled.algorithms.tables.encoding.coding import coded
-from unpooled.alone import Alone, after, tables
-from unpooled.cohort import Cohort, Table
-from unpooled.driver import Place, Tree, digest
+from unpooled.asking import opening
+from unpooled.asking import question as questions
+from unpooled.asking.alone import Alone, after, tables
+from unpooled.asking.cohort import Cohort, Table
+from unpooled.asking.driver import Place, Tree, digest
+from unpooled.asking.procedure import Call, Study
+from unpooled.asking.question import Arrays, Question
 from unpooled.errors import ProtocolError
-from unpooled.panel import Panel
-from unpooled.plan import OwnPlan, Plan
-from unpooled.procedure import Call, Study
+from unpooled.methods import algorithm, presence, questions_of, whole, with_chunks
+from unpooled.methods.phenotypes import required
+from unpooled.methods.shared.conditions import Conditioned, conditioned
+from unpooled.methods.tables.encoding.coding import coded
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import OwnPlan, Plan
 from unpooled.protocol import masking, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.witness import Witnessed
-from unpooled.question import Arrays, Question
 
 IN_PROCESS = "in process"
 """The study in every context here."""
@@ -59,7 +59,7 @@ def reports(plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> dict[str,
 def present(plan: Plan, listed: int, cohorts: Sequence[Cohort]) -> np.ndarray:
     """Count the cohorts that have each of the `listed` variants of a coordinator's list: int64 (m,).
 
-    The cohorts are beside the list: `unpooled.algorithms.presence.Listed`.
+    The cohorts are beside the list: `unpooled.methods.presence.Listed`.
     """
     plan = with_chunks(plan)
     asked = presence.presence(Study(plan, lambda: Panel.of([])), listed)

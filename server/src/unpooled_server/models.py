@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from unpooled.algorithms.shared.summary import FREQUENCIES_FAR, Summary
-from unpooled.driver import label
-from unpooled.plan import Plan
+from unpooled.asking.driver import label
+from unpooled.methods.shared.summary import FREQUENCIES_FAR, Summary
+from unpooled.plan.plan import Plan
 from unpooled.protocol import comparing
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
 
@@ -65,7 +65,7 @@ class Study(models.Model):
     panel_size = models.PositiveIntegerField(null=True)
     begun = models.BooleanField(default=False)
     results_folder = models.CharField(max_length=40, blank=True)
-    # `unpooled.algorithms.shared.summary`, once there are results; of several phenotypes one for each name.
+    # `unpooled.methods.shared.summary`, once there are results; of several phenotypes one for each name.
     summary = models.JSONField(null=True)
     # Names of the result columns that are kept for the API, once they are; of several phenotypes likewise.
     columns = models.JSONField(default=list, blank=True)
@@ -79,7 +79,7 @@ class Study(models.Model):
     # Set before the first sum is asked for: from then on neither the roster nor the plan can ever change.
     enrolled_at = models.DateTimeField(null=True)
     forgotten = models.BooleanField(default=False)
-    # What is foreseen to be asked, by step (`unpooled_server.remaining`), once the first question is.
+    # What is foreseen to be asked, by step (`unpooled_server.reads.remaining`), once the first question is.
     foreseen = models.JSONField(default=dict, blank=True)
     # Who has compared the fingerprint of the compensator's key by telephone, and when.
     compared_by = models.CharField(max_length=150, default="", blank=True)
@@ -167,7 +167,7 @@ class Cohort(models.Model):
     list_digest = models.CharField(max_length=64, blank=True)
     list_wanted = models.BooleanField(default=False)
     list_stored = models.BooleanField(default=False)
-    # `unpooled.overlap`: how its list lies beside those of the others, once they were compared.
+    # `unpooled.panel.overlap`: how its list lies beside those of the others, once they were compared.
     overlap = models.JSONField(null=True)
     # Its list has too little in common with the others': it is to send another one.
     list_apart = models.BooleanField(default=False)
@@ -227,7 +227,7 @@ class Coded(models.Model):
 
 
 class Branch(models.Model):
-    """A procedure that runs: `unpooled.driver` goes on with it from its call and its journal."""
+    """A procedure that runs: `unpooled.asking.driver` goes on with it from its call and its journal."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="branches")
     parent = models.ForeignKey("self", on_delete=models.CASCADE, related_name="children", null=True)

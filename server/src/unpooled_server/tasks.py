@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from celery import shared_task
 
-from unpooled_server import doorbell
+from unpooled_server.bells import doorbell
 from unpooled_server.errors import DATABASE_AWAY, first_line
 from unpooled_server.services import rounds, studies, sweeping
 

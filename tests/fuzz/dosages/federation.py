@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms import check
-from unpooled.cohort import COPY
-from unpooled.glm_columns import chosen
-from unpooled.plan import NO_KEY, Covariate, Plan
+from unpooled.asking.cohort import COPY
+from unpooled.methods import check
+from unpooled.plan.glm_columns import chosen
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 
 from ...oracles.dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
 

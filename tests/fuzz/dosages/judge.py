@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.cohort import COPY
+from unpooled.asking.cohort import COPY
 from unpooled.errors import UnpooledError
 from unpooled.run import reports
 

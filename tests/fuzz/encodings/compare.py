@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.tables.encoding.coding import coded
-from unpooled.algorithms.tables.encoding.dictionary import code_text
-from unpooled.cohort import ArrayTable
-from unpooled.encoder import Encoder
-from unpooled.encodings import NGRAMS, ONE_HOT, ORDINAL, TARGET
+from unpooled.asking.cohort import ArrayTable
 from unpooled.errors import UnpooledError
-from unpooled.plan import Plan
+from unpooled.fitted.encoder import Encoder
+from unpooled.methods.tables.encoding.coding import coded
+from unpooled.methods.tables.encoding.dictionary import code_text
+from unpooled.plan.encodings import NGRAMS, ONE_HOT, ORDINAL, TARGET
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
 from unpooled.run import reports, run
-from unpooled.schema import Column
 
 from ...in_process import NOBODY
 from ..tables.compare import Outcome

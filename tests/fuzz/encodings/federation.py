@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms import usual
-from unpooled.plan import NO_KEY, Plan
-from unpooled.schema import Column
+from unpooled.methods import usual
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
 
 from ..tables import columns as numbers
 from . import truth

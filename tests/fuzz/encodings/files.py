@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from unpooled.algorithms.tables.encoding.coding import as_codes
-from unpooled.cohort import ArrayTable
-from unpooled.encoder import Encoder
-from unpooled.plan import Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.fitted.encoder import Encoder
+from unpooled.methods.tables.encoding.coding import as_codes
+from unpooled.plan.plan import Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
 from unpooled_client.study.encoding import write_to

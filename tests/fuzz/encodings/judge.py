@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.encodings import FREQUENCY, TARGET, read
-from unpooled.plan import Plan
+from unpooled.plan.encodings import FREQUENCY, TARGET, read
+from unpooled.plan.plan import Plan
 
 from . import truth
 from .truth import Dictionary, Rows

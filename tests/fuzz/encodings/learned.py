@@ -7,8 +7,8 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from unpooled.plan import Plan
-from unpooled.schema import Column
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
 
 from .truth import REST, Dictionary, Rows, keys
 

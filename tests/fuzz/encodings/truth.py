@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from unpooled.plan import Plan
-from unpooled.schema import Column
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
 
 REST, MISSING = "(rest)", "(missing)"
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.regression.heterogeneity import TABLE
+from unpooled.methods.regression.heterogeneity import TABLE
 
 from ...oracles.regression import Fit
 from .judge import Line, parsed

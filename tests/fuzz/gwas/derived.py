@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from statsmodels.stats.multitest import multipletests
 
-from unpooled.genotype_model import JOINT
+from unpooled.plan.genotype_model import JOINT
 
 from .files import Tables
 from .judge import Line, is_number, parsed

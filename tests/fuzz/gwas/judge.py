@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from unpooled.genotype_model import JOINT, terms_of
 from unpooled.kernels import least_squares as codes
+from unpooled.plan.genotype_model import JOINT, terms_of
 
 from ...oracles.regression import Fit, Rows
 from .models import indicators

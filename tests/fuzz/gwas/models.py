@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled.genotype_model import ADDITIVE, MODELS
-from unpooled.plan import FEWEST_AT_A_LEVEL, FILES
+from unpooled.plan.genotype_model import ADDITIVE, MODELS
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FILES
 
 from .study import Study
 

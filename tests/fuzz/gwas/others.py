@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import scale
 
-from unpooled.algorithms import check, usual
-from unpooled.algorithms.components.pca import VALUES
-from unpooled.algorithms.polygenic.result import PATH
-from unpooled.algorithms.shared.summary import VARIANTS
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan, component_titles
+from unpooled.methods import check, usual
+from unpooled.methods.components.pca import VALUES
+from unpooled.methods.polygenic.result import PATH
+from unpooled.methods.shared.summary import VARIANTS
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan, component_titles
 from unpooled.run import reports
 from unpooled_webapp.rehearsal import RehearsalError
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unpooled.algorithms import algorithm, check
+from unpooled.asking.question import Arrays
 from unpooled.errors import UnpooledError
-from unpooled.genotype_model import ADDITIVE
-from unpooled.heterogeneity_option import META
-from unpooled.panel import Panel
-from unpooled.plan import NO_KEY, Covariate, Plan
-from unpooled.question import Arrays
+from unpooled.methods import algorithm, check
+from unpooled.panel.panel import Panel
+from unpooled.plan.genotype_model import ADDITIVE
+from unpooled.plan.heterogeneity_option import META
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import reports
 from unpooled_webapp.rehearsal import RehearsalError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.genotype_model import ADDITIVE, MODELS
+from unpooled.plan.genotype_model import ADDITIVE, MODELS
 
 from .files import PHENOTYPE, Tables, columns, pool_names
 from .models import conditions, interacting

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from unpooled.genotype_model import ADDITIVE
 from unpooled.kernels import least_squares as codes
+from unpooled.plan.genotype_model import ADDITIVE
 
 from . import known
 from .judge import ASSOC, GLM, Judge, Line, is_number, parsed

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.chromosomes import chromosome_codes, chromosome_name
-from unpooled.genotype_model import ADDITIVE
+from unpooled.panel.chromosomes import chromosome_codes, chromosome_name
+from unpooled.plan.genotype_model import ADDITIVE
 
 COMPLEMENT = {"A": "T", "T": "A", "C": "G", "G": "C"}
 UNSEEN, UNNAMED = "0", "."

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled.genotype_model import ADDITIVE, MODELS
+from unpooled.plan.genotype_model import ADDITIVE, MODELS
 
 from ...oracles.regression import Rows
 from .files import columns

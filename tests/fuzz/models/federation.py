@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms import usual
-from unpooled.algorithms.learning.names import (
+from unpooled.methods import usual
+from unpooled.methods.learning.names import (
     ELASTIC_NET,
     FEDHEONN,
     LASSO,
@@ -18,8 +18,8 @@ from unpooled.algorithms.learning.names import (
     OF_CLASSES,
     RIDGE,
 )
-from unpooled.plan import NO_KEY, Plan
-from unpooled.schema import Column
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
 
 from ..tables import columns as numbers
 from ..tables.columns import Random

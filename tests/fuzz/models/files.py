@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
 
 from ..encodings.files import read as read_file
 from ..tables.files import RefusedFile, write_columns

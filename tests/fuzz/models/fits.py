@@ -10,8 +10,8 @@ import statsmodels.api as sm
 from scipy.optimize import linprog
 from sklearn.linear_model import ElasticNet, LogisticRegression, Ridge
 
-from unpooled.algorithms.learning.names import FEDHEONN, LINEAR, LOGISTIC_MODEL, RIDGE
-from unpooled.plan import Plan
+from unpooled.methods.learning.names import FEDHEONN, LINEAR, LOGISTIC_MODEL, RIDGE
+from unpooled.plan.plan import Plan
 
 from .truth import Pool
 

@@ -14,12 +14,12 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from unpooled import run
-from unpooled.algorithms import algorithm, check
-from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
 from unpooled.errors import Refuse
-from unpooled.model import SOFTMAX, Model, has_probabilities, probabilities
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.fitted.model import SOFTMAX, Model, has_probabilities, probabilities
+from unpooled.methods import algorithm, check
+from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 from ..tables.compare import Outcome
 from ..tables.judge import Disagreement

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.learning.names import LINEAR
-from unpooled.algorithms.learning.reading import Examples
-from unpooled.cohort import ArrayTable
-from unpooled.plan import Plan
-from unpooled.schema import Column
-from unpooled.words import Words
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods import algorithm
+from unpooled.methods.learning.names import LINEAR
+from unpooled.methods.learning.reading import Examples
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.words import Words
 
 from .federation import OUTCOME, PATIENT, Cohort, Federation
 

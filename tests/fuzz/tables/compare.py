@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
 from unpooled.errors import UnpooledError
+from unpooled.fitted.scaler import FLAT, MIN_MAX, QUANTILES, YEO_JOHNSON, Z_SCORE, Scaler
 from unpooled.run import reports, run
-from unpooled.scaler import FLAT, MIN_MAX, QUANTILES, YEO_JOHNSON, Z_SCORE, Scaler
 
 from ...in_process import NOBODY
 from . import files, truth

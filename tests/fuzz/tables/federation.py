@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms import ALGORITHMS, usual
-from unpooled.algorithms.tables.census import FEWEST_COHORTS, FEWEST_VALUES
-from unpooled.plan import NO_KEY, QUANTILES_FILE, Plan
-from unpooled.scaler import MIN_MAX, QUANTILES, ROBUST, YEO_JOHNSON, Z_SCORE
-from unpooled.schema import Column
-from unpooled.shared_options import BITS, OPENS
+from unpooled.fitted.scaler import MIN_MAX, QUANTILES, ROBUST, YEO_JOHNSON, Z_SCORE
+from unpooled.methods import ALGORITHMS, usual
+from unpooled.methods.tables.census import FEWEST_COHORTS, FEWEST_VALUES
+from unpooled.plan.plan import NO_KEY, QUANTILES_FILE, Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.shared_options import BITS, OPENS
 
 from .columns import KINDS, Random
 

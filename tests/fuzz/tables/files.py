@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unpooled.cohort import ArrayTable
-from unpooled.scaler import Scaler
-from unpooled.words import MARKERS, is_missing
-from unpooled_client.data.report import Report
+from unpooled.asking.cohort import ArrayTable
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.words import MARKERS, is_missing
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables import open_table
 from unpooled_client.study.normalizing import beside, write_to
 

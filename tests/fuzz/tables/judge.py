@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.plan import Plan
-from unpooled.scaler import (
+from unpooled.fitted.scaler import (
     CONSTANT,
     EDGE,
     EMPTY,
@@ -23,6 +22,7 @@ from unpooled.scaler import (
     YEO_JOHNSON,
     Z_SCORE,
 )
+from unpooled.plan.plan import Plan
 
 from . import truth
 

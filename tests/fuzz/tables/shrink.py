@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from unpooled.algorithms.tables.census import FEWEST_COHORTS
+from unpooled.methods.tables.census import FEWEST_COHORTS
 
 
 class Shrinkable(Protocol):

@@ -18,29 +18,29 @@ from typing import Any
 
 import unpooled_server
 import unpooled_webapp
-from unpooled.algorithms import ALGORITHMS, FITS, METHODS, usual
-from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
-from unpooled.algorithms.learning.questions import MOST_COLUMNS
-from unpooled.algorithms.phenotypes import CountApart
-from unpooled.algorithms.result_files import about
-from unpooled.apart_option import COHORTS_APART, FEWEST
-from unpooled.dosage_option import DOSAGES, FILES
-from unpooled.encodings import ONE_HOT
-from unpooled.facts import plan_facts
-from unpooled.frequency_option import FREQUENCY_FLAGS
-from unpooled.leaving import Form, what_leaves
-from unpooled.options import Choice, Covariates, Numbers, Option, Switch
-from unpooled.parties import what_parties_get
-from unpooled.plan import NO_KEY, Plan
+from unpooled.asking.question import at_turn
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import Form, what_leaves
+from unpooled.described.parties import what_parties_get
+from unpooled.described.result_files import about
+from unpooled.methods import ALGORITHMS, FITS, METHODS, usual
+from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
+from unpooled.methods.learning.questions import MOST_COLUMNS
+from unpooled.methods.phenotypes import CountApart
+from unpooled.plan.apart_option import COHORTS_APART, FEWEST
+from unpooled.plan.dosage_option import DOSAGES, FILES
+from unpooled.plan.encodings import ONE_HOT
+from unpooled.plan.frequency_option import FREQUENCY_FLAGS
+from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import CATEGORY, OUTCOME
+from unpooled.plan.shared_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
-from unpooled.question import at_turn
-from unpooled.schema import CATEGORY, OUTCOME
-from unpooled.shared_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
-from unpooled_server import stages
 from unpooled_server.errors import Refused
+from unpooled_server.reads import stages
 from unpooled_server.services.studies import not_invited
 
 BETWEEN, AFTER_TITLE = "; ", ": "

@@ -19,12 +19,12 @@ from unpooled_client.commands.data_flags import data_options, plan_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unpooled.plan import Plan
-    from unpooled.schema import Column
-    from unpooled_client.data.closer import Closer
+    from unpooled.plan.plan import Plan
+    from unpooled.plan.schema import Column
+    from unpooled_client.data.checks.closer import Closer
+    from unpooled_client.data.findings.report import Report
+    from unpooled_client.data.imputed.pieces import Told
     from unpooled_client.data.options import DataOptions
-    from unpooled_client.data.pieces import Told
-    from unpooled_client.data.report import Report
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -61,9 +61,9 @@ def check(
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
     from unpooled_client.commands.screen import in_lines, progress
-    from unpooled_client.data.closer import Closer, look_closer
+    from unpooled_client.data.checks.closer import Closer, look_closer
     from unpooled_client.data.cohort import open_cohort
-    from unpooled_client.data.copies import COPYING
+    from unpooled_client.data.imputed.copies import COPYING
     from unpooled_client.data.options import options_from
 
     options = options_from(given)
@@ -88,15 +88,15 @@ def check(
 
 
 def _write_page(report: Report, html: Path) -> None:
-    from unpooled.page import encoded
-    from unpooled_client.data.check_page import as_page
+    from unpooled.pages.page import encoded
+    from unpooled_client.data.findings.check_page import as_page
     from unpooled_client.state.files import write_atomically
 
     write_atomically(html, encoded(as_page(report, datetime.now())))
 
 
 def _print(report: Report, *, to_json: bool) -> None:
-    from unpooled_client.data.show import as_json, show
+    from unpooled_client.data.findings.show import as_json, show
 
     if to_json:
         click.echo(as_json(report))
@@ -130,8 +130,8 @@ def _check_for_study(state: Path, options: DataOptions, closer: Closer, told: To
 
 def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Report:
     """Check a table as a study would, with the columns of the schema, or else with all columns as numbers."""
-    from unpooled.schema import schema_from_file
-    from unpooled_client.data.report import Report
+    from unpooled.plan.schema import schema_from_file
+    from unpooled_client.data.findings.report import Report
     from unpooled_client.data.tables import open_table, schema_of
     from unpooled_client.study.reading import open_under
 
@@ -151,10 +151,10 @@ def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Repo
 
 def _of_a_model(schema: Sequence[Column], options: DataOptions) -> Plan | None:
     """The plan of a usual model of the schema's outcome, in the fewest cohorts; None if there can be none."""
-    from unpooled.algorithms import completed
-    from unpooled.algorithms.learning.names import LOGISTIC_MODEL, RIDGE
-    from unpooled.floors import MIN_SAMPLES
-    from unpooled.plan import NO_KEY, PlanError
+    from unpooled.methods import completed
+    from unpooled.methods.learning.names import LOGISTIC_MODEL, RIDGE
+    from unpooled.plan.floors import MIN_SAMPLES
+    from unpooled.plan.plan import NO_KEY, PlanError
     from unpooled.protocol.messages import MIN_COHORTS
 
     try:

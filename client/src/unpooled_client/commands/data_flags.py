@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from unpooled.chromosomes import HUMAN
-from unpooled.filesets import COPIED, DOSAGE_FIELDS, FILESETS
-from unpooled.floors import MIN_PER_CLASS, MIN_SAMPLES, TRAITS
+from unpooled.panel.chromosomes import HUMAN
+from unpooled.panel.filesets import COPIED, DOSAGE_FIELDS, FILESETS
+from unpooled.plan.floors import MIN_PER_CLASS, MIN_SAMPLES, TRAITS
 
 if TYPE_CHECKING:
     from unpooled_client.data.options import Covariate

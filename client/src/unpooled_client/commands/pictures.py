@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from unpooled.statistics import inflation_text
+from unpooled.kernels.statistics import inflation_text
 from unpooled_client.commands.options import state_option
 from unpooled_client.commands.run import state_folder
 from unpooled_client.compare.pictures import pictures as pictures_of

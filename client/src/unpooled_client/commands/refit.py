@@ -12,14 +12,14 @@ from typing import Any
 
 import click
 
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.learning import COEFFICIENTS_FILE
-from unpooled.algorithms.learning.stored import refitted_columns
-from unpooled.algorithms.result_files import report_name
+from unpooled.described.result_files import report_name
 from unpooled.errors import DataProblem, Refuse, listed
-from unpooled.panel import Panel
-from unpooled.plan import MODEL_FILE, SUMS_FILE, Plan, PlanError
-from unpooled.schema import IGNORED, Column
+from unpooled.methods import algorithm
+from unpooled.methods.learning import COEFFICIENTS_FILE
+from unpooled.methods.learning.stored import refitted_columns
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan, PlanError
+from unpooled.plan.schema import IGNORED, Column
 from unpooled_client.state.files import write_atomically
 from unpooled_client.study.failures import UsageProblem
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from unpooled.page import encoded
+from unpooled.pages.page import encoded
 from unpooled_client.commands.cli import EXIT_CODES
 from unpooled_client.commands.options import state_option
 from unpooled_client.commands.run import few_apart_option, state_folder

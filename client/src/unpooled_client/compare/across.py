@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from unpooled.page import Html, tag
-from unpooled.page import table as html_table
+from unpooled.pages.page import Html, tag
+from unpooled.pages.page import table as html_table
 from unpooled.pictures import forest_svg
 from unpooled.pictures.associations import p_text
 from unpooled.pictures.forest_svg import Effect

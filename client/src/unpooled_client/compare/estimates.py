@@ -49,7 +49,7 @@ class Variant:
     """A variant as the study's results name it."""
 
     chromosome: int
-    """Its code: `unpooled.chromosomes`."""
+    """Its code: `unpooled.panel.chromosomes`."""
     position: int
     name: str
     a1: str

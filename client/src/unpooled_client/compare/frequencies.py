@@ -12,17 +12,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from unpooled.algorithms.shared.frequencies import scores
-from unpooled.algorithms.shared.groups import complete
-from unpooled.chromosomes import chromosome_code
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report
 from unpooled.formats.ssf import CHROMOSOME, FREQUENCIES, written_ids
-from unpooled.frequency_option import FAR
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.methods.shared.frequencies import scores
+from unpooled.methods.shared.groups import complete
+from unpooled.panel.chromosomes import chromosome_code
+from unpooled.panel.panel import Panel
+from unpooled.plan.frequency_option import FAR
+from unpooled.plan.plan import Plan
+from unpooled_client.data.checks.frequencies import Reference, dosed_in, expected_of, observed_in
 from unpooled_client.data.cohort import PlinkData
-from unpooled_client.data.frequencies import Reference, dosed_in, expected_of, observed_in
 
 SHOWN = 10
 

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.algorithms.result_files import manifest_name
-from unpooled.chromosomes import chromosome_code
+from unpooled.described.result_files import manifest_name
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report, neg_log10, number
+from unpooled.kernels.statistics import chi_square_neg_log10_p
+from unpooled.panel.chromosomes import chromosome_code
 from unpooled.pictures import loci, manhattan, quantiles
 from unpooled.pictures.associations import Associations, Floats, Part
-from unpooled.plan import Plan
-from unpooled.statistics import chi_square_neg_log10_p
+from unpooled.plan.plan import Plan
 from unpooled_client.compare.pool import EFFECT, STATISTIC, NothingToCompare, estimates, file_of
 
 _SOURCES = ("glm", "assoc")

@@ -14,14 +14,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.algorithms.result_files import report_name
-from unpooled.chromosomes import chromosome_code
+from unpooled.described.result_files import report_name
 from unpooled.errors import UnpooledError
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report, neg_log10, number
+from unpooled.kernels.statistics import normal_quantile
+from unpooled.panel.chromosomes import chromosome_code
 from unpooled.pictures.associations import confidence
-from unpooled.plan import Plan
-from unpooled.statistics import normal_quantile
+from unpooled.plan.plan import Plan
 from unpooled_client.compare.estimates import Estimate, Variant
 
 REACH = 500_000

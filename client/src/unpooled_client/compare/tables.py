@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.learning.stored import error_without
-from unpooled.cohort import ArrayTable
-from unpooled.model import FORMAT as MODEL_FORMAT
-from unpooled.panel import Panel
-from unpooled.plan import (
+from unpooled.asking.cohort import ArrayTable
+from unpooled.fitted.model import FORMAT as MODEL_FORMAT
+from unpooled.methods import algorithm
+from unpooled.methods.learning.stored import error_without
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import (
     ENCODING_FILE,
     MODEL_FILE,
     PARAMETERS_FILE,
@@ -27,8 +27,8 @@ from unpooled.plan import (
     SUMS_FILE,
     Plan,
 )
+from unpooled.plan.words import MISSING, REST
 from unpooled.run import run_alone
-from unpooled.words import MISSING, REST
 from unpooled_client.compare.pool import NothingToCompare, file_of
 
 _NO_NUMBERS = {"name", "type", "unit", "note"}

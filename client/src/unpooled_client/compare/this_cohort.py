@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.shared import summary
-from unpooled.algorithms.shared.conditions import with_copies
-from unpooled.algorithms.shared.telling import telling
-from unpooled.alleles import complement
-from unpooled.cohort import Samples
+from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
-from unpooled.options import Place
-from unpooled.panel import Panel
+from unpooled.methods import algorithm
+from unpooled.methods.shared import summary
+from unpooled.methods.shared.conditions import with_copies
+from unpooled.methods.shared.telling import telling
+from unpooled.panel.alleles import complement
+from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import Associations
-from unpooled.plan import Covariate, Plan
+from unpooled.plan.options import Place
+from unpooled.plan.plan import Covariate, Plan
 from unpooled.run import run_alone
 from unpooled_client.compare.estimates import Across, Contrast, Estimate, Variant
 from unpooled_client.compare.pool import Pool

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.regression.own_fit import Model, own_estimates
-from unpooled.algorithms.shared.chunks import chromosome_class
 from unpooled.formats import titles
 from unpooled.formats.reading import Report, neg_log10
-from unpooled.heterogeneity_option import META
-from unpooled.panel import Panel
+from unpooled.kernels.statistics import normal_neg_log10_p, normal_quantile
+from unpooled.methods.regression.own_fit import Model, own_estimates
+from unpooled.methods.shared.chunks import chromosome_class
+from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import confidence
-from unpooled.plan import EXACT, Plan
-from unpooled.statistics import normal_neg_log10_p, normal_quantile
+from unpooled.plan.heterogeneity_option import META
+from unpooled.plan.plan import EXACT, Plan
 from unpooled_client.compare.estimates import Across, Estimate, Variant
 from unpooled_client.compare.pool import file_of
 from unpooled_client.data.cohort import PlinkCohort

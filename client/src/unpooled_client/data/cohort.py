@@ -8,37 +8,37 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.agreement import align, merged
-from unpooled.algorithms.phenotypes import have_all
-from unpooled.cohort import Dosages, Packed, Samples
-from unpooled.filesets import OF_PFILE
-from unpooled.floors import QUANTITATIVE
-from unpooled.panel import Panel
-from unpooled.spool import Spool, forget, slices
-from unpooled_client.data.bed import BedFile, has_header, has_size
-from unpooled_client.data.bim import read_bim
-from unpooled_client.data.calls import look_at_calls
-from unpooled_client.data.check import check_floors, check_samples, summarise
-from unpooled_client.data.collinear import check_collinear, check_sex
-from unpooled_client.data.copies import nobody, with_copy
-from unpooled_client.data.covariates import Covariates, read_covariates
-from unpooled_client.data.fam import Fam, check_duplicates, read_fam
-from unpooled_client.data.genotypes import Genotypes
-from unpooled_client.data.imputed import well_imputed
+from unpooled.asking.cohort import Dosages, Packed, Samples
+from unpooled.memory.spool import Spool, forget, slices
+from unpooled.methods.phenotypes import have_all
+from unpooled.panel.agreement import align, merged
+from unpooled.panel.filesets import OF_PFILE
+from unpooled.panel.panel import Panel
+from unpooled.plan.floors import QUANTITATIVE
+from unpooled_client.data.checks.calls import look_at_calls
+from unpooled_client.data.checks.check import check_floors, check_samples, summarise
+from unpooled_client.data.checks.collinear import check_collinear, check_sex
+from unpooled_client.data.checks.outliers import check_outliers
+from unpooled_client.data.checks.sexes import check_sexes
+from unpooled_client.data.findings.report import Code, Report, Severity
+from unpooled_client.data.imputed.copies import nobody, with_copy
+from unpooled_client.data.imputed.pieces import Told
 from unpooled_client.data.options import DataOptions, check_options
-from unpooled_client.data.outliers import check_outliers
-from unpooled_client.data.pgen import PgenFile, is_pgen, open_pgen
-from unpooled_client.data.phenotype import Phenotype, read_phenotypes
-from unpooled_client.data.pieces import Told
-from unpooled_client.data.report import Code, Report, Severity
-from unpooled_client.data.selection import check_conditions, read_selection, select_variants
-from unpooled_client.data.sexes import check_sexes
-from unpooled_client.data.variants import Variants
+from unpooled_client.data.plink.bed import BedFile, has_header, has_size
+from unpooled_client.data.plink.bim import read_bim
+from unpooled_client.data.plink.fam import Fam, check_duplicates, read_fam
+from unpooled_client.data.plink.genotypes import Genotypes
+from unpooled_client.data.plink.imputed import well_imputed
+from unpooled_client.data.plink.pgen import PgenFile, is_pgen, open_pgen
+from unpooled_client.data.plink.variants import Variants
+from unpooled_client.data.samples.covariates import Covariates, read_covariates
+from unpooled_client.data.samples.phenotype import Phenotype, read_phenotypes
+from unpooled_client.data.samples.selection import check_conditions, read_selection, select_variants
 
 
 @dataclass(frozen=True, eq=False)
 class PlinkCohort:
-    """One cohort's PLINK files, aligned with a panel: an `unpooled.cohort.Cohort`."""
+    """One cohort's PLINK files, aligned with a panel: an `unpooled.asking.cohort.Cohort`."""
 
     samples: Samples
     genotypes: Genotypes

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unpooled.algorithms.algorithm import Algorithm, Cost
-from unpooled.cohort import AT_ONCE
+from unpooled.asking.cohort import AT_ONCE
+from unpooled.methods.algorithm import Algorithm, Cost
 
 BASE = 320e6
 PER_VARIANT = 130
@@ -81,7 +81,7 @@ def described(
 
 def of_search(words: int, most: int) -> str:
     """Say how long the codes of so many different words take, of which a cohort may have `most`."""
-    from unpooled.algorithms.tables.encoding.dictionary import CODE_BITS, MOST_CELLS, STEP_BITS
+    from unpooled.methods.tables.encoding.dictionary import CODE_BITS, MOST_CELLS, STEP_BITS
 
     looks = MOST_CELLS // max(1, words)  # how many continuations of each code fit one comparison
     rounds = -(-CODE_BITS // min(STEP_BITS, max(1, looks.bit_length() - 1)))

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unpooled.algorithms import TESTS
-from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
-from unpooled.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
-from unpooled.floors import QUANTITATIVE
-from unpooled.plan import Plan
-from unpooled.schema import Column
-from unpooled.shared_options import EVERYONE
-from unpooled_client.data.report import Code, Report
+from unpooled.methods import TESTS
+from unpooled.panel.chromosomes import HUMAN, MOST_AUTOSOMES
+from unpooled.panel.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
+from unpooled.plan.floors import QUANTITATIVE
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.shared_options import EVERYONE
+from unpooled_client.data.findings.report import Code, Report
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class DataOptions:
     sample: Path | None = None
     psam: Path | None = None
     copies: Path | None = None
-    """The folder of what `unpooled_client.data.copies` makes."""
+    """The folder of what `unpooled_client.data.imputed.copies` makes."""
     bed: Path | None = None
     bim: Path | None = None
     fam: Path | None = None
@@ -59,7 +59,7 @@ class DataOptions:
     minimac3_r2_filter: float | None = None
     """The least quality of imputation."""
     quality: Path | None = None
-    """File of each variant's imputation quality, for a copy: see `unpooled_client.data.copies`."""
+    """File of each variant's imputation quality, for a copy: see `unpooled_client.data.imputed.copies`."""
     missing_phenotype: int = -9
     one: bool = False
     allow_no_sex: bool = False

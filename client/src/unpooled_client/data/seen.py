@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.text import classes
-from unpooled_client.data.codes import look_like_codes
-from unpooled_client.data.covariates import MANY_LEVELS
-from unpooled_client.data.numbers import is_missing, number
-from unpooled_client.data.phenotype import WITH_ONE, WITHOUT_ONE
-from unpooled_client.data.report import Report, shown
-from unpooled_client.data.source import exists, select
-from unpooled_client.data.table import header_of, words_of
+from unpooled.memory.text import classes
+from unpooled_client.data.findings.report import Report, shown
+from unpooled_client.data.findings.source import exists, select
+from unpooled_client.data.samples.codes import look_like_codes
+from unpooled_client.data.samples.covariates import MANY_LEVELS
+from unpooled_client.data.samples.numbers import is_missing, number
+from unpooled_client.data.samples.phenotype import WITH_ONE, WITHOUT_ONE
+from unpooled_client.data.samples.table import header_of, words_of
 from unpooled_client.data.tables import cells_of
 
 VALUES = 5

@@ -28,9 +28,9 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from unpooled.errors import CodecError, UnpooledError
-from unpooled.list_form import MOST_BYTES
-from unpooled.overlap import Overlap
-from unpooled.plan import Plan
+from unpooled.panel.list_form import MOST_BYTES
+from unpooled.panel.overlap import Overlap
+from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, bodies, messages, stages
 from unpooled.protocol.codes import answer_bytes, patience
 from unpooled.protocol.invitation import Invitation

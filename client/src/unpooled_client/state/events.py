@@ -13,13 +13,13 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from unpooled.asking.question import without_turn
+from unpooled.described.facts import Change
+from unpooled.described.leaving import Leaving
 from unpooled.errors import UnpooledError
-from unpooled.facts import Change
-from unpooled.leaving import Leaving
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import fingerprint
-from unpooled.question import without_turn
 
 
 class Exit(IntEnum):

@@ -31,9 +31,9 @@ from typing import Any, TextIO
 from filelock import FileLock, Timeout
 from platformdirs import user_state_path
 
+from unpooled.described.facts import Change, changes
 from unpooled.errors import UnpooledError
-from unpooled.facts import Change, changes
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey, fingerprint

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unpooled.described.leaving import Form
 from unpooled.errors import UnpooledError
-from unpooled.leaving import Form
 
 _START = "0" * 64
 _LOST = "f" * 64

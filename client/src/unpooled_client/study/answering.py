@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from unpooled import question as questions
-from unpooled.cohort import ArrayTable, Cohort
-from unpooled.leaving import DEALING, TO_SERVER, Form
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayTable, Cohort
+from unpooled.described.leaving import DEALING, TO_SERVER, Form
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions, Told
 from unpooled.protocol.problems import Problem

@@ -29,14 +29,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeAlias
 
+from unpooled.asking.question import Question
+from unpooled.asking.sizes import Sizes
+from unpooled.described.leaving import most_bytes_of
 from unpooled.errors import CodecError
-from unpooled.leaving import most_bytes_of
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.messages import Told
 from unpooled.protocol.problems import Problem
-from unpooled.question import Question
-from unpooled.sizes import Sizes
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.study.trust import TELL_BOTH, Distrust

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from unpooled import question as questions
-from unpooled.cohort import Cohort
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.question import Arrays, Question
 from unpooled.errors import DataProblem, UnpooledError
-from unpooled.question import Arrays, Question
 from unpooled_client.state.fingerprint import Fingerprint, check_unchanged
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.tables.encoding.coding import as_codes, blinding, unblinded, with_codes
-from unpooled.algorithms.tables.encoding.options import OWN
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.leaving import CODES, TO_SERVER_AND_COMPENSATOR, Form
 from unpooled.errors import ProtocolError
-from unpooled.leaving import CODES, TO_SERVER_AND_COMPENSATOR, Form
-from unpooled.plan import Plan
+from unpooled.methods.tables.encoding.coding import as_codes, blinding, unblinded, with_codes
+from unpooled.methods.tables.encoding.options import OWN
+from unpooled.plan.plan import Plan
 from unpooled.protocol import messages
 from unpooled.protocol.codes import checked
 from unpooled.protocol.problems import Problem

@@ -11,17 +11,17 @@ from typing import cast
 
 import numpy as np
 
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
 from unpooled.errors import UnpooledError
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled_client.compare.frequencies import Frequencies, beside_dosages, beside_the_pool
 from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.this_cohort import compare, conditioned, left_out
 from unpooled_client.compare.without_us import read_across
+from unpooled_client.data.checks.completeness import kept_by_mind
 from unpooled_client.data.cohort import PlinkData
-from unpooled_client.data.completeness import kept_by_mind
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event

@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from unpooled.algorithms.result_files import most_bytes, result_files, results_name
+from unpooled.asking.sizes import Sizes
+from unpooled.described.result_files import most_bytes, result_files, results_name
 from unpooled.errors import UnpooledError
-from unpooled.file_names import is_plain
-from unpooled.plan import Plan
-from unpooled.sizes import Sizes
+from unpooled.plan.file_names import is_plain
+from unpooled.plan.plan import Plan
 from unpooled_client.network.api import ResultFile, ServerError, Study
 from unpooled_client.state.events import Event, Results
 from unpooled_client.state.folder import Saved

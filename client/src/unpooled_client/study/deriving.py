@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unpooled.cohort import Cohort, Extended
-from unpooled.question import Question
+from unpooled.asking.cohort import Cohort, Extended
+from unpooled.asking.question import Question
 from unpooled_client.state.files import write_atomically
 from unpooled_client.state.folder import StateFolder
 

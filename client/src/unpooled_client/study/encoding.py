@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from pathlib import Path
 
-from unpooled.algorithms.result_files import report_name
-from unpooled.cohort import ArrayTable
-from unpooled.encoder import Encoder
-from unpooled.plan import ENCODING_FILE, Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.result_files import report_name
+from unpooled.fitted.encoder import Encoder
+from unpooled.plan.plan import ENCODING_FILE, Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
 from unpooled_client.network.api import ServerError

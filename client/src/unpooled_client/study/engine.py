@@ -28,10 +28,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
 
-from unpooled import leaving
-from unpooled.cohort import ArrayTable
-from unpooled.leaving import Form
-from unpooled.plan import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described import leaving
+from unpooled.described.leaving import Form
+from unpooled.plan.plan import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem

@@ -6,9 +6,9 @@ import errno
 from dataclasses import dataclass
 
 from unpooled.errors import BoundError, DataProblem, UnpooledError
+from unpooled.memory.spool import NoRoom
 from unpooled.protocol.invitation import InvitationError
 from unpooled.protocol.problems import Problem
-from unpooled.spool import NoRoom
 from unpooled_client.network.api import Refused, ServerError, Stopped, Study
 from unpooled_client.state.events import Exit
 from unpooled_client.state.files import StateError

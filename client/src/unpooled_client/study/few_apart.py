@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 
-from unpooled.algorithms.shared.groups import (
+from unpooled.asking.cohort import ArrayTable, Samples
+from unpooled.methods.shared.groups import (
     CASE,
     COMPLETE,
     CONTROL,
@@ -21,14 +22,13 @@ from unpooled.algorithms.shared.groups import (
     Group,
     members,
 )
-from unpooled.cohort import ArrayTable, Samples
-from unpooled.floors import CASE_CONTROL
-from unpooled.plan import Plan
-from unpooled.words import Words
+from unpooled.plan.floors import CASE_CONTROL
+from unpooled.plan.plan import Plan
+from unpooled.plan.words import Words
 from unpooled_client.data.cohort import PlinkData
-from unpooled_client.data.fam import read_fam
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Report
+from unpooled_client.data.plink.fam import read_fam
 from unpooled_client.data.tables.faults import Faults
 from unpooled_client.data.tables.words import read_words
 from unpooled_client.state.events import PEOPLE, ROWS, Event, FewApart

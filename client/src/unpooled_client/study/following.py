@@ -15,18 +15,18 @@ from functools import cached_property
 
 import numpy as np
 
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole, with_chunks
-from unpooled.driver import Place, Tree, digest
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Place, Tree, digest
+from unpooled.asking.procedure import Study
+from unpooled.asking.question import Arrays, Question
 from unpooled.errors import ProtocolError, Refuse
-from unpooled.panel import Panel
-from unpooled.procedure import Study
+from unpooled.memory.spool import Shelf
+from unpooled.methods import questions_of, whole, with_chunks
+from unpooled.panel.panel import Panel
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
-from unpooled.question import Arrays, Question
-from unpooled.spool import Shelf
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, Distrust, Terms
 
 

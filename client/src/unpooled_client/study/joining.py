@@ -7,10 +7,10 @@ import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 
-from unpooled import leaving
+from unpooled.described import leaving
+from unpooled.described.leaving import Form, what_leaves
 from unpooled.errors import listed
-from unpooled.leaving import Form, what_leaves
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, bodies
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.problems import Problem

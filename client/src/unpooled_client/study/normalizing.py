@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.result_files import report_name
-from unpooled.cohort import ArrayTable
-from unpooled.plan import PARAMETERS_FILE, Plan
-from unpooled.scaler import Scaler
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.result_files import report_name
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.plan import PARAMETERS_FILE, Plan
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Report
 from unpooled_client.data.tables import read_features, write_normalized
 from unpooled_client.network.api import ServerError
 from unpooled_client.state.events import Event, Transformed

@@ -13,31 +13,32 @@ from typing import cast
 
 import numpy as np
 
-from unpooled import check, leaving, sizes
-from unpooled.agreement import align
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.presence import Presence
-from unpooled.algorithms.shared.conditions import places_of, with_copies
-from unpooled.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
+from unpooled.asking import sizes
+from unpooled.asking.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
+from unpooled.asking.question import Question
+from unpooled.described import leaving
+from unpooled.described.leaving import Form
 from unpooled.errors import DataProblem, ProtocolError, Refuse, UnpooledError
-from unpooled.filesets import GENOTYPES
-from unpooled.leaving import Form
-from unpooled.list_form import in_parts
-from unpooled.overlap import Overlap, beside
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.protocol import bodies
+from unpooled.memory.spool import forget, slices
+from unpooled.methods import algorithm
+from unpooled.methods.presence import Presence
+from unpooled.methods.shared.conditions import places_of, with_copies
+from unpooled.panel.agreement import align
+from unpooled.panel.filesets import GENOTYPES
+from unpooled.panel.list_form import in_parts
+from unpooled.panel.overlap import Overlap, beside
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
+from unpooled.protocol import bodies, check
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
-from unpooled.question import Question
-from unpooled.spool import forget, slices
-from unpooled_client.data.check import check_floors
+from unpooled_client.data.checks.check import check_floors
+from unpooled_client.data.checks.completeness import kept_by_mind
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
-from unpooled_client.data.completeness import kept_by_mind
-from unpooled_client.data.copies import COPYING, nobody
+from unpooled_client.data.findings.report import Code, Report
+from unpooled_client.data.imputed.copies import COPYING, nobody
+from unpooled_client.data.imputed.pieces import Told
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.pieces import Told
-from unpooled_client.data.report import Code, Report
 from unpooled_client.data.tables import open_table
 from unpooled_client.network.api import Study
 from unpooled_client.state.events import Checked, Event, PanelAgreed, StepProgress
@@ -161,7 +162,7 @@ def _opened_table(
 
 
 def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
-    """Count the data: samples and variants (`unpooled.sizes`), or rows and columns of a table."""
+    """Count the data: samples and variants (`unpooled.asking.sizes`), or rows and columns of a table."""
     if isinstance(data, ArrayTable):
         rows, columns = data.values.shape
         return {"rows": rows, "columns": columns}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from unpooled.leaving import what_leaves
-from unpooled.plan import Plan
+from unpooled.described.leaving import what_leaves
+from unpooled.plan.plan import Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.folder import Agreement, Saved
 from unpooled_client.study.reading import DataChanged, guard, same_options

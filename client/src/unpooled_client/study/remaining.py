@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unpooled.algorithms import questions_of
-from unpooled.plan import Plan
+from unpooled.methods import questions_of
+from unpooled.plan.plan import Plan
 
 FEWEST = 3
 """Questions that must have been answered: several are at work at once, so the first few say little."""

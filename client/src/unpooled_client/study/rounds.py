@@ -15,16 +15,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from unpooled import question as questions
-from unpooled.algorithms.presence import Presence
-from unpooled.cohort import Cohort
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.question import Question
 from unpooled.errors import CodecError, ProtocolError
+from unpooled.methods.presence import Presence
 from unpooled.protocol import comparing, masking, messages, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
-from unpooled.question import Question
 from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.cluster import Compute, compute_here
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, TELL_OPERATOR, Distrust, Terms

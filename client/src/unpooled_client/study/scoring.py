@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.result_files import report_name
-from unpooled.algorithms.shared.genotype_products import scores_of
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.result_files import report_name
 from unpooled.formats.density import read_density
 from unpooled.formats.eigenvectors import Loadings, exactly
 from unpooled.formats.scoring_file import ScoringFile
-from unpooled.page import document, encoded, section, tag
-from unpooled.panel import Panel
+from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.pages.page import document, encoded, section, tag
+from unpooled.panel.panel import Panel
 from unpooled.pictures import drawing, people_svg
 from unpooled.pictures.people_svg import people_over_density
-from unpooled.plan import (
+from unpooled.plan.plan import (
     COUNTS_FILE,
     DENSITY_FILE,
     EIGENVAL_FILE,
@@ -26,11 +26,11 @@ from unpooled.plan import (
     SCORE_FILE,
     Plan,
 )
-from unpooled.plan import component_titles as titles
+from unpooled.plan.plan import component_titles as titles
 from unpooled_client.data.cohort import PlinkData
-from unpooled_client.data.fam import read_fam
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Report
+from unpooled_client.data.plink.fam import read_fam
 from unpooled_client.state.events import Event, Transformed
 from unpooled_client.state.written import Written
 from unpooled_client.study.reading import guard, open_under

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeVar
 
-from unpooled import leaving
+from unpooled.described import leaving
+from unpooled.described.leaving import Form
 from unpooled.errors import UnpooledError
-from unpooled.leaving import Form
 from unpooled.protocol import bodies
 from unpooled_client.network.api import Api, Study, Trouble
 from unpooled_client.state.events import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol.problems import Problem
-from unpooled_client.data.report import Code, Finding, Report, Severity
+from unpooled_client.data.findings.report import Code, Finding, Report, Severity
 
 _PROBLEMS = {
     Code.TOO_FEW_SAMPLES: Problem.FLOOR,

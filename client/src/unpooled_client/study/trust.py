@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unpooled.algorithms import check
 from unpooled.errors import UnpooledError
-from unpooled.plan import Plan
+from unpooled.methods import check
+from unpooled.plan.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from unpooled.filesets import COPIED, DOSAGE_FIELDS, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
-from unpooled.plan import Plan
+from unpooled.panel.filesets import COPIED, DOSAGE_FIELDS, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
+from unpooled.plan.plan import Plan
 from unpooled_client.window.child import Ended
 from unpooled_client.window.form import (
     DataForm,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-from unpooled.facts import plan_facts
-from unpooled.plan import Plan
+from unpooled.described.facts import plan_facts
+from unpooled.plan.plan import Plan
 from unpooled.protocol.sealing import grouped
 from unpooled_client.state.events import Proposal, ReviewNeeded
 from unpooled_client.state.folder import Agreement

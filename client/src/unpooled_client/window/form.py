@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.errors import listed
-from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_PFILE
-from unpooled.plan import Plan
+from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_PFILE
+from unpooled.plan.plan import Plan
 
 MOST_NAMES = 12
 

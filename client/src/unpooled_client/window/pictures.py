@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from unpooled.statistics import inflation_text
+from unpooled.kernels.statistics import inflation_text
 from unpooled_client.window import rows
 from unpooled_client.window.look.style import look
 from unpooled_client.window.parts import label, panel

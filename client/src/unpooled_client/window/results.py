@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled_client.compare.report import own_files
 from unpooled_client.state.stage import Stage
 from unpooled_client.window import rows

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unpooled.facts import Change
+from unpooled.described.facts import Change
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client.window.model import Tone

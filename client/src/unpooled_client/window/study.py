@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
-from unpooled.plan import Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder

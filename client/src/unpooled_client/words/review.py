@@ -12,10 +12,10 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from unpooled.facts import plan_facts
-from unpooled.leaving import COHORT_SUMS, Leaving, what_leaves
-from unpooled.page import Html, document, facts, joined, mark, section, table, tag
-from unpooled.parties import what_parties_get
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import COHORT_SUMS, Leaving, what_leaves
+from unpooled.described.parties import what_parties_get
+from unpooled.pages.page import Html, document, facts, joined, mark, section, table, tag
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client.state.folder import Agreement, Saved
 from unpooled_client.words import sentences

@@ -6,9 +6,8 @@ import textwrap
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from unpooled.algorithms import algorithm
-from unpooled.facts import plan_facts
-from unpooled.leaving import (
+from unpooled.described.facts import plan_facts
+from unpooled.described.leaving import (
     COHORT_SUMS,
     EVERYONE_BY_SUM,
     OPERATOR,
@@ -16,6 +15,7 @@ from unpooled.leaving import (
     most_bytes,
     usual_bytes,
 )
+from unpooled.methods import algorithm
 from unpooled.protocol.sealing import fingerprint, grouped
 from unpooled_client.state.events import (
     BYTES,

@@ -7,14 +7,14 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.asking.question import Arrays
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, blocks, write_table
 from unpooled.formats.tests import Which, of_test
 from unpooled.kernels import least_squares as codes
-from unpooled.multiple_testing import Adjusted, adjust
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
+from unpooled.kernels.multiple_testing import Adjusted, adjust
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 _ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "FDR_BY")
 

@@ -13,14 +13,14 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.elementary import exp, log
+from unpooled.asking.question import Arrays
 from unpooled.formats.adjusted import reported
 from unpooled.formats.number import number_text
 from unpooled.formats.plink import Variants
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
-from unpooled.statistics import normal_tail, t_tail
+from unpooled.kernels.elementary import exp, log
+from unpooled.kernels.statistics import normal_tail, t_tail
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from unpooled.asking.question import Arrays
 from unpooled.errors import UnpooledError
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 _HEADS = ("#PC1_FROM", "PC1_TO", "PC2_FROM", "PC2_TO", "AT_LEAST")
 

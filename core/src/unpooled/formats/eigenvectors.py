@@ -18,15 +18,15 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.chromosomes import chromosome_code
+from unpooled.asking.question import Arrays
 from unpooled.errors import UnpooledError
 from unpooled.formats.glm import chromosome_names
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, Whole, write_table
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.plan import component_titles as titles
-from unpooled.question import Arrays
+from unpooled.panel.chromosomes import chromosome_code
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
+from unpooled.plan.plan import component_titles as titles
 
 _ALLELES = ("REF", "ALT")
 _OF_WEIGHTS = ("#CHROM", "ID", *_ALLELES, "A1")

@@ -1,4 +1,4 @@
-"""plink2's reports `.glm.linear` and `.glm.logistic`, with the columns of `unpooled.glm_columns`.
+"""plink2's reports `.glm.linear` and `.glm.logistic`, with the columns of `unpooled.plan.glm_columns`.
 
 Where plink2 codes variants in another way (X, Y, MT), `rows` are of its coding: see the algorithms.
 REF is the commoner allele of the pool and ALT the rarer, A1, as in a pooled file that PLINK 1.9 has merged.
@@ -12,8 +12,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.alleles import UNSEEN
-from unpooled.firth_option import FALLBACK, NEVER, choice
+from unpooled.asking.question import Arrays
 from unpooled.formats import titles
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
@@ -26,13 +25,14 @@ from unpooled.formats.tests import (
     tests_each,
     with_joint_test,
 )
-from unpooled.genotype_model import terms_of
-from unpooled.glm_columns import MACH_R2, USUAL
 from unpooled.kernels import least_squares as codes
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
-from unpooled.statistics import normal_quantile, scaled_p_value
+from unpooled.kernels.statistics import normal_quantile, scaled_p_value
+from unpooled.panel.alleles import UNSEEN
+from unpooled.panel.panel import Panel
+from unpooled.plan.firth_option import FALLBACK, NEVER, choice
+from unpooled.plan.genotype_model import terms_of
+from unpooled.plan.glm_columns import MACH_R2, USUAL
+from unpooled.plan.plan import Plan
 
 ERRORS = {
     codes.FITTED: b".",

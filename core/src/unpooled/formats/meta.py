@@ -10,13 +10,13 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.asking.question import Arrays
 from unpooled.formats import titles
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Whole, write_table
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
-from unpooled.statistics import normal_neg_log10_p, p_value
+from unpooled.kernels.statistics import normal_neg_log10_p, p_value
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 _DIGITS = 6
 OF_EFFECTS = ("fixed", "fixed_se", "random", "random_se")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.errors import UnpooledError
-from unpooled.model import NUMBER, SOFTMAX, Model, has_probabilities
+from unpooled.fitted.model import NUMBER, SOFTMAX, Model, has_probabilities
 
 OPSET, IR_VERSION = 17, 8
 """Versions of operators and of the file that programs of some years ago read too."""

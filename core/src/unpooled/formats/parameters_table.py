@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from unpooled.page import Html, section, table
+from unpooled.pages.page import Html, section, table
 
 _NOT_NUMBERS = ("name", "unit", "n", "note")
 

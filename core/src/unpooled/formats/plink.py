@@ -13,13 +13,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.asking.question import Arrays
 from unpooled.formats import titles
 from unpooled.formats.table import Column, Name, Pool, Real, Slashed, Text, Whole, blocks, write_table
 from unpooled.formats.tests import Which
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
-from unpooled.statistics import chi_square_p_value, odds_ratio_interval
+from unpooled.kernels.statistics import chi_square_p_value, odds_ratio_interval
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]

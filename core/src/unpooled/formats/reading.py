@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unpooled.errors import UnpooledError
 from unpooled.formats.titles import TEST, Title
-from unpooled.genotype_model import MODELS
+from unpooled.plan.genotype_model import MODELS
 
 Line: TypeAlias = list[bytes]
 """The words of a line."""

@@ -14,19 +14,19 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.clump_option import CLUMPED
-from unpooled.firth_option import ALWAYS, FALLBACK, NEVER, choice
+from unpooled.asking.question import Arrays
 from unpooled.formats import glm, meta, plink, ssf, titles
 from unpooled.formats.adjusted import reported, write_adjusted
 from unpooled.formats.clumped import write_clumped
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.formats.tests import Lines, tests, tests_each, with_joint_test
-from unpooled.heterogeneity_option import META
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
-from unpooled.statistics import normal_quantile, p_value
+from unpooled.kernels.statistics import normal_quantile, p_value
+from unpooled.panel.panel import Panel
+from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.firth_option import ALWAYS, FALLBACK, NEVER, choice
+from unpooled.plan.heterogeneity_option import META
+from unpooled.plan.plan import Plan
 
 
 def write_linear(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:

@@ -12,14 +12,14 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.chromosomes import chromosome_code
+from unpooled.asking.question import Arrays
 from unpooled.errors import UnpooledError
 from unpooled.formats.eigenvectors import exactly
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, write_table
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
+from unpooled.panel.chromosomes import chromosome_code
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 
 _FIRST = (
     "###PGS CATALOG SCORING FILE - see https://www.pgscatalog.org/downloads/#dl_ftp_scoring for additional "

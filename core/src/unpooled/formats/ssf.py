@@ -16,14 +16,14 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.alleles import UNSEEN
+from unpooled.asking.question import Arrays
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, write_table
 from unpooled.formats.tests import of_test
-from unpooled.panel import Panel
-from unpooled.plan import NOT_REPORTED, Plan
-from unpooled.question import Arrays
-from unpooled.statistics import p_value
+from unpooled.kernels.statistics import p_value
+from unpooled.panel.alleles import UNSEEN
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NOT_REPORTED, Plan
 
 _DIGITS = 8
 

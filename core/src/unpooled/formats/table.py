@@ -17,7 +17,6 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled, inlined
 from unpooled.formats.number import (
     LONGEST,
     blanks,
@@ -27,6 +26,7 @@ from unpooled.formats.number import (
     write_text,
     write_whole,
 )
+from unpooled.kernels.compiled import compiled, inlined
 
 BLOCK_ROWS = 16_384
 AT_ONCE = 2

@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from unpooled.page import Html, document, encoded, joined, section, table, tag
-from unpooled.question import Arrays
-from unpooled.schema import Column
+from unpooled.asking.question import Arrays
+from unpooled.pages.page import Html, document, encoded, joined, section, table, tag
+from unpooled.plan.schema import Column
 
 WIDTH, HEIGHT, MARGIN = 300, 34, 6
 MIDDLE = HEIGHT // 2
@@ -25,7 +25,7 @@ STYLE = """
 :root { --soft: #cfe2ea; --mean: #b03a10 }
 @media screen and (prefers-color-scheme: dark) { :root { --soft: #23424f; --mean: #ff9d66 } }
 """
-"""Goes with `unpooled.page.STYLE`."""
+"""Goes with `unpooled.pages.page.STYLE`."""
 
 LEGEND = """In each picture, on a scale of its own: the box holds the middle half of the values, the line
 across it is the median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.genotype_model import JOINT, terms_of
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
+from unpooled.asking.question import Arrays
+from unpooled.panel.panel import Panel
+from unpooled.plan.genotype_model import JOINT, terms_of
+from unpooled.plan.plan import Plan
 
 SEX, OF_X = "SEX", "(X)"
 """PLINK's name of the sex that it adds on X, and what follows where a covariate has that name."""

@@ -1,6 +1,6 @@
 """Sums of Yeo and Johnson's transform about a centre, and of its derivative, over one column.
 
-The transform, its centre and the offsets s = phi(x) - phi(centre) are those of `unpooled.yeo_johnson`. With
+The transform, its centre and the offsets s = phi(x) - phi(centre) are those of `unpooled.fitted.yeo_johnson`. With
 (e^y - 1) / y = e1(y) and its derivative e1'(y) = h(y), where values and centre are not negative
 
     about = (1 + c) s e1(lambda s)        its derivative by lambda = (1 + c) s^2 h(lambda s)
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled, inlined
 from unpooled.kernels.columns import add
+from unpooled.kernels.compiled import compiled, inlined
 
 BLOCK = 256
 """Values that are added plainly, before their sum is added with its rounding error."""

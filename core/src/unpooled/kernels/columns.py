@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled, inlined
+from unpooled.kernels.compiled import compiled, inlined
 
 BLOCK = 512
 _SMALLEST, _LARGEST = -1100, 1100

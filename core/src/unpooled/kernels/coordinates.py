@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
 from unpooled.kernels.fixed_order import product
 
 TOLERANCE = 1e-12

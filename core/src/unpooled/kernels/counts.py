@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled, intrinsic, types
+from unpooled.kernels.compiled import compiled, intrinsic, types
 
 PER_WORD = 32
 
@@ -60,7 +60,7 @@ def count_genotypes(words: Words, masks: Words) -> NDArray[np.int64]:
     """Counts of each variant in each group: int64 (variants, groups, 3).
 
     The three are: homozygous for the file's A1, heterozygous, homozygous for A2. `words` is (variants, w) as
-    in `unpooled.cohort.Packed`, `masks` comes from `group_masks`. What pads a row counts nowhere.
+    in `unpooled.asking.cohort.Packed`, `masks` comes from `group_masks`. What pads a row counts nowhere.
     """
     counts = np.empty((words.shape[0], masks.shape[0], 3), np.int64)
     _count(np.ascontiguousarray(words), np.ascontiguousarray(masks), counts)

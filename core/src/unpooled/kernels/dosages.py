@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.compiled import cgutils, compiled, intrinsic, ir, types
+from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.compiled import cgutils, compiled, intrinsic, ir, types
 
 Dosages = NDArray[np.uint16]
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ def from_copies(copies: NDArray[np.float32]) -> Dosages:
 def count_dosages(values: Dosages, members: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Count the members of each group with a dosage, and sum their dosages and the squares of these.
 
-    `values` are (m, n) as in `unpooled.cohort.Dosages`, `members` (groups, n); int64 (m, groups, 3), in units
+    `values` are (m, n) as in `unpooled.asking.cohort.Dosages`, `members` (groups, n); int64 (m, groups, 3), in units
     of 1, `COPY`, and its square: exact up to 2^33 people.
     """
     out = np.empty((len(values), len(members), 3), np.int64)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unpooled.compiled import compiled
-from unpooled.elementary import exp, log, log1p
+from unpooled.kernels.compiled import compiled
+from unpooled.kernels.elementary import exp, log, log1p
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.compiled import compiled
-from unpooled.elementary import exp_of, log_of
+from unpooled.kernels.compiled import compiled
+from unpooled.kernels.elementary import exp_of, log_of
 from unpooled.kernels.fixed_order import total_of
 
 FARTHEST = 4.0

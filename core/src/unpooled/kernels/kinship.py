@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
 from unpooled.kernels.counts import population
 
 SCREEN = 16

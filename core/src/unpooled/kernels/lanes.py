@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from unpooled.compiled import intrinsic, ir, types
+from unpooled.kernels.compiled import intrinsic, ir, types
 
 WIDTH = 32
 """Bytes of the vectors that sums are taken in, on every processor: its own width must not show. Nine sums and

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
 
 FITTED, TOO_FEW, CONSTANT, CORRELATED, COLLINEAR, UNSTABLE, NO_RESIDUAL, SEPARATED, UNFINISHED = range(9)
 PENALISED, PENALISED_UNFINISHED, STILL, SINGULAR, FEW = range(9, 14)

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.compiled import compiled, inlined, intrinsic, ir, types
-from unpooled.elementary import LN2
+from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.compiled import compiled, inlined, intrinsic, ir, types
+from unpooled.kernels.elementary import LN2
 from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.penalty import penalise
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
@@ -103,7 +103,7 @@ def evaluate(
 
     Parameters are intercept, genotype, covariates, then the design's extra columns. `second`: copies of the
     file's A2 count, else of A1. Instead of `words` there may be dosages, uint16 (m, samples) as in
-    `unpooled.cohort.Dosages`, with a design of copies alone.
+    `unpooled.asking.cohort.Dosages`, with a design of copies alone.
 
     `lacking`: whether anyone may have no call. Such a call leaves the person out
     if `exact`; else it is `fill`, in units of the genotype: (m, 2), of the two groups, or of the two columns

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
 from unpooled.kernels.lanes import Product, tile_sums
 
 Floats = NDArray[np.float64]

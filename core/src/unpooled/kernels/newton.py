@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.compiled import compiled
-from unpooled.elementary import log_of
+from unpooled.kernels.compiled import compiled
+from unpooled.kernels.elementary import log_of
 from unpooled.kernels.least_squares import (
     COLLINEAR,
     CONSTANT,

@@ -1,4 +1,4 @@
-"""Copies of an allele, a byte each, to calls of two bits as `unpooled.cohort.Packed` has them."""
+"""Copies of an allele, a byte each, to calls of two bits as `unpooled.asking.cohort.Packed` has them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
 
 MISSING = -9
 _EVEN = 0x5555555555555555

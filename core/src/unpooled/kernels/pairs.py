@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
 from unpooled.kernels.counts import group_masks, population
 
 Words = NDArray[np.uint64]
@@ -34,7 +34,7 @@ HOMOZYGOUS, SECOND, MISSING = 0, 1, 2
 def planes(words: Words, members: NDArray[np.bool_]) -> Words:
     """A bit for each person: uint64 (variants, 3, ceil(samples / 64)), none set for whoever is no member.
 
-    `words` is (variants, w) as in `unpooled.cohort.Packed`, `members` is (samples,).
+    `words` is (variants, w) as in `unpooled.asking.cohort.Packed`, `members` is (samples,).
     """
     mask = group_masks(members[None])[0]
     found = np.zeros((len(words), 3, len(mask)), np.uint64)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.compiled import compiled, intrinsic, ir, types
+from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.compiled import compiled, intrinsic, ir, types
 
 _CALLS, _OF_EVERYONE, _OF_SOME, _DOSAGES, _OTHERS = 0x07, 0x40, 0x60, 0x60, 0x98
 """Bits of a record's kind: how it has its calls; whether everyone has a dosage, or those people whose bit is
@@ -65,7 +65,7 @@ def unpack_dosages(
     """Unpack k records' dosages of ALT into rows of `out`; mark the records that could be: bool (k,).
 
     Records are in `data` at `starts`, of such `lengths` and `kinds` as the file's header says; `places` are
-    their rows of `out`, (m, n) as in `unpooled.cohort.Dosages`. Rows of other records hold anything.
+    their rows of `out`, (m, n) as in `unpooled.asking.cohort.Dosages`. Rows of other records hold anything.
     """
     done = np.zeros(len(starts), np.bool_)
     _unpack(data, starts, lengths, kinds, places, out, done)

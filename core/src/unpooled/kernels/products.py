@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled, intrinsic, ir, types
+from unpooled.kernels.compiled import compiled, intrinsic, ir, types
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
 
 Words = NDArray[np.uint64]
@@ -33,7 +33,7 @@ def products(
 ) -> Floats:
     """Sums over called samples of copies times column, then of their squares times column `squared`.
 
-    `words` is (m, w) as in `unpooled.cohort.Packed`, the columns are (n, c) and (n, s), and the result is
+    `words` is (m, w) as in `unpooled.asking.cohort.Packed`, the columns are (n, c) and (n, s), and the result is
     float64 (m, c + s). The copies are those of A1, where `second` those of A2. Who is 0 in a column counts
     nowhere in it; neither does what pads a row.
     """

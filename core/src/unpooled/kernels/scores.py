@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled, inlined
+from unpooled.kernels.compiled import compiled, inlined
 from unpooled.kernels.words import COPIES
 
 Words = NDArray[np.uint64]
@@ -29,7 +29,7 @@ _THREE = np.uint64(3)
 def add_scores(words: Words, second: NDArray[np.bool_], mean: Floats, weights: Floats, out: Floats) -> None:
     """Add to each sample's sums over the variants of (copies - mean) x weight; a missing call adds nothing.
 
-    `words` is (m, w) as in `unpooled.cohort.Packed`; the copies are those of A1, where `second`, (m,), those
+    `words` is (m, w) as in `unpooled.asking.cohort.Packed`; the copies are those of A1, where `second`, (m,), those
     of A2. `mean` is (m,), `weights` (m, s), and `out`, (samples, s), C-contiguous.
     """
     values = (COPIES[second.astype(np.int64)] - mean[:, None])[:, :, None] * weights[:, None, :]

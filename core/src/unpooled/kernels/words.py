@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.compiled import inlined, intrinsic, ir, types
+from unpooled.kernels.compiled import inlined, intrinsic, ir, types
 
 COPIES = np.array([[2.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
 """(2, 4): copies of A1, and of A2, by code; none without a call."""

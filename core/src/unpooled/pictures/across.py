@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from unpooled.kernels.statistics import normal_neg_log10_p, normal_quantile
 from unpooled.pictures.associations import ODDS_RATIO, Associations, Floats, Part, p_text, plain
-from unpooled.statistics import normal_neg_log10_p, normal_quantile
 
 
 def across(associations: Associations, part: Part) -> list[dict[str, Any] | None]:

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.chromosomes import chromosome_name
 from unpooled.formats.adjusted import refused
-from unpooled.plan import Plan
-from unpooled.statistics import normal_quantile, odds_ratio_interval
+from unpooled.kernels.statistics import normal_quantile, odds_ratio_interval
+from unpooled.panel.chromosomes import chromosome_name
+from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
 Part: TypeAlias = slice | NDArray[np.integer]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from unpooled.page import Html, tag
+from unpooled.pages.page import Html, tag
 
 STYLE = """
 :root { --mark-next: #5b87a8; --lead: #7a1fc2; --band: #e3ebef; --limit: #a61b1b; --stripe: #f3f6f7;
@@ -30,7 +30,7 @@ STYLE = """
 .plot text.label { stroke: var(--surface); stroke-width: 3; paint-order: stroke; font-size: 11px }
 .plot text.limit { fill: var(--limit) }
 """
-"""Goes with `unpooled.page.STYLE`."""
+"""Goes with `unpooled.pages.page.STYLE`."""
 
 LOG_P = "\u2212log\u2081\u2080 P"
 FOLD = 20.0

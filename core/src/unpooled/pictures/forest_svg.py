@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unpooled.page import Html, tag
+from unpooled.pages.page import Html, tag
 
 WIDTH, _LINE, _AXIS = 360, 22, 22
 _NAMES, _MARGIN = 120, 10  # pixels for the names, and beside the scale

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.asking.question import Arrays
 from unpooled.pictures.associations import Associations
-from unpooled.question import Arrays
 
 Pairs = NDArray[Any]
 """Records of a lead variant and another, `lead` and `other` (rows of the tested variants), and their `r2`."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.chromosomes import chromosome_code
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
+from unpooled.panel.chromosomes import chromosome_code
 from unpooled.pictures.associations import BLOCK
 
 _PLACE = re.compile(r"([0-9A-Za-z]+):([0-9,]{1,13})(?:-([0-9,]{1,13}))?")

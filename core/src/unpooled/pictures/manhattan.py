@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.chromosomes import chromosome_name
+from unpooled.panel.chromosomes import chromosome_name
 from unpooled.pictures import linkage
 from unpooled.pictures.associations import BLOCK, Associations, plain
 from unpooled.pictures.loci import GENOME_WIDE, SUGGESTIVE

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unpooled.page import Html, tag
+from unpooled.pages.page import Html, tag
 from unpooled.pictures.associations import p_text
 from unpooled.pictures.drawing import LOG_P, Axis, diamond, dot, labelled, plot, power, short, text, upright
 

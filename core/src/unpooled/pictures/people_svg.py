@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unpooled.formats.density import Cell
-from unpooled.page import Html, tag
+from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import dot, plot, short, text
 
 _SIZE, _LEFT, _TOP, _SIDE = (520, 500), 40, 28, 440

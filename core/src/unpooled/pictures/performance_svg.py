@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unpooled.page import Html, tag
+from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import dot, plot, short, text, upright
 
 _SIZE = (420, 400)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.kernels.statistics import genomic_inflation
 from unpooled.pictures.associations import Associations, plain
-from unpooled.statistics import genomic_inflation
 
 VERSION = 1
 POINTS = 300

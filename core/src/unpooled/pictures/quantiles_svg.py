@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unpooled.page import Html, tag
+from unpooled.kernels.statistics import inflation_text
+from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import LOG_P, Axis, dot, plot, short, text, ticks
-from unpooled.statistics import inflation_text
 
 _SIZE = (480, 420)
 _LEFT, _TOP = 46, 28

@@ -139,7 +139,7 @@ class Grows:
     """Circuit that tells how far a likelihood still grows, at `steps` places of each row, outwards.
 
     A row has o, and of each place g, q, s, p: means over a pool, in units of 2^-80 and of magnitude at most 1
-    (`unpooled.algorithms.tables.signs`). With V = q - g^2 and C = p - g s it is *known* there if V > 2^-30 q,
+    (`unpooled.methods.tables.signs`). With V = q - g^2 and C = p - g s it is *known* there if V > 2^-30 q,
     and *grows* if o V - C >= 0. Told is of each place, in this order, whether it is known and whether it
     grows, and each only if that is so of all before: what lies behind the first change stays hidden.
     """

@@ -2,7 +2,7 @@
 
 A real x becomes the integer nearest to x · 2^fraction_bits; negative integers are their two's complement.
 The signed reading of a sum is right if and only if its magnitude is below 2^(bits-1): the caller checks the
-bounds of the summands (unpooled.question), nothing here does.
+bounds of the summands (unpooled.asking.question), nothing here does.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from unpooled.protocol import VERSION, stages
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import Phase
-from unpooled_server.prepared import Prepared
+from unpooled_server.reads.prepared import Prepared
 from unpooled_server.services import metering, sweeping
 from unpooled_server.services.invitations import token_hash
 from unpooled_server.services.joining import require_admitted

@@ -10,11 +10,11 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 
-from unpooled.list_form import PART_BYTES
-from unpooled_server import store
+from unpooled.panel.list_form import PART_BYTES
+from unpooled_server.bells.lending import give_back_connection
 from unpooled_server.errors import Refused
-from unpooled_server.lending import give_back_connection
 from unpooled_server.services import panels
+from unpooled_server.storage import store
 
 RAW = "application/octet-stream"
 MAX_JSON = 1 << 16

@@ -9,13 +9,14 @@ from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBas
 
 from unpooled.protocol import codec, sealing
 from unpooled.protocol.messages import Questions
-from unpooled_server import selectors, store
 from unpooled_server.cohort_api import bodies, waiting
 from unpooled_server.cohort_api.admission import endpoint, heard, takes_long
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.models import Cohort, ResultFile, Study
 from unpooled_server.names import OVER, Phase, StudyState
+from unpooled_server.reads import selectors
 from unpooled_server.services import coding, dealings, joining, panels, repeating, uploads
+from unpooled_server.storage import store
 
 _NONCE = re.compile(r"[0-9a-f]{32}")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")

@@ -15,9 +15,9 @@ from typing import TypeVar
 from django.conf import settings
 from django.http import HttpRequest
 
-from unpooled_server import selectors
-from unpooled_server.lending import give_back_connection
-from unpooled_server.pacing import until_next_look
+from unpooled_server.bells.lending import give_back_connection
+from unpooled_server.bells.pacing import until_next_look
+from unpooled_server.reads import selectors
 
 LOOK_ANYWAY = 1.0
 """Seconds after which everybody looks: not all that can be new to somebody shows in what is watched."""

@@ -18,20 +18,21 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled import driver, procedure
-from unpooled import question as questions
-from unpooled.algorithms import questions_of, with_chunks
-from unpooled.driver import Entry, Outcome, Running
-from unpooled.procedure import PROCEDURES, Call, Each
+from unpooled.asking import driver, procedure
+from unpooled.asking import question as questions
+from unpooled.asking.driver import Entry, Outcome, Running
+from unpooled.asking.procedure import PROCEDURES, Call, Each
+from unpooled.asking.question import Question
+from unpooled.methods import questions_of, with_chunks
 from unpooled.protocol import codec, comparing, masking
-from unpooled.question import Question
-from unpooled_server import doorbell, store
+from unpooled_server.bells import doorbell
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Kept, Round, RowFile, Study
 from unpooled_server.names import LIVE, UNFINISHED, BranchState
 from unpooled_server.services import panels
 from unpooled_server.services.joining import locked
 from unpooled_server.services.transitions import touch
+from unpooled_server.storage import store
 
 RELEASE = version("unpooled-core")
 _LONGEST = 1 << 24

@@ -16,7 +16,7 @@ from unpooled_server.compensator_client import CompensatorAway, CompensatorRefus
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Coded, Cohort
 from unpooled_server.names import Phase
-from unpooled_server.selectors import roster_of
+from unpooled_server.reads.selectors import roster_of
 from unpooled_server.services.joining import require_not_over
 from unpooled_server.services.metering import compensator_meter
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from unpooled.errors import ProtocolError
 from unpooled.protocol import comparing
 from unpooled.protocol.dealing import dealer_of
-from unpooled_server import store
+from unpooled_server.bells.lending import give_back_connection
 from unpooled_server.errors import Conflict, Refused, Unavailable
-from unpooled_server.lending import give_back_connection
 from unpooled_server.models import Cohort, Round, Study
-from unpooled_server.selectors import roster_of
+from unpooled_server.reads.selectors import roster_of
 from unpooled_server.services.joining import require_admitted
 from unpooled_server.services.uploads import Awaited
+from unpooled_server.storage import store
 
 MOMENT = 1.0
 """Seconds for which a share waits for its dealing: a thread of the web server waits with it."""

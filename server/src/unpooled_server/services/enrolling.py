@@ -15,7 +15,7 @@ from unpooled.protocol.sealing import Box
 from unpooled_server.compensator_client import compensator
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import LIVE, Phase
-from unpooled_server.selectors import roster_of
+from unpooled_server.reads.selectors import roster_of
 from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.transitions import PLATFORM, is_working, note

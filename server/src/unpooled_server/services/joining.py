@@ -8,18 +8,19 @@ from django.db import transaction
 from django.db.models import Expression, QuerySet
 from django.utils import timezone
 
-from unpooled.algorithms import questions_of
 from unpooled.errors import ProtocolError
+from unpooled.methods import questions_of
 from unpooled.protocol import VERSION, sealing
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Box, Purpose
-from unpooled_server import doorbell, store
+from unpooled_server.bells import doorbell
 from unpooled_server.errors import Conflict, Over, Refused, Unauthorized
 from unpooled_server.models import Branch, Cohort, Round, RowFile, Share, Study
 from unpooled_server.names import OVER, PauseKind, StudyState
-from unpooled_server.prepared import Prepared
-from unpooled_server.selectors import roster_of
+from unpooled_server.reads.prepared import Prepared
+from unpooled_server.reads.selectors import roster_of
 from unpooled_server.services.transitions import PLATFORM, fail, move, note, pause, touch
+from unpooled_server.storage import store
 
 LOST_STATE = (
     "{name} came back with another key after the first release: what it had sent cannot be told from what it "

@@ -1,4 +1,4 @@
-"""The coordinator's list of variants: `unpooled.list_text`, or any text or .bim file that says the same.
+"""The coordinator's list of variants: `unpooled.panel.list_text`, or any text or .bim file that says the same.
 
 It is read in pieces. Each is put in order and on the disk, and all are then merged.
 """
@@ -11,14 +11,15 @@ from typing import NoReturn
 
 import numpy as np
 
-from unpooled import partition, text
-from unpooled.agreement import merged
-from unpooled.alleles import capital
-from unpooled.chromosomes import chromosome_code
 from unpooled.errors import ProtocolError
-from unpooled.list_form import is_too_wide
-from unpooled.panel import Panel, canonical_order
-from unpooled.text import Tokens
+from unpooled.memory import text
+from unpooled.memory.text import Tokens
+from unpooled.panel import partition
+from unpooled.panel.agreement import merged
+from unpooled.panel.alleles import capital
+from unpooled.panel.chromosomes import chromosome_code
+from unpooled.panel.list_form import is_too_wide
+from unpooled.panel.panel import Panel, canonical_order
 
 PIECE = 1 << 24
 """Bytes of the text that are read at once: half a million variants or so."""

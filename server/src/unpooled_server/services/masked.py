@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled import question as questions
-from unpooled.algorithms import questions_of
-from unpooled.plan import Plan
+from unpooled.asking import question as questions
+from unpooled.asking.question import Question
+from unpooled.methods import questions_of
+from unpooled.plan.plan import Plan
 from unpooled.protocol import masking
-from unpooled.question import Question
-from unpooled_server import store
 from unpooled_server.models import Asked, Round, Share
+from unpooled_server.storage import store
 
 
 def asked(current: Round, plan: Plan) -> Question:

@@ -18,7 +18,7 @@ from unpooled.protocol.stages import Doing
 from unpooled_server.compensator_client import Meter
 from unpooled_server.models import Cohort, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
-from unpooled_server.prepared import PreparedUpdate
+from unpooled_server.reads.prepared import PreparedUpdate
 
 MOMENT = timedelta(seconds=1)
 """Interval in which a cohort is not noted again as heard."""

@@ -17,16 +17,16 @@ import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled import overlap
-from unpooled.agreement import TABLE_HEADER, WINDOW_ROWS, absences, reconciled
 from unpooled.errors import ProtocolError
-from unpooled.list_form import MOST_BYTES
-from unpooled.memory import give_back_what_is_free
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.memory.memory import give_back_what_is_free
+from unpooled.memory.spool import slices
+from unpooled.panel import overlap
+from unpooled.panel.agreement import TABLE_HEADER, WINDOW_ROWS, absences, reconciled
+from unpooled.panel.list_form import MOST_BYTES
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled.protocol.problems import Problem
-from unpooled.spool import slices
-from unpooled_server import doorbell, store
+from unpooled_server.bells import doorbell
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import LIVE, StudyState
@@ -43,6 +43,7 @@ from unpooled_server.services.joining import (
     still_admitted,
 )
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
+from unpooled_server.storage import store
 
 MAX_LIST_BYTES = MOST_BYTES
 _PART_ROWS = 1 << 22

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms.ld import leads
-from unpooled.algorithms.shared import summary
-from unpooled.memory import give_back_what_is_free
+from unpooled.asking.question import Arrays
+from unpooled.described.report import Pictures
+from unpooled.memory.memory import give_back_what_is_free
+from unpooled.methods.ld import leads
+from unpooled.methods.shared import summary
 from unpooled.pictures import linkage, loci, lookup, manhattan
 from unpooled.pictures.associations import Associations
 from unpooled.pictures.quantiles import quantiles
-from unpooled.question import Arrays
-from unpooled.report import Pictures
-from unpooled_server import store
-from unpooled_server.kept import Results
+from unpooled_server.reads.kept import Results
+from unpooled_server.storage import store
 
 TESTED = "neg_log10_p"
 """The result column without which there is nothing to draw: the plan may have asked for counts alone."""

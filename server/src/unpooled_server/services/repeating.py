@@ -15,10 +15,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled.protocol.messages import MIN_COHORTS
-from unpooled_server import selectors
 from unpooled_server.errors import Conflict, Missing
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import BEFORE_START, OVER, StudyState
+from unpooled_server.reads import selectors
 from unpooled_server.services import invitations, studies
 from unpooled_server.services.changing import awaits_list, no_list, with_file_name
 from unpooled_server.services.invitations import new_token, token_hash

@@ -15,10 +15,10 @@ import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.methods import methods
-from unpooled.algorithms.phenotypes import tables_of
-from unpooled.algorithms.result_files import (
+from unpooled.asking.question import Arrays
+from unpooled.described.methods import methods
+from unpooled.described.report import Pictures, report
+from unpooled.described.result_files import (
     manifest_name,
     metadata_name,
     methods_name,
@@ -26,23 +26,24 @@ from unpooled.algorithms.result_files import (
     remarks_name,
     report_name,
 )
-from unpooled.algorithms.shared import summary
 from unpooled.formats import ssf
-from unpooled.memory import give_back_what_is_free
-from unpooled.page import encoded
-from unpooled.panel import Panel
-from unpooled.plan import Plan
-from unpooled.question import Arrays
-from unpooled.report import Pictures, report
-from unpooled_server import selectors, store
-from unpooled_server.columns import Columns
-from unpooled_server.kept import Results, folder_of
-from unpooled_server.manifest import manifest
+from unpooled.memory.memory import give_back_what_is_free
+from unpooled.methods import algorithm
+from unpooled.methods.phenotypes import tables_of
+from unpooled.methods.shared import summary
+from unpooled.pages.page import encoded
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
 from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
+from unpooled_server.reads import selectors
+from unpooled_server.reads.kept import Results, folder_of
+from unpooled_server.reads.manifest import manifest
 from unpooled_server.services import panels, pictures
 from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import PLATFORM, fail, move
+from unpooled_server.storage import store
+from unpooled_server.storage.columns import Columns
 
 log = logging.getLogger(__name__)
 

@@ -9,14 +9,13 @@ import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled import driver
-from unpooled import question as questions
-from unpooled.algorithms import questions_of
+from unpooled.asking import driver
+from unpooled.asking import question as questions
+from unpooled.asking.question import Question
 from unpooled.errors import UnpooledError
+from unpooled.methods import questions_of
 from unpooled.protocol import codec, masking
 from unpooled.protocol.messages import ReleaseRequest, Told
-from unpooled.question import Question
-from unpooled_server import store
 from unpooled_server.compensator_client import Compensator, compensator
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Round, Share, Study
@@ -26,6 +25,7 @@ from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.transitions import PLATFORM, fail, is_working, note
+from unpooled_server.storage import store
 
 LOST = "masked bytes were lost after their release ({}); repeat the study"
 

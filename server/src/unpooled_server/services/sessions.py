@@ -14,16 +14,16 @@ from collections.abc import Callable, Generator, Sequence
 
 import numpy as np
 
+from unpooled.asking.opening import open_bits
+from unpooled.asking.question import Question
 from unpooled.errors import ProtocolError
-from unpooled.opening import open_bits
 from unpooled.protocol import comparing, masking
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.messages import SHUFFLE_BYTES, OpeningRequest, Roster
-from unpooled.question import Question
 from unpooled_server.compensator_client import ComparisonLost, Compensator, CompensatorAway, Meter
 from unpooled_server.models import Round, Share, Study
 from unpooled_server.names import RoundState
-from unpooled_server.selectors import roster_of
+from unpooled_server.reads.selectors import roster_of
 from unpooled_server.services import dealings, masked
 from unpooled_server.services.transitions import PLATFORM, note
 

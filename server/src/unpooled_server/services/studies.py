@@ -13,14 +13,14 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from unpooled import sizes
-from unpooled.algorithms import presence, whole
-from unpooled.panel import Panel
-from unpooled_server import remaining, stages, store
+from unpooled.asking import sizes
+from unpooled.methods import presence, whole
+from unpooled.panel.panel import Panel
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Unavailable
 from unpooled_server.models import Asked, Branch, Kept, LogEntry, Round, Study
 from unpooled_server.names import BEFORE_START, HELD, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
+from unpooled_server.reads import remaining, stages
 from unpooled_server.services import branches, enrolling, panels, results
 from unpooled_server.services.changing import checked, with_file_name
 from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
@@ -36,6 +36,7 @@ from unpooled_server.services.transitions import (
     resume,
     touch,
 )
+from unpooled_server.storage import store
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,10 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils import timezone
 
-from unpooled_server import doorbell, selectors
+from unpooled_server.bells import doorbell
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import PauseKind, StudyState
+from unpooled_server.reads import selectors
 from unpooled_server.services.transitions import pause, resume
 
 INTERVAL = 15.0

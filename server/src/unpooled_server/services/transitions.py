@@ -10,7 +10,7 @@ from django.db.models import F
 from django.dispatch import Signal
 from django.utils import timezone
 
-from unpooled_server import doorbell
+from unpooled_server.bells import doorbell
 from unpooled_server.models import LogEntry, Round, Study
 from unpooled_server.names import HELD, LIVE, OVER, PauseKind, RoundState, StudyState
 

@@ -11,12 +11,13 @@ from django.utils import timezone
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import masking
-from unpooled_server import doorbell, store
+from unpooled_server.bells import doorbell
 from unpooled_server.errors import Conflict, Missing, Refused, Unauthorized, Unavailable
 from unpooled_server.models import Cohort, Round, Share
 from unpooled_server.names import RoundState
-from unpooled_server.prepared import Prepared
+from unpooled_server.reads.prepared import Prepared
 from unpooled_server.services.joining import require_admitted, require_not_over
+from unpooled_server.storage import store
 
 
 class Awaited(NamedTuple):

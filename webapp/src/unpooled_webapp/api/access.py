@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from unpooled_server import selectors
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.models import Cohort, Study
+from unpooled_server.reads import selectors
 from unpooled_webapp import accounts
 from unpooled_webapp.api.authentication import Session, Token
 

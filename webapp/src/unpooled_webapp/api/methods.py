@@ -9,10 +9,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from unpooled.algorithms import ALGORITHMS, METHODS, usual
-from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.result_files import about
-from unpooled.plan import Plan
+from unpooled.described.result_files import about
+from unpooled.methods import ALGORITHMS, METHODS, usual
+from unpooled.methods.algorithm import Algorithm
+from unpooled.plan.plan import Plan
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled_webapp.api import plan_forms, plan_options
 from unpooled_webapp.api.access import OpenToTokens

@@ -7,9 +7,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from unpooled import encodings
-from unpooled.options import Place
-from unpooled.schema import LONGEST_WORD, MOST_SEARCHED, ROLES, TYPES
+from unpooled.plan import encodings
+from unpooled.plan.options import Place
+from unpooled.plan.schema import LONGEST_WORD, MOST_SEARCHED, ROLES, TYPES
 from unpooled_webapp.api import plan_options
 
 TRAITS = ["case/control", "quantitative", "none"]

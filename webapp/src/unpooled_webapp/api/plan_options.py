@@ -7,8 +7,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from unpooled.algorithms import ALGORITHMS
-from unpooled.options import (
+from unpooled.methods import ALGORITHMS
+from unpooled.plan.options import (
     Choice,
     Covariates,
     Number,

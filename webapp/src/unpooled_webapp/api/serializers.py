@@ -10,12 +10,12 @@ from rest_framework import serializers
 
 from unpooled.protocol import problems, sealing
 from unpooled.protocol.stages import Stage
-from unpooled_server import pictures, selectors, stages
-from unpooled_server.kept import results_of
 from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
 from unpooled_server.names import CohortState, StudyState
+from unpooled_server.reads import pictures, selectors, stages
+from unpooled_server.reads.kept import results_of
+from unpooled_server.reads.stages import Standing
 from unpooled_server.services.studies import why_not_startable
-from unpooled_server.stages import Standing
 from unpooled_webapp import accounts
 from unpooled_webapp.api.plan_forms import FrozenPlanDict, PlanDict, SomePlanFields
 from unpooled_webapp.models import Following

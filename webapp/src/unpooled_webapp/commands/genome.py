@@ -26,7 +26,7 @@ def genes(build: str, gtf: Path, source: str) -> None:
 
     GRCh37 and GRCh38 come with the platform; GTF takes the place of what is there.
     """
-    from unpooled_server import annotation
+    from unpooled_server.reads import annotation
 
     count = annotation.import_genes(build, gtf, source)
     click.echo(f"{count:,} genes of {build} are kept. Pages show them at once.")
@@ -37,7 +37,7 @@ def genes(build: str, gtf: Path, source: str) -> None:
 @click.argument("maps", type=_FILE, nargs=-1, required=True)
 def recombination(build: str, maps: tuple[Path, ...]) -> None:
     """Draw recombination rates above the genes of regions of studies on BUILD, from genetic MAPS."""
-    from unpooled_server import annotation
+    from unpooled_server.reads import annotation
 
     count = annotation.import_recombination(build, maps)
     click.echo(f"Recombination rates at {count:,} positions of {build} are kept. Pages show them at once.")

@@ -11,15 +11,14 @@ from typing import Any
 
 import click
 
-from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
-from unpooled.algorithms.polygenic import POLYGENIC
-from unpooled.chromosomes import MOST_AUTOSOMES
-from unpooled.clump_option import CLUMPED
 from unpooled.errors import listed
-from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
-from unpooled.plan import NOT_REPORTED, Plan
-from unpooled.protocol.messages import MIN_COHORTS
-from unpooled.schema import (
+from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS
+from unpooled.methods.polygenic import POLYGENIC
+from unpooled.panel.chromosomes import MOST_AUTOSOMES
+from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
+from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.plan import NOT_REPORTED, Plan
+from unpooled.plan.schema import (
     CATEGORY,
     FEATURE,
     IGNORED,
@@ -31,6 +30,7 @@ from unpooled.schema import (
     schema_from_file,
     schema_of_header,
 )
+from unpooled.protocol.messages import MIN_COHORTS
 from unpooled_webapp.commands import study_flags, study_templates
 from unpooled_webapp.rehearsal import Rehearsal, Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal

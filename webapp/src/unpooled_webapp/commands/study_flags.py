@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.algorithm import Algorithm
-from unpooled.options import Choice, Entries, Number, Option, Switch, Whole
-from unpooled.shared_options import COVARIATES, PHENOTYPES
+from unpooled.methods import ALGORITHMS
+from unpooled.methods.algorithm import Algorithm
+from unpooled.plan.options import Choice, Entries, Number, Option, Switch, Whole
+from unpooled.plan.shared_options import COVARIATES, PHENOTYPES
 
 CHOSEN_FROM_FILES = (COVARIATES, PHENOTYPES)
 """Options that follow from flags about files: --covar-name, --pheno-name and the like."""

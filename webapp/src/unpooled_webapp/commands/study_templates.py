@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from unpooled.algorithms import ALGORITHMS, FITS, METHODS
-from unpooled.shared_options import COVARIATES
+from unpooled.methods import ALGORITHMS, FITS, METHODS
+from unpooled.plan.shared_options import COVARIATES
 
 TEMPLATES = {
     template.name: (template, method) for method in ALGORITHMS.values() for template in method.templates

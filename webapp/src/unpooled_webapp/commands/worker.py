@@ -14,13 +14,13 @@ def worker(threads: int) -> None:
     """Look for work in the database, and move studies and rounds forward."""
     import django
 
-    from unpooled.memory import map_large_blocks, share_one_heap
+    from unpooled.memory.memory import map_large_blocks, share_one_heap
 
     share_one_heap()
     map_large_blocks()
     django.setup()
-    from unpooled.algorithms import ALGORITHMS, TESTS
-    from unpooled_server.worker import Worker
+    from unpooled.methods import ALGORITHMS, TESTS
+    from unpooled_server.bells.worker import Worker
     from unpooled_webapp import environment, installation
     from unpooled_webapp.notices import delivering
 

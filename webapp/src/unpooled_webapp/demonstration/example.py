@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.methods.chi_square import CHI_SQUARE
 from unpooled.simulate import SimulationReport, simulate
 
 

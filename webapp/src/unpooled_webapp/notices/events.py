@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from unpooled_server import selectors
 from unpooled_server.models import Study
 from unpooled_server.names import PauseKind, StudyState
+from unpooled_server.reads import selectors
 from unpooled_server.services import transitions
 from unpooled_webapp.models import Channel, Delivery, Event, Following, Outcome
 

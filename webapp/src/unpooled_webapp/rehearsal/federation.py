@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.errors import UnpooledError
-from unpooled.file_names import stem_of
 from unpooled.formats import ssf
+from unpooled.plan.file_names import stem_of
 from unpooled_webapp import environment
 from unpooled_webapp.rehearsal.clients import Client, events, hand_over, start_client
 from unpooled_webapp.rehearsal.coordinator import Coordinator

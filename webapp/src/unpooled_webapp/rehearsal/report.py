@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from unpooled.algorithms.shared.summary import FREQUENCIES_FAR
-from unpooled.frequency_option import FAR
-from unpooled.statistics import inflation_text
+from unpooled.kernels.statistics import inflation_text
+from unpooled.methods.shared.summary import FREQUENCIES_FAR
+from unpooled.plan.frequency_option import FAR
 
 
 def report(

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable
 from unpooled.errors import listed
-from unpooled.floors import MIN_SAMPLES
-from unpooled.scaler import Scaler
-from unpooled.schema import Column
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.floors import MIN_SAMPLES
+from unpooled.plan.schema import Column
 from unpooled_client.data.estimate import of_search
-from unpooled_client.data.report import EXAMPLES, Code, Report, shown
-from unpooled_client.data.source import exists, unreadable
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.findings.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.faults import WHAT, Faults
 from unpooled_client.data.tables.words import check_words, read_words

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unpooled.schema import INTEGER, Column
-from unpooled_client.data.report import Code, shown
+from unpooled.plan.schema import INTEGER, Column
+from unpooled_client.data.findings.report import Code, shown
 from unpooled_client.data.tables.faults import Faults
 
 if TYPE_CHECKING:

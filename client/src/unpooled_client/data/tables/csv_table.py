@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from unpooled.schema import Column
-from unpooled.words import MARKERS, is_missing
-from unpooled_client.data.report import Code
-from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text, note_of_end
+from unpooled.plan.schema import Column
+from unpooled.plan.words import MARKERS, is_missing
+from unpooled_client.data.findings.report import Code
+from unpooled_client.data.findings.source import BYTE_ORDER_MARK, good_line_ends, is_text, note_of_end
 from unpooled_client.data.tables import cells
 from unpooled_client.data.tables.columns import (
     check_header,

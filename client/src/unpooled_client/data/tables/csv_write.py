@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unpooled.errors import DataProblem
-from unpooled.scaler import Scaler
-from unpooled.schema import Column
-from unpooled_client.data.report import Report
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.schema import Column
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables.columns import places_of
 from unpooled_client.data.tables.csv_table import WHOLE, Start, opened, parsed
 from unpooled_client.data.tables.faults import Faults

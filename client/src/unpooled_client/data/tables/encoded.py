@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unpooled.encoder import Coded, Encoder
 from unpooled.errors import DataProblem
-from unpooled.schema import Column
-from unpooled.words import Words
-from unpooled_client.data.report import Report
+from unpooled.fitted.encoder import Coded, Encoder
+from unpooled.plan.schema import Column
+from unpooled.plan.words import Words
+from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.faults import Faults
 from unpooled_client.state.files import replacing

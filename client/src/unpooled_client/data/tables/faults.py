@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unpooled.schema import Column
-from unpooled_client.data.report import EXAMPLES, Code, Report, Severity, shown
+from unpooled.plan.schema import Column
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, Severity, shown
 
 WHAT = "the table"
 

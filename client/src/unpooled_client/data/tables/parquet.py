@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unpooled.errors import DataProblem
-from unpooled.scaler import Scaler
-from unpooled.schema import NUMBER, TEXT, Column
-from unpooled_client.data.report import EXAMPLES, Code
+from unpooled.fitted.scaler import Scaler
+from unpooled.plan.schema import NUMBER, TEXT, Column
+from unpooled_client.data.findings.report import EXAMPLES, Code
 from unpooled_client.data.tables.columns import (
     check_header,
     counted,

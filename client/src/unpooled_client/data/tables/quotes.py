@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.compiled import compiled
+from unpooled.kernels.compiled import compiled
 
 _BEGIN, _PLAIN, _QUOTED, _AFTER_QUOTE = range(4)
 """States of the parser at a byte: at the start of a cell, in one without quotes, between quotes, or after a

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unpooled import spelling
-from unpooled.schema import LONGEST_WORD, Column
-from unpooled.spelling import is_looked_for
-from unpooled.words import Words, is_missing, normal, text_of
-from unpooled_client.data.numbers import is_missing as is_marker
-from unpooled_client.data.report import EXAMPLES, Code, shown
+from unpooled.methods.tables.encoding import spelling
+from unpooled.methods.tables.encoding.spelling import is_looked_for
+from unpooled.plan.schema import LONGEST_WORD, Column
+from unpooled.plan.words import Words, is_missing, normal, text_of
+from unpooled_client.data.findings.report import EXAMPLES, Code, shown
+from unpooled_client.data.samples.numbers import is_missing as is_marker
 from unpooled_client.data.tables import cells, csv_table, parquet
 from unpooled_client.data.tables.faults import Faults
 

@@ -1,0 +1,1 @@
+"""Checks of a cohort's data before a study, offline."""

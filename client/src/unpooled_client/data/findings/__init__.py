@@ -1,0 +1,1 @@
+"""Findings of checks: what, where, expected, remedy; as text, page and JSON."""

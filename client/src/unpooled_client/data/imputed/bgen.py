@@ -1,0 +1,152 @@
+"""BGEN 1.2 and 1.3, read by the package `bgen` in pieces: dosages as `plink2 --bgen … ref-first` takes them.
+
+The first allele is REF. A dosage is the file's whole number of 1/255 (8 bits) or 1/65535 (16 bits) of a copy,
+rounded to 1/16384 as plink2 rounds it (tried with v2.00a3.5, all pairs of 8 bits): what is just above a half
+goes down. Phase is passed over; someone who has one allele has it twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.errors import DataProblem
+from unpooled_client.data.findings.report import shown
+from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of
+from unpooled_client.data.plink.imputed import in_units, r2_of
+
+if TYPE_CHECKING:
+    from bgen import BgenReader
+    from bgen.reader import BgenVar
+
+LAYOUT = 2
+_UNITS = (255, 65535)
+"""Largest stored value of a probability at 8 and at 16 bits; the package returns value / largest in single
+precision.
+"""
+_NEAR = 2**-22  # above the error of single precision, far below the distance of two numbers of 16 bits
+
+PLOIDY = "genotypes of more than two alleles"
+
+
+@dataclass(frozen=True)
+class BgenFile:
+    """A BGEN whose header was read."""
+
+    path: Path
+    people: tuple[str, ...]
+    """None if the file does not name them."""
+    samples: int
+    count: int
+    is_phased: bool
+    """The first variant is."""
+    counted_by: ClassVar[str] = "header"
+
+    @property
+    def lacks_quality(self) -> str:
+        return "" if self.is_phased else "its probabilities are not phased"
+
+    def variants(self, told: Told) -> int:
+        """Return the number of variants in the header; a file with any other number is damaged."""
+        return self.count
+
+    def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
+        """All variants in their order; `notes` counts what was odd."""
+        with _readable(self.path):
+            rows = (self._row(variant, notes) for variant in _opened(self.path))
+            yield from pieces_of(rows, at_once(self.samples))
+
+    def _row(self, variant: BgenVar, notes: Counter[str]) -> Row:
+        ref, *alt = variant.alleles
+        name = variant.rsid or variant.varid
+        line = line_of(self.path, variant.chrom, variant.pos, name, ref, alt)
+        if len(alt) != 1:
+            return line, np.full(self.samples, NO_DOSAGE, np.uint16), np.nan
+        return line, *self._dosages(variant, notes)
+
+    def _dosages(self, variant: BgenVar, notes: Counter[str]) -> tuple[np.ndarray, float]:
+        """Dosages of ALT, uint16 (n,), and the quality of imputation."""
+        probabilities = variant.probabilities.astype(np.float64)
+        ploidy = variant.ploidy
+        single = ploidy == 1
+        units, top = _in_units(probabilities)
+        quality = np.nan
+        if variant.is_phased:
+            of_first = units[:, 1]
+            second = units[:, 3] if units.shape[1] > 3 else np.zeros_like(of_first)
+            copies = np.where(single, 2 * of_first, of_first + second)
+            one, other = in_units(of_first / top, np.where(single, of_first, second) / top)
+            quality = float(r2_of(one, np.where(single, np.nan, other)))
+        else:
+            third = units[:, 2] if units.shape[1] > 2 else np.zeros(len(units))
+            copies = np.where(single, 2 * units[:, 1], units[:, 1] + 2 * third)
+        is_odd = (ploidy < 1) | (ploidy > 2)
+        missing = np.isnan(copies) | is_odd
+        notes[PLOIDY] += int(np.count_nonzero(is_odd & ~np.isnan(copies)))
+        rounded = (np.where(missing, 0, copies) * COPY + (top // 2 - 1 if top > 1 else 0.5)) // top
+        return np.where(missing, NO_DOSAGE, rounded).astype(np.uint16), quality
+
+
+def _in_units(probabilities: np.ndarray) -> tuple[np.ndarray, int]:
+    """The numbers that stand in the file, and how many make a whole: 1 where it has neither 8 nor 16 bits."""
+    for top in _UNITS:
+        units = np.rint(probabilities * top)
+        if np.nanmax(np.abs(units - probabilities * top), initial=0) < top * _NEAR:
+            return units, top
+    return probabilities, 1
+
+
+def _opened(path: Path) -> BgenReader:
+    from bgen import BgenReader
+
+    return BgenReader(path, delay_parsing=True)
+
+
+def open_bgen(path: Path) -> BgenFile:
+    """The file, by its header. DataProblem if it cannot be read; ImportError without the package `bgen`."""
+    import bgen  # noqa: F401
+
+    _check_layout(path)
+    with _readable(path):
+        file = _opened(path)
+        header = file.header
+        people = tuple(file.samples) if header.has_sample_ids else ()
+        is_phased = header.nvariants > 0 and next(iter(file)).is_phased
+        return BgenFile(path, people, header.nsamples, header.nvariants, is_phased)
+
+
+def _check_layout(path: Path) -> None:
+    """DataProblem if it is another BGEN than 1.2 and 1.3, as the flags at the end of the header say."""
+    with path.open("rb") as file:
+        head = file.read(8)
+        file.seek(4 + int.from_bytes(head[4:8], "little") - 4)
+        layout = int.from_bytes(file.read(4), "little") >> 2 & 15
+    if layout == LAYOUT - 1:
+        raise DataProblem(
+            "the file is BGEN 1.1",
+            file=path,
+            remedy="Write it as a .pgen with `plink2 --bgen OLD.bgen ref-first --sample … --make-pgen`, and "
+            "give that with --pfile; or as BGEN 1.2 with `qctool`.",
+        )
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns what the package raises into a DataProblem."""
+    try:
+        yield
+    except (DataProblem, ImportError):
+        raise
+    except Exception as error:  # it opens an index beside the file as well, which may be anything
+        raise DataProblem(
+            "the file is damaged or cut off, or is no BGEN 1.2 or 1.3",
+            file=path,
+            remedy=f"Copy it again. Its reader says: {shown(str(error))}",
+        ) from error

@@ -1,0 +1,85 @@
+"""Variants with their dosages, some at a time, as they come from a file of another format than PLINK's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from unpooled.errors import DataProblem
+from unpooled_client.data.findings.report import shown
+
+BYTES = 1 << 23  # of dosages at once
+
+Told = Callable[[int, int], None]
+"""Hears how many variants are done, and of how many; of 0 where that is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some variants of n people."""
+
+    lines: list[str]
+    """Chromosome, position, ID, REF and ALT, with tabs between; several alternate alleles with commas."""
+    dosages: np.ndarray
+    """uint16 (k, n): of ALT, as `unpooled.asking.cohort.Dosages` says. NO_DOSAGE for all if there are several."""
+    quality: np.ndarray
+    """float32 (k,): of imputation, as `unpooled_client.data.plink.imputed` says; NaN where there is none."""
+
+
+class Dosed(Protocol):
+    """A file of another format."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Their IDs, in the order of the file; none if it does not name them."""
+
+    @property
+    def samples(self) -> int: ...
+    @property
+    def counted_by(self) -> str:
+        """Source of the number of variants: for example an index."""
+
+    @property
+    def lacks_quality(self) -> str:
+        """Why no variant has a quality, in words; empty if they have."""
+
+    def variants(self, told: Told) -> int: ...
+    def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
+        """All variants in their order; `notes` counts what is odd. DataProblem if the file is damaged."""
+
+
+def at_once(people: int) -> int:
+    """Return the number of variants in a piece."""
+    return max(1, min(4096, BYTES // (2 * people)))
+
+
+Row = tuple[str, np.ndarray, float]
+"""The line, the dosages and the quality of one variant."""
+
+
+def pieces_of(rows: Iterable[Row], size: int) -> Iterator[Piece]:
+    """The rows in pieces of a size."""
+    waiting = iter(rows)
+    while some := list(islice(waiting, size)):
+        lines, dosages, quality = zip(*some, strict=True)
+        yield Piece(list(lines), np.stack(dosages), np.array(quality, np.float32))
+
+
+def line_of(file: Path, chromosome: str, position: int, name: str, ref: str, alt: Sequence[str]) -> str:
+    """A line of a .pvar. DataProblem if an allele or a chromosome has blanks, which would shift columns."""
+    words = [chromosome, str(position), "_".join(name.split()) or ".", ref, ",".join(alt) or "."]
+    if any(len(word.split()) > 1 or word != word.strip() for word in words):
+        raise DataProblem(
+            f"a chromosome or an allele has blanks: {shown(' '.join(words))}",
+            file=file,
+            remedy="The file is damaged, or whatever wrote it is. Write it again.",
+        )
+    return "\t".join(word or "." for word in words)

@@ -1,0 +1,305 @@
+"""VCF and BCF, read by cyvcf2 in pieces: dosages as `plink2 --vcf … dosage=…` takes them.
+
+    HDS   the sum of both haplotypes' dosages; where that is missing, DS, and then GT
+    DS    where that is missing, GT
+    GP    P(het) + 2 P(two copies), over the sum of the three; where that is missing, GT
+    GT    copies of the alternate allele
+
+Tried with v2.00a3.5. Phase is passed over, and a haploid call counts twice. Where plink2 stops, the person
+has no dosage for that variant: half calls such as 0/., and numbers that are no dosage.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.errors import DataProblem, listed
+from unpooled.panel.chromosomes import chromosome_code
+from unpooled.panel.filesets import DOSAGE_FIELDS
+from unpooled_client.data.findings.report import shown
+from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of
+from unpooled_client.data.imputed.vcf_lines import count_variants
+from unpooled_client.data.plink.imputed import in_units, r2_of
+
+if TYPE_CHECKING:
+    from cyvcf2 import VCF, Variant
+
+_THEN = {"HDS": ("HDS", "DS", "GT"), "DS": ("DS", "GT"), "GP": ("GP", "GT"), "GT": ("GT",)}
+_INFO, _FORMAT = 1, 2  # the lines of a header that begin with ##INFO and ##FORMAT, as htslib counts them
+_QUALITIES = ("R2", "DR2")
+"""Names of the imputation quality in INFO, as Minimac and Beagle write it."""
+_DIGITS = 6
+"""htslib keeps a number of a text in single precision, which has so many decimals of a dosage right."""
+_XY = 3  # the code of XY, and with it of what all people have twice, above the autosomes
+_GZIP = b"\x1f\x8b"
+_LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+"""Empty block with which htslib ends a compressed file."""
+_WHOLE_CALL = re.compile(rb"\t[.0-9]+[/|][.0-9]+\r?\Z")
+_INDEXES = (".tbi", ".csi")
+THREADS = 2  # that unpack
+
+HALF_CALLS = "calls of one allele such as 0/., of more than two, or of an allele that is not there"
+NO_DOSAGES = "numbers that are no dosage, below 0 or too large"
+
+
+@dataclass(frozen=True)
+class VcfFile:
+    """A VCF or BCF whose header was read."""
+
+    path: Path
+    people: tuple[str, ...]
+    field: str
+    """One of DOSAGE_FIELDS."""
+    autosomes: int
+    is_text: bool
+    info: str | None
+    """Name of the imputation quality in INFO; None without one."""
+    counted_by: ClassVar[str] = "index"
+
+    @property
+    def samples(self) -> int:
+        return len(self.people)
+
+    def variants(self, told: Told) -> int:
+        """Count them by looking at the lines; a BCF's index says how many there are, or they are read."""
+        from cyvcf2 import VCF
+
+        with _readable(self.path):
+            if self.is_text:
+                is_packed = _begins_with(self.path, _GZIP)
+                return count_variants(self.path, len(self.people), told, is_packed=is_packed)
+            if any(Path(f"{self.path}{ending}").exists() for ending in _INDEXES):
+                with suppress(ValueError):  # an index that cannot be read
+                    return int(VCF(str(self.path)).num_records)
+            count = 0
+            for count, _ in enumerate(VCF(str(self.path), samples=[], threads=THREADS), 1):
+                if count % 10_000 == 0:
+                    told(count, 0)
+            return count
+
+    def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
+        """All variants in their order; `notes` counts what was odd."""
+        from cyvcf2 import VCF
+
+        with _readable(self.path):
+            rows = (self._row(record, notes) for record in VCF(str(self.path), threads=THREADS))
+            yield from pieces_of(rows, at_once(len(self.people)))
+
+    @property
+    def lacks_quality(self) -> str:
+        has = self.field == "HDS" or self.info is not None
+        return "" if has else f"it has no HDS, and none of {', '.join(_QUALITIES)} in INFO"
+
+    def _row(self, record: Variant, notes: Counter[str]) -> Row:
+        line = line_of(self.path, record.CHROM, record.POS, record.ID or "", record.REF, record.ALT)
+        if len(record.ALT) > 1:
+            return line, np.full(len(self.people), NO_DOSAGE, np.uint16), np.nan
+        dosages = self._dosages(record, notes)
+        return line, dosages, self._quality(record, dosages)
+
+    def _quality(self, record: Variant, dosages: np.ndarray) -> float:
+        if self.field == "HDS" and "HDS" in record.FORMAT:
+            return float(r2_of(*self._haplotypes(record, dosages)))
+        found = None if self.info is None else record.INFO.get(self.info)
+        return float(found) if isinstance(found, int | float) else np.nan
+
+    def _haplotypes(self, record: Variant, dosages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The dosages of both haplotypes, float64 (n,): by HDS, else by a call with phase, else halves."""
+        values = record.format("HDS").astype(np.float64)
+        values = np.round(values, _DIGITS) if self.is_text else values
+        first = values[:, 0]
+        is_one = np.isnan(values[:, 1]) if values.shape[1] > 1 else np.ones(len(first), bool)
+        one, other = in_units(first, np.where(is_one, first, values[:, -1]))
+        other = np.where(is_one, np.nan, other)
+        half = np.where(dosages == NO_DOSAGE, np.nan, dosages / (2 * COPY))
+        calls = np.stack([half, half], axis=1)
+        if "GT" in record.FORMAT and (alleles := record.genotype.array()).shape[1] == 3:
+            has_phase = (alleles[:, :2] >= 0).all(axis=1) & (alleles[:, 2] == 1)
+            calls[has_phase] = alleles[has_phase, :2]
+        lacks = np.isnan(first)
+        one, other = np.where(lacks, calls[:, 0], one), np.where(lacks, calls[:, 1], other)
+        return np.where(np.isnan(half), np.nan, one), np.where(np.isnan(half), np.nan, other)
+
+    def _dosages(self, record: Variant, notes: Counter[str]) -> np.ndarray:
+        """Dosages of ALT, uint16 (n,)."""
+        calls, is_haploid, is_half = _calls(record, len(self.people))
+        found = np.full(len(self.people), np.nan)
+        is_bad = np.zeros(len(self.people), bool)
+        for field in _THEN[self.field]:
+            open_ = np.isnan(found) & ~is_bad
+            if not open_.any():
+                break
+            copies, bad = calls, np.zeros_like(is_bad)
+            if field != "GT":
+                values = record.format(field) if field in record.FORMAT else None
+                if values is None:
+                    continue
+                if field == "DS" and is_haploid is None and self._may_be_haploid(record):
+                    raise DataProblem(
+                        f"{record.CHROM}:{record.POS} has DS and no GT, which says who has but one allele",
+                        file=self.path,
+                        remedy="Choose another field by --vcf-dosage, or leave this chromosome out.",
+                    )
+                exact = values.astype(np.float64)
+                exact = np.round(exact, _DIGITS) if self.is_text else exact
+                copies, bad = _READ[field](exact, is_haploid)
+            found = np.where(open_, copies, found)
+            is_bad |= open_ & bad
+        found = np.where(is_bad | is_half, np.nan, found)
+        notes[HALF_CALLS] += int(np.count_nonzero(is_half))
+        notes[NO_DOSAGES] += int(np.count_nonzero(is_bad))
+        units = np.floor(np.where(np.isnan(found), 0, found) * COPY + 0.5)
+        return np.where(np.isnan(found), NO_DOSAGE, units).astype(np.uint16)
+
+    def _may_be_haploid(self, record: Variant) -> bool:
+        code = chromosome_code(record.CHROM, self.autosomes)
+        return code is not None and code > self.autosomes and code != self.autosomes + _XY
+
+
+def _calls(record: Variant, people: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Copies of ALT by GT, float64 (n,); who has one allele, None without GT; and whose call is odd."""
+    none = np.full(people, np.nan)
+    if "GT" not in record.FORMAT:
+        return none, None, np.zeros(people, bool)
+    alleles = record.genotype.array()[:, :-1]  # -1 is missing, -2 is no further allele; the last is the phase
+    first = alleles[:, 0]
+    if alleles.shape[1] == 1:
+        is_odd = first > 1
+        return np.where((first < 0) | is_odd, none, 2.0 * first), np.ones(people, bool), is_odd
+    second = alleles[:, 1]
+    is_haploid = second == -2
+    is_half = ~is_haploid & ((first < 0) != (second < 0)) | (alleles[:, 2:] != -2).any(axis=1)
+    is_half |= (alleles[:, :2] > 1).any(axis=1)  # there is one alternate allele
+    copies = np.where(is_haploid, 2.0 * first, first + second)
+    return np.where((first < 0) | is_half, none, copies), is_haploid, is_half
+
+
+def _of_ds(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    copies = values[:, 0] if is_haploid is None else values[:, 0] * np.where(is_haploid, 2, 1)
+    return copies, (copies < 0) | (copies > 2)
+
+
+def _of_hds(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    first = values[:, 0]
+    second = values[:, 1] if values.shape[1] > 1 else np.full_like(first, np.nan)
+    bad = (values < 0).any(axis=1) | (values > 1).any(axis=1) | (values.shape[1] > 2)
+    return np.where(np.isnan(second), 2 * first, first + second), bad
+
+
+def _of_gp(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return dosages from GP, and mark the bad ones; probabilities that are all zero give no dosage, whatever
+    GT says.
+    """
+    width = values.shape[1]
+    none, second, third = (values[:, k] if k < width else np.full(len(values), np.nan) for k in range(3))
+    is_single = np.isnan(third) & ~np.isnan(second)
+    total = none + second + np.where(is_single, 0, third)
+    copies = np.where(is_single, 2 * second, second + 2 * third) / np.where(total > 0, total, np.nan)
+    bad = (values < 0).any(axis=1) | (total == 0)
+    bad |= is_single & (~is_haploid if is_haploid is not None else True)
+    return copies, bad
+
+
+_READ = {"DS": _of_ds, "HDS": _of_hds, "GP": _of_gp}
+
+
+def open_vcf(path: Path, wanted: str | None, autosomes: int) -> VcfFile:
+    """The file with the field that its dosages are taken from: `wanted`, or the best that the header names.
+
+    DataProblem if it cannot be read or has none; ImportError without cyvcf2.
+    """
+    from cyvcf2 import VCF
+
+    with _readable(path):
+        file = VCF(str(path))
+        people, has = tuple(file.samples), [field for field in DOSAGE_FIELDS if _has(file, field)]
+        _check_end(path, of_calls=has == ["GT"])
+        info = next((name for name in _QUALITIES if _has(file, name, _INFO)), None)
+        is_text = not _is_bcf(path)
+    if not people:
+        raise DataProblem(
+            "the file has no samples, only variants",
+            file=path,
+            remedy="Give the file with the genotypes, as it came from genotyping or imputation.",
+        )
+    if wanted is None and not has:
+        raise DataProblem(
+            f"the file has neither dosages nor calls: no line ##FORMAT for {', '.join(DOSAGE_FIELDS)}",
+            file=path,
+            remedy="Write it with one of these, as imputation servers do.",
+        )
+    if wanted is not None and wanted not in has:
+        raise DataProblem(
+            f"the file has no {wanted}: no line ##FORMAT says so",
+            file=path,
+            remedy=f"Choose by --vcf-dosage what it has: {listed(has)}."
+            if has
+            else "It has no dosages at all.",
+        )
+    return VcfFile(path, people, wanted or has[0], autosomes, is_text, info)
+
+
+def _has(file: VCF, field: str, kind: int = _FORMAT) -> bool:
+    try:
+        file.get_header_type(field, order=[kind])
+    except KeyError:
+        return False
+    return True
+
+
+def _is_bcf(path: Path) -> bool:
+    """Tell whether the file begins as BCF, whose numbers have single precision; htslib decides in the same
+    way.
+    """
+    with gzip.GzipFile(path) if _begins_with(path, _GZIP) else path.open("rb") as file:
+        return file.read(3) == b"BCF"
+
+
+def _begins_with(path: Path, magic: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def _check_end(path: Path, *, of_calls: bool) -> None:
+    """DataProblem if the file does not end as a whole one: htslib reads one cut at a block's end.
+
+    Text without its last line end is whole if it ends with a whole call, and is `of_calls` alone.
+    """
+    with path.open("rb") as file:
+        head = file.read(18)
+        file.seek(max(0, path.stat().st_size - len(_LAST_BLOCK)))
+        tail = file.read()
+    is_blocks = head[:2] == _GZIP and head[12:14] == b"BC"
+    is_open_text = not is_blocks and head[:1] == b"#" and not tail.endswith(b"\n")
+    if is_open_text and not (of_calls and _WHOLE_CALL.search(tail)):
+        remedy = "Copy it again. If it is whole, only its last line end is missing: `echo >> FILE` adds it."
+    elif is_blocks and not tail.endswith(_LAST_BLOCK):
+        remedy = "Copy it again. Was the disk full?"
+    else:
+        return
+    raise DataProblem("the file was cut off: its end is missing", file=path, remedy=remedy)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns what cyvcf2 raises into a DataProblem."""
+    try:
+        yield
+    except (DataProblem, ImportError):
+        raise
+    except Exception as error:  # of damage it raises just that
+        raise DataProblem(
+            "the file is damaged or cut off, or is no VCF or BCF",
+            file=path,
+            remedy=f"Copy it again and look at it with `bcftools view`. Its reader says: {shown(str(error))}",
+        ) from error

@@ -1,0 +1,1 @@
+"""Readers of PLINK's files: .bed, .bim and .fam, .pgen, .pvar and .psam."""

@@ -1,0 +1,453 @@
+"""The .bim or .pvar file: the variants, in the canonical order of a panel.
+
+A .bim as plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column
+(six words or five), and here, unlike there, how many words all others have; lines that begin with `#` are
+comments; a variant with a negative position is skipped but has its row in the .bed; positions end at
+2147483646; PLINK stops at a comma in an allele.
+
+A .pvar as plink2 reads it (tried with v2.00a3.7): the line that begins with `#CHROM` names the columns, which
+stand in any order, and ALT is A1; without it, it is a .bim. A variant of several alternate alleles is passed
+over and has its row in the .pgen.
+
+Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are skipped.
+Bases in lower case, which PLINK takes for other alleles, are read as capitals.
+
+The file is read in blocks. What they say goes to the disk if it is much (`unpooled.memory.spool`), and is made into
+the list once all alleles are known: neither the file nor the list is ever in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from unpooled.memory import text
+from unpooled.memory.spool import AT_ONCE, ROOM, NoRoom, Spool, forget
+from unpooled.memory.text import Tokens
+from unpooled.panel.alleles import UNSEEN, capital
+from unpooled.panel.chromosomes import HUMAN, chromosome_code
+from unpooled.panel.panel import NEGATIVE, NO_CHROMOSOME, SEVERAL_ALLELES, UNUSABLE, Panel
+from unpooled_client.data.findings.report import Code, Report, Severity, at_lines, shown
+from unpooled_client.data.findings.source import (
+    BYTE_ORDER_MARK,
+    enough_columns,
+    even_columns,
+    exists,
+    good_line_ends,
+    is_clean,
+    is_text,
+    note_of_end,
+    unreadable,
+    warn_of_mark,
+    without_comments,
+)
+from unpooled_client.data.plink.ids_and_alleles import IdsAndAlleles
+from unpooled_client.data.plink.layout import Layout, called, header_of, kind_of
+from unpooled_client.data.plink.oddities import Listed, look_at
+from unpooled_client.data.plink.variants import Listing, Variants
+
+BLOCK = 1 << 20
+LAST_POSITION = 2**31 - 2
+
+_NOT_SEEN = {b".": UNSEEN}
+"""Codes of a .pvar for an unseen allele, in addition to those of a .bim."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The columns of some lines; alleles are numbers in the reader's table."""
+
+    chromosome: np.ndarray
+    position: np.ndarray
+    name: np.ndarray | None
+    """None where variants are called after their places."""
+    a1: np.ndarray
+    a2: np.ndarray
+    line: np.ndarray
+
+    def names(self, rows: np.ndarray) -> np.ndarray:
+        """Return the IDs of some lines, (k,); empty strings if IDs were not read."""
+        return np.zeros(len(rows), "S1") if self.name is None else self.name[rows]
+
+
+class _Blocks:
+    """The blocks of a file, of which many lie on the disk."""
+
+    def __init__(self, room: int) -> None:
+        kinds = {"chromosome": np.uint8, "position": np.int32, "a1": np.uint32, "a2": np.uint32}
+        self._spools = {name: Spool(kind, room) for name, kind in {**kinds, "line": np.uint32}.items()}
+        self._letters = Spool(np.uint8, room)
+        self._sizes: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    @property
+    def width(self) -> int:
+        """Bytes of the longest name."""
+        return max((width for _, width in self._sizes), default=0)
+
+    def append(self, block: _Block) -> None:
+        for name, spool in self._spools.items():
+            spool.append(getattr(block, name))
+        letters = np.zeros(0, np.uint8) if block.name is None else block.name.view(np.uint8)
+        self._sizes.append((len(block.line), len(letters) // len(block.line)))
+        self._letters.append(letters)
+
+    def __iter__(self) -> Iterator[_Block]:
+        columns = {name: spool.column() for name, spool in self._spools.items()}
+        letters, start, at = self._letters.column(), 0, 0
+        for rows, width in self._sizes:
+            name = letters[at : at + rows * width].view(f"S{width}") if width else None
+            yield _Block(name=name, **{key: each[start : start + rows] for key, each in columns.items()})
+            start, at = start + rows, at + rows * width
+            forget(letters, *columns.values())
+
+
+def read_bim(
+    path: Path,
+    report: Report,
+    autosomes: int = HUMAN,
+    block: int = BLOCK,
+    build: str = "",
+    *,
+    by_place: bool = False,
+    room: int = ROOM,
+    at_once: int = AT_ONCE,
+) -> Variants | None:
+    """Read a .bim or .pvar file, or None where it cannot be read; the report says why and what else there is.
+
+    `build`: the plan's, to hold the positions against; empty if there is no plan. `by_place`: variants
+    are called after their place and alleles, whatever their IDs. `room`: bytes of each column that are kept
+    in memory; `at_once`: variants that are looked at at once.
+    """
+    what = called(path)
+    if not exists(path, what, report):
+        return None
+    reader = _Reader(path, autosomes, build, report, by_place=by_place, room=room, at_once=at_once)
+    try:
+        for data, line in _blocks(path, block, report):
+            reader.read(data, line)
+        return reader.variants()
+    except OSError as error:
+        unreadable(error, path, what, report)
+    except NoRoom as error:
+        report.error(Code.FILE_UNREADABLE, error.what, file=path, remedy=error.remedy)
+    return None
+
+
+def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]]:
+    """The text in pieces of whole lines, with the number of their first line; none if it is no text."""
+    line, piece = 1, b""
+    with path.open("rb") as file:
+        head = file.read(4096)
+        what = called(path)
+        if not is_text(head, path, what, report):
+            return
+        if head.startswith(BYTE_ORDER_MARK):
+            warn_of_mark(path, report)
+        file.seek(len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0)
+        for piece in _whole_lines(file, size):
+            if line == 1 and not good_line_ends(piece, path, what, report):
+                return
+            if not is_clean(piece, path, what, report, line):
+                return
+            yield piece, line
+            line += piece.count(b"\n")
+        note_of_end(piece, path, what, report)
+
+
+def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The rest of a file in pieces of about `size` bytes that end where a line ends."""
+    rest = b""
+    while data := file.read(size):
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+    if rest:
+        yield rest
+
+
+class _Reader:
+    """One reading of a file: what is known across its blocks."""
+
+    def __init__(
+        self,
+        path: Path,
+        autosomes: int,
+        build: str,
+        report: Report,
+        *,
+        by_place: bool,
+        room: int,
+        at_once: int,
+    ) -> None:
+        self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
+        self.by_place, self.room, self.at_once = by_place, room, at_once
+        self.blocks = _Blocks(room)
+        self.what, self.is_pvar = called(path), kind_of(path) == ".pvar"
+        self.errors = len(report.of(Severity.ERROR))
+        self.layout, self.is_laid_out, self.is_unknown = Layout.of_bim(6), False, False
+        self.width = 0
+        self.has_centimorgans = False
+        self.rows = 0
+        self.alleles: dict[bytes, int] = {}
+
+    def read(self, data: bytes, first_line: int) -> None:
+        """Read some whole lines."""
+        block = self._block(data, first_line)
+        if block is not None:
+            self.blocks.append(block)
+
+    def _block(self, data: bytes, first_line: int) -> _Block | None:
+        """Parse a block of lines; None if it holds no variant."""
+        if not self.is_laid_out and self.is_pvar:
+            self._read_header(data, first_line)
+        if self.is_unknown:
+            return None
+        rows = without_comments(text.tokenize(data, first_line), self.path, self.what, self.report)
+        if not len(rows):
+            return None
+        self.rows += len(rows)
+        if not self.is_laid_out:
+            self.layout, self.is_laid_out = Layout.of_bim(int(rows.widths[0])), True
+        layout = self.layout
+        tokens = enough_columns(rows, layout.columns, self.path, self.what, str(layout), self.report)
+        self.width = self.width or int(rows.widths[0])
+        tokens = even_columns(tokens, self.width, self.path, self.what, self.report)
+        if not len(tokens):
+            return None
+        position = self._positions(tokens, layout.position)
+        if layout.centimorgans is not None and layout.centimorgans < layout.columns and not position.any():
+            _, words = text.distinct(tokens.text, *tokens.column(layout.centimorgans))
+            self.has_centimorgans |= any(word.strip(b"0.") for word in words)
+        several = self._several(tokens, layout.a1) if self.is_pvar else np.zeros(len(tokens), bool)
+        a1, a2 = self._alleles(tokens, (layout.a1, layout.a2), several)
+        return _Block(
+            np.where(several, np.uint8(SEVERAL_ALLELES), self._chromosomes(tokens, layout.chromosome)),
+            position,
+            None if self.by_place else text.strings(tokens.text, *tokens.column(layout.name)),
+            a1,
+            a2,
+            tokens.line.astype(np.uint32),
+        )
+
+    def _read_header(self, data: bytes, first_line: int) -> None:
+        """Take the layout from the line `#CHROM …`, if that is there."""
+        line, words = header_of(data, first_line)
+        if not words:
+            return
+        self.is_laid_out, self.width = True, len(words)
+        if layout := Layout.of_pvar(words):
+            self.layout = layout
+        else:
+            self.is_unknown = True
+            self.report.error(
+                Code.HEADER,
+                f"the header of {self.what} lacks a column",
+                file=self.path,
+                line=line,
+                read=shown(b" ".join(words)),
+                expected="#CHROM POS ID REF ALT",
+                remedy="Write it again with `plink2 --pfile OLD --make-pgen --out NEW`.",
+            )
+
+    def _several(self, tokens: Tokens, column: int) -> np.ndarray:
+        """Mark the variants with more than one alternate allele, bool (rows,)."""
+        code, words = text.distinct(tokens.text, *tokens.column(column))
+        several = np.array([b"," in word for word in words])[code]
+        if several.any():
+            self._tell(
+                Code.ALLELES_SEVERAL,
+                "a variant has several alternate alleles and is skipped",
+                tokens,
+                column,
+                several,
+                self.report.warning,
+                expected="one alternate allele",
+                remedy="For the study, this cohort lacks it. All cohorts can split such variants "
+                "alike before, e.g. with `bcftools norm -m-`.",
+            )
+        return several
+
+    def _chromosomes(self, tokens: Tokens, column: int) -> np.ndarray:
+        code, words = text.distinct(tokens.text, *tokens.column(column))
+        codes = [chromosome_code(word.decode("utf-8", "replace"), self.autosomes) for word in words]
+        bad = np.array([c is None for c in codes])[code]
+        if bad.any():
+            self._tell(
+                Code.CHROMOSOME,
+                "a variant is on an unknown chromosome, such as an unplaced contig, and is skipped",
+                tokens,
+                column,
+                bad,
+                self.report.warning,
+                expected=f"0 to {self.autosomes + 4}, X, Y, XY or MT, with or without chr",
+                remedy="For the study, this cohort lacks it. If it is a chromosome of your species, say how "
+                "many autosomes there are with --chr-set.",
+            )
+        return np.array([NO_CHROMOSOME if c is None else c for c in codes], np.uint8)[code]
+
+    def _positions(self, tokens: Tokens, column: int) -> np.ndarray:
+        values, good = text.integers(tokens.text, *tokens.column(column))
+        bad = ~good | (values > LAST_POSITION)
+        if bad.any():
+            self._tell(
+                Code.POSITION,
+                "the position is not a whole number of base pairs",
+                tokens,
+                column,
+                bad,
+                self.report.error,
+                expected=f"a whole number up to {LAST_POSITION}",
+                remedy="Write the position without a decimal point, commas or an exponent.",
+            )
+        return np.where(bad, 0, values).clip(-1).astype(np.int32)
+
+    def _alleles(
+        self, tokens: Tokens, columns: tuple[int, int], several: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        codes, small = [], np.zeros(len(tokens), bool)
+        for column in columns:
+            code, words = text.distinct(tokens.text, *tokens.column(column))
+            if self.is_pvar:
+                words = [_NOT_SEEN.get(word, word) for word in words]
+            small |= np.array([capital(word) != word for word in words])[code]
+            comma = np.array([b"," in word for word in words])[code] & ~several
+            if comma.any():
+                self._tell(
+                    Code.ALLELE,
+                    "an allele contains a comma",
+                    tokens,
+                    column,
+                    comma,
+                    self.report.error,
+                    expected="one allele",
+                    remedy="PLINK does not read such a file. Split variants with several alleles, e.g. with "
+                    "`bcftools norm -m-`, or leave them out.",
+                )
+            known = [self.alleles.setdefault(capital(word), len(self.alleles)) for word in words]
+            codes.append(np.array(known, np.uint32)[code])
+        if small.any():
+            message = "an allele is in lower case: read as capitals"
+            self._tell(Code.ALLELE_CODES, message, tokens, columns[0], small, self.report.note)
+        return codes[0], codes[1]
+
+    def _tell(
+        self,
+        code: Code,
+        message: str,
+        tokens: Tokens,
+        column: int,
+        bad: np.ndarray,
+        tell: Callable[..., None],
+        **more: str,
+    ) -> None:
+        rows = np.flatnonzero(bad)
+        words = [tokens.word(row, column) for row in rows[:3]]
+        tell(
+            code,
+            message,
+            file=self.path,
+            line=int(tokens.line[rows[0]]),
+            column=column + 1,
+            read=shown(words[0]),
+            count=len(rows),
+            examples=at_lines(tokens.line[rows[:3]].tolist(), words),
+            **more,
+        )
+
+    def variants(self) -> Variants | None:
+        """All that was read, in canonical order."""
+        if not len(self.blocks):
+            if self.report.ok:
+                self.report.error(
+                    Code.FILE_EMPTY, f"{self.what} has no variants", file=self.path, remedy="Write it again."
+                )
+            return None
+        whole = self._placed()
+        told = IdsAndAlleles(self.path, self.layout.name + 1, self.report, self.at_once)
+        told.check(whole)
+        ordered = whole.in_order(self.room, self.at_once)
+        about = self._oddities(whole, ordered)
+        if self.by_place:
+            told.check_alike(ordered)
+        return dataclasses.replace(ordered, about=about)
+
+    def _placed(self) -> Variants:
+        """The variants that are not passed over, in the order of the file; the others beside them."""
+        alleles = sorted(self.alleles)
+        rank = np.empty(len(alleles), np.min_scalar_type(len(alleles)))
+        rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
+        like = self._like(tuple(alleles), rank.dtype)
+        listing, others, start = Listing(like, self.room), Listing(like, self.room), 0
+        for block in self.blocks:
+            self._tell_negative(block)
+            a1, a2 = rank[block.a1], rank[block.a2]
+            pair = {"first": np.minimum(a1, a2), "second": np.maximum(a1, a2)}
+            place = {
+                "chromosome": np.where(block.position < 0, np.uint8(NEGATIVE), block.chromosome),
+                "position": np.maximum(block.position, 0),
+            }
+            panel = dataclasses.replace(like, ids=block.name, **place, **pair)
+            row = np.arange(start, start + len(a1), dtype=np.int32)
+            some = Variants(panel, row, a1 <= a2, block.line, self.rows)
+            is_unusable = np.isin(panel.chromosome, list(UNUSABLE))
+            listing.append(some.part(~is_unusable))
+            others.append(some.part(is_unusable))
+            start += len(a1)
+        unusable = others.variants(self.rows).in_order(self.room, self.at_once).panel
+        whole = listing.variants(self.rows, unusable=unusable)
+        if not len(whole) and self.report.ok:
+            self.report.error(
+                Code.NO_VARIANT_LEFT,
+                f"{self.what} has no variant that a study can use",
+                file=self.path,
+                expected="a variant on a known chromosome at a position of 0 or more",
+                remedy="Is it the right file? For another species give --chr-set.",
+            )
+        return whole
+
+    def _like(self, alleles: tuple[bytes, ...], kind: np.dtype[Any]) -> Panel:
+        """A panel of no variants, called as these are."""
+        codes = np.zeros(0, kind)
+        names = None if self.by_place else np.zeros(0, f"S{self.blocks.width}")
+        autosomes = self.autosomes if self.by_place else 0
+        return Panel(np.zeros(0, np.uint8), np.zeros(0, np.int32), names, alleles, codes, codes, autosomes)
+
+    def _tell_negative(self, block: _Block) -> None:
+        here = np.flatnonzero(block.position < 0)
+        if len(here):
+            lines, names = block.line[here[:3]], block.names(here[:3])
+            self.report.note(
+                Code.POSITION_NEGATIVE,
+                "a variant has a negative position and is skipped, as in PLINK",
+                file=self.path,
+                line=int(lines[0]),
+                column=self.layout.position + 1,
+                count=len(here),
+                examples=at_lines(lines, names),
+            )
+
+    def _oddities(self, whole: Variants, ordered: Variants) -> dict[str, Any]:
+        """Summarize what is odd about the variants that are not skipped; empty if some could not be read."""
+        if len(self.report.of(Severity.ERROR)) > self.errors:
+            return {}
+        listed = Listed(
+            self.path,
+            whole,
+            ordered,
+            self.layout.position + 1,
+            self.autosomes,
+            self.has_centimorgans,
+            self.at_once,
+        )
+        return look_at(listed, self.build, self.report)

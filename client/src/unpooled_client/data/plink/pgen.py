@@ -1,0 +1,224 @@
+"""The .pgen file of PLINK 2: its hard calls, read by Pgenlib, which is plink2's own reader."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unpooled.asking.cohort import ALL_MISSING, COPY, NO_DOSAGE
+from unpooled.errors import DataProblem
+from unpooled.kernels.dosages import from_copies
+from unpooled.kernels.packing import pack_copies
+from unpooled.panel.filesets import OF_PFILE
+from unpooled_client.data.checks.calls import stretches
+from unpooled_client.data.findings.report import Code, Report
+from unpooled_client.data.findings.source import exists, how_to_install, unreadable
+from unpooled_client.data.plink.imputed import r2_of
+from unpooled_client.data.plink.pgen_records import take_dosages
+
+if TYPE_CHECKING:
+    from pgenlib import PgenReader
+
+MAGIC = b"\x6c\x1b"
+PLINK_1 = (b"\x00", b"\x01")
+WHAT = "the .pgen file"
+
+DECODED = 1 << 20  # bytes of decoded calls at once, few enough to be packed while they are in the cache
+
+
+@dataclass(frozen=True)
+class PgenFile:
+    """A .pgen of known shape. May be read from several threads at once."""
+
+    path: Path
+    samples: int
+    variants: int
+
+    def words(self, rows: np.ndarray) -> np.ndarray:
+        """The hard calls as `unpooled_client.data.plink.genotypes` says, of which A1 is ALT."""
+        width = -(-self.samples // 32)
+        out = np.empty((len(rows), width), np.uint64)
+        order = np.argsort(rows, kind="stable")
+        absent = int(np.searchsorted(rows[order], 0))
+        out[order[:absent]] = ALL_MISSING
+        most = max(1, DECODED // (32 * width))
+        for start in range(absent, len(rows), most):
+            some = order[start : start + most]
+            copies = np.zeros((len(some), 32 * width), np.int8)
+            self._read(rows[some], copies)
+            out[some] = pack_copies(copies)
+        return out
+
+    @functools.cached_property
+    def has_dosages(self) -> bool:
+        """True if any of some rows, spread over the file, has a dosage that is not whole copies."""
+        return any(
+            bool(_in_part(self.dosages(np.arange(stretch.start, stretch.stop))).any())
+            for stretch in stretches(self.variants)
+        )
+
+    def dosages(self, rows: np.ndarray) -> np.ndarray:
+        """Return dosages of A1, which is ALT, as `unpooled_client.data.plink.genotypes` says.
+
+        Pgenlib gives the file's whole numbers of 1/16384 in single precision, which holds them exactly.
+        """
+        out = np.empty((len(rows), self.samples), np.uint16)
+        order = np.argsort(rows, kind="stable")
+        absent = int(np.searchsorted(rows[order], 0))
+        out[order[:absent]] = NO_DOSAGE
+        waiting = order[absent:]
+        waiting = waiting[~self._taken(rows[waiting], waiting, out)]
+        most = max(1, DECODED // (4 * self.samples))
+        for start in range(0, len(waiting), most):
+            some = waiting[start : start + most]
+            copies = np.empty((len(some), self.samples), np.float32)
+            with self._reader() as reader:
+                reader.read_dosages_list(rows[some].astype(np.uint32), copies)
+            out[some] = from_copies(copies)
+        return out
+
+    def _taken(self, rows: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Read rows into `out` without Pgenlib where possible, and mark those that were read."""
+        try:
+            return take_dosages(self.path, self.variants, rows, places, out)
+        except OSError:
+            return np.zeros(len(rows), bool)  # Pgenlib meets it, too
+
+    def minimac3_r2(self, rows: np.ndarray) -> np.ndarray:
+        """The quality of imputation of some rows, float64 (k,), as `unpooled_client.data.plink.imputed` says.
+
+        A dosage without phase is shared evenly between the haplotypes, as plink2 does. DataProblem as above.
+        """
+        out = np.empty(len(rows))
+        order = np.argsort(rows, kind="stable")
+        most = max(1, DECODED // (8 * self.samples))
+        for start in range(0, len(rows), most):
+            some = order[start : start + most]
+            haplotypes = np.empty((len(some), 2 * self.samples), np.float32)
+            with self._reader() as reader:
+                reader.read_phased_dosages_list(rows[some].astype(np.uint32), haplotypes)
+            dosages = np.where(haplotypes < 0, np.nan, haplotypes.astype(np.float64))
+            out[some] = r2_of(dosages[:, ::2], dosages[:, 1::2])
+        return out
+
+    def _read(self, rows: np.ndarray, copies: np.ndarray) -> None:
+        """Copies of ALT of ascending rows, -9 for a missing call, into int8 (k, at least samples)."""
+        with self._reader() as reader:
+            reader.read_list(rows.astype(np.uint32), copies)
+
+    @contextmanager
+    def _reader(self) -> Iterator[PgenReader]:
+        """The reader of the file as it is now, for one thread at a time. DataProblem if it cannot read."""
+        try:
+            status = self.path.stat()
+            opened = _opened(self, status.st_mtime_ns, status.st_size)
+            with opened.lock:
+                yield opened.reader
+        except (RuntimeError, OSError) as error:
+            raise DataProblem(
+                f"{WHAT} cannot be read: {_reason(error)}",
+                file=self.path,
+                remedy="Was it cut off or replaced while it was in use? Restore it and start again; the run "
+                "goes on.",
+            ) from error
+
+
+def _in_part(dosages: np.ndarray) -> np.ndarray:
+    """Mark the dosages that are not a whole number of copies."""
+    return np.asarray((dosages % COPY > 0) & (dosages != NO_DOSAGE))
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """One reader for all threads: Pgenlib keeps Python's own lock while it reads, and its index is large."""
+
+    reader: PgenReader
+    lock: threading.Lock
+
+
+@functools.lru_cache(maxsize=2)
+def _opened(file: PgenFile, modified: int, size: int) -> _Opened:
+    """A reader of the file as it is now. RuntimeError or OSError if it is no .pgen, or has another shape."""
+    from pgenlib import PgenReader
+
+    reader = PgenReader(str(file.path).encode(), raw_sample_ct=file.samples, variant_ct=file.variants)
+    return _Opened(reader, threading.Lock())
+
+
+def _reason(error: Exception) -> str:
+    """Return Pgenlib's message without the names of its functions."""
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    said = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+    if holds := re.search(r"contains (\d+ (?:samples|variants))", said):
+        return f"it has {holds[1]}"
+    return "its records are damaged or cut off" if "error" in said else said.strip().rstrip(".")
+
+
+def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFile | None:
+    """A .pgen of this shape whose last row can be read; None if it is not: the report says why."""
+    try:
+        import pgenlib  # noqa: F401
+    except ImportError:
+        report.error(
+            Code.PGEN_READER,
+            f"{WHAT} needs a package that is not installed here",
+            file=path,
+            remedy=how_to_install(OF_PFILE.genotypes),
+        )
+        return None
+    file = PgenFile(path, samples, variants)
+    try:
+        file.words(np.array([variants - 1]))
+        has_dosages = file.has_dosages
+    except DataProblem as problem:
+        report.error(
+            Code.PGEN_SIZE,
+            str(problem),
+            file=path,
+            expected=f"{samples} samples and {variants} variants, as in the .psam and the .pvar",
+            remedy="Use .pgen, .pvar and .psam of one run of plink2. Was it cut off, by a full disk or a "
+            "broken copy? Then copy it again.",
+        )
+        return None
+    if has_dosages:
+        report.note(
+            Code.PGEN_DOSAGES,
+            f"{WHAT} has dosages: a study of imputed dosages uses these, and any other its hard calls",
+            file=path,
+            remedy="A call was made where a dosage was near a whole number of copies, within 0.1 unless "
+            "plink2 was told otherwise (--hard-call-threshold); it is missing elsewhere.",
+        )
+    return file
+
+
+def is_pgen(path: Path, report: Report) -> bool:
+    """Tell whether a file begins as a .pgen; if not, the report says what it is."""
+    if not exists(path, WHAT, report):
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(3)
+    except OSError as error:
+        unreadable(error, path, WHAT, report)
+        return False
+    if head[:2] == MAGIC and head[2:] not in PLINK_1:
+        return True
+    bed = "If it is a .bed, give it with --bfile. " if head[:2] == MAGIC else ""
+    report.error(
+        Code.PGEN_MAGIC,
+        f"{WHAT} does not begin like a PLINK 2 .pgen",
+        file=path,
+        read=head.hex(" "),
+        expected="6c 1b, and then neither 00 nor 01",
+        remedy=f"{bed}Write a .pgen with `plink2 … --make-pgen`.",
+    )
+    return False

@@ -1,0 +1,1 @@
+"""Values of samples: phenotypes, covariates, and who is kept."""

@@ -1,0 +1,73 @@
+"""Runs a whole procedure in one process; and runs it on one cohort's own data, of which nothing leaves.
+
+What a cohort finds alone is for its own eyes (`unpooled.run.run_alone`), or is what it adds to a question of
+which its own estimates are a part (`unpooled.methods.regression.heterogeneity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from unpooled.asking import opening
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import Cohort, Extended, Table
+from unpooled.asking.columns import joined
+from unpooled.asking.driver import Place, Tree
+from unpooled.asking.procedure import Call, Rows
+from unpooled.asking.question import Arrays, Question
+from unpooled.plan.plan import Plan
+
+
+class Asked(Protocol):
+    """Whoever answers questions, with the sums."""
+
+    @property
+    def kinds(self) -> Sequence[type[Question]] | None:
+        """The kinds that may be asked; None for any."""
+
+    def total(self, place: Place, question: Question) -> Arrays: ...
+
+
+def tables(call: Call[Any], asked: Asked) -> dict[str, dict[str, np.ndarray]]:
+    """The result tables of a procedure that is run to its end."""
+    rows: list[Rows] = []
+    Tree(call, asked.kinds, asked.total, rows).value()
+    return collect(rows)
+
+
+def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
+    """Result tables from the rows of all branches, each table sorted by its first column."""
+    parts: dict[str, list[Arrays]] = {}
+    for part in rows:
+        parts.setdefault(part.table, []).append(part.columns)
+    return {table: joined(columns) for table, columns in parts.items()}
+
+
+def after(question: Question, cohort: Any) -> Any:
+    """The cohort as questions after this one find it."""
+    derived = question.derives(cohort)
+    return cohort if derived is None else Extended.of(cohort, derived)
+
+
+@dataclass(eq=False)
+class Alone:
+    """One cohort, whose numbers stand for the sums."""
+
+    plan: Plan
+    cohort: Cohort | Table
+    kinds: Sequence[type[Question]] | None = None
+
+    def total(self, place: Place, question: Question) -> Arrays:
+        """Return the sums as rounded as a study's are, since the next question may begin below their last
+        bit.
+        """
+        scheme, salt = self.plan.scheme(question.ring_bits), b""
+        share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
+        self.cohort = after(question, self.cohort)
+        if question.opens:
+            return opening.alone(question, share, scheme)
+        return questions.unpack(question, share, scheme, 1, salt)

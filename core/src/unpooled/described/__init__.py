@@ -1,0 +1,1 @@
+"""Words and tables drawn from declarations: facts, what leaves, parties, report, methods section."""

@@ -1,0 +1,1 @@
+"""Fitted results that people use after a study: scalers, encoders, models."""

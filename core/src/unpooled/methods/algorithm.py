@@ -1,0 +1,165 @@
+"""Declaration of an algorithm for the registry: the same few parts for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from unpooled.asking.cohort import ArrayTable
+from unpooled.asking.procedure import Procedure
+from unpooled.asking.question import Arrays, Question
+from unpooled.methods.shared import summary
+from unpooled.pages.page import Html
+from unpooled.panel.panel import Panel
+from unpooled.plan import options
+from unpooled.plan.options import Option
+from unpooled.plan.plan import Plan
+from unpooled.plan.schema import NUMBER, Column
+from unpooled.plan.shared_options import BITS, OF_EVERY_STUDY, OPENS
+from unpooled.plan.templates import Template
+
+Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
+"""Writes one result file from the panel and the result columns, sorted by variant."""
+
+
+@dataclass(frozen=True)
+class AboutFile:
+    """Description of a result file, for people."""
+
+    label: str
+    hint: str = ""
+    methods: str = ""
+    """Sentence about the file for a paper; empty for most, whose method says enough."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Words of the methods section of a study of variants."""
+
+    about: str = "The association of genetic variants with"
+    """Words before the phenotypes."""
+    done: str = "was tested"
+    """Words after each phenotype."""
+    variants: str = "tested"
+    """Participle that says what was done to the variants that pass the filters."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of a study to a cohort, in seconds of one core, as measured in docs/performance.md."""
+
+    each: float = 6e-6
+    """Seconds per variant, however many people there are: masking, sending, writing."""
+    person: Callable[[int], float] = lambda columns: 0.02e-9
+    """Seconds per person and variant, by the number of columns with phenotype and covariates; by default, as
+    a count.
+    """
+    dosed: float = 0.0
+    """Seconds per person and variant that dosages take beyond calls: every question reads them anew."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A federated algorithm. Forms, consent, progress and documentation are made from this."""
+
+    name: str
+    title: str
+    method: str
+    """Sentence for a paper that says what it computes."""
+    traits: tuple[str, ...]
+    asks: tuple[type[Question], ...]
+    """The kinds of questions that it may ask, in their order."""
+    procedure: Procedure[[], None]
+    """The whole study."""
+    files: dict[str, Writer]
+    """Result files by the name that a plan has for them, e.g. `assoc`."""
+    usual_files: tuple[str, ...]
+    """The files that a study writes unless its plan says otherwise."""
+    about_files: Mapping[str, AboutFile] = field(default_factory=dict)
+    """Descriptions of the files that `result_files` does not know."""
+    wording: Wording = Wording()
+    needs_phenotype: bool = True
+    """Tell whether a cohort without phenotypes can take no part."""
+    options: tuple[Option, ...] = ()
+    """Options of a plan of this test besides the fields of every plan, in the order of the form."""
+    templates: tuple[Template, ...] = ()
+    """Usual studies of this kind, to begin a plan with."""
+    file_name: Callable[[str, Plan], str] = lambda file, plan: file
+    """Function from a file's name in `files` to the end of its name: `assoc` may become `assoc.linear`."""
+    table: str = summary.VARIANTS
+    """The result table without which there are no results."""
+    columns: Callable[[str, Mapping[str, Arrays]], Arrays] | None = None
+    """The result columns that a file is written from, among the result tables; those of `table` if None."""
+    looked_at: Callable[[Mapping[str, Arrays]], Arrays] = lambda tables: tables[summary.VARIANTS]
+    """The result columns that people look at, of the variants that were tested."""
+    shown: Callable[[Mapping[str, Arrays], Plan], Html] | None = None
+    """Function that shows the result tables of a study of tables, as a part of the report."""
+    summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
+    """The result tables in a few numbers, for people."""
+    tells: str = ""
+    """Statement for the consent screen of what becomes known of single people's values besides sums; empty if
+    nothing does.
+    """
+    tells_by_bits: str = ""
+    """The same where the plan says that nobody reads the sums."""
+    shares: Callable[[Plan], bool] = lambda plan: False
+    """True if its procedure is about all phenotypes at once, given a plan in which they are of the same
+    people: it asks once about what does not depend on the phenotype, and gives tables of each.
+    """
+    told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
+    """The kinds of questions whose sums cohorts are told then, with the reason why they may be."""
+    cost: Cost = Cost()
+    columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
+    """Columns that a study of tables is about."""
+    column_type: str = NUMBER
+    """The type of these columns, as a schema has it."""
+    reads_words: Callable[[Column], bool] = lambda column: False
+    """True if a study of tables reads the words of a column."""
+    prepared: Callable[[ArrayTable, Plan], ArrayTable] = lambda table, plan: table
+    """A cohort's table as the questions see it, from what was read."""
+    foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
+    """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
+    rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
+    """Further problems of a plan of this test, by the plan's field."""
+
+    def __post_init__(self) -> None:
+        options.remember(self.options, self.name)
+        DECLARED[self.name] = self
+
+    @property
+    def is_compared(self) -> bool:
+        """True if sums are compared in every study of this kind, whatever its plan says."""
+        return OPENS not in self.options and any(kind.opens for kind in self.asks)
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """Its own options, and those that every study has."""
+        return (*self.options, *OF_EVERY_STUDY)
+
+    def told(self, plan: Plan) -> str:
+        """Return what is revealed of single people's values under a plan; empty if nothing."""
+        return self.tells_by_bits if plan.opens == BITS else self.tells
+
+    def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
+        """The result columns that a file is written from."""
+        return self.columns(file, tables) if self.columns else tables[self.table]
+
+    def problems(self, plan: Plan) -> dict[str, str]:
+        """Return what a plan asks of this test that it does not offer, by the plan's field."""
+        found = {}
+        if plan.trait not in self.traits:
+            found["trait"] = f"{self.title} is for the trait {' or '.join(self.traits)}"
+        if plan.of_tables and not self.columns_of(plan):
+            found["schema"] = f"{self.title} is about columns of type {self.column_type}: want at least one"
+        if unknown := [file for file in plan.files if file not in self.files]:
+            found["files"] = f"{self.title} has the files {', '.join(self.files)}, not {', '.join(unknown)}"
+        own, rules = {option.name for option in self.all_options}, self.rules(plan)
+        for name, _ in plan.options:
+            if name not in own:
+                found[name] = rules.get(name, f"{self.title} does not have this")
+        return {**rules, **found}
+
+
+DECLARED: dict[str, Algorithm] = {}
+"""All whose modules have been imported; `Registry` imports others."""

@@ -1,0 +1,197 @@
+"""Allelic chi-square test (PLINK's --assoc), with allele frequency, missingness and Hardy-Weinberg test.
+
+All four reports follow from one kind of number: how many people in a group have two, one or no copies of an
+allele. A group is asked for only if the pool has anyone in it, and if a wanted report needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.procedure import Asks, Each, Finish, Later, Rows, Study, procedure
+from unpooled.asking.question import Arrays, Count, Foreseen, Question
+from unpooled.asking.sizes import Sizes
+from unpooled.formats import plink
+from unpooled.formats.adjusted import write_adjusted
+from unpooled.formats.clumped import write_clumped
+from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.ld.lead_questions import LEADS_ASKS
+from unpooled.methods.ld.leads import clumped_or, with_leads
+from unpooled.methods.shared import filters, genotype_counts, summary
+from unpooled.methods.shared import groups as people
+from unpooled.methods.shared.chunks import Chunk, X, Y, chunks_of
+from unpooled.methods.shared.frequencies import CountFar, count_far
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE, Counted, order_ties
+from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.methods.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
+from unpooled.plan import shared_options as options
+from unpooled.plan.clump_option import CLUMPED, CLUMPING
+from unpooled.plan.frequency_option import FREQUENCY_FLAGS
+from unpooled.plan.plan import FILES, Plan
+from unpooled.plan.templates import QUALITY, Template
+
+
+@procedure("chi-square")
+def chi_square(study: Study) -> Asks[None]:
+    """Count people, then genotypes chunk by chunk; in the end order the alleles of ties."""
+    sizes = (yield Census())["people"]
+    cases, controls = _cases_and_controls(sizes)
+    if "assoc" in _counted_files(study.plan) and not study.plan.alone:
+        people.refuse_one_class(cases, controls)
+    yield summary.pool(cases + controls, cases, controls)
+    ties = yield Each(about_chunk(study, chunk, sizes) for chunk in chunks_of(study))
+    yield Finish(report_ties(study, tuple(ties)), may_lead=True)
+
+
+@procedure("chi-square/chunk")
+def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
+    """Count the genotypes of a chunk and report all variants but the ties, which it returns.
+
+    `sizes`, int64 (groups,), are those of the `FINEST` groups of the pool.
+    """
+    plan, wanted = study.plan, _groups(chunk.chromosome, sizes.tolist(), study.plan)
+    most = max(wanted.values(), default=0)
+    sums = yield CountGenotypes(chunk.start, chunk.stop, tuple(wanted), most, chunk.chromosome)
+    table = GenotypeTable(
+        sums["genotypes"], tuple(wanted), sum(wanted.values()), chunk.chromosome, _counted_files(plan)
+    )
+    found = Counted.of(chunk, table)
+    passing = filters.passing(table, plan)
+    yield from count_far(study, chunk, found.some(passing))
+    told = passing | filters.reports_filtered(plan)
+    first_is_a1, tied = found.order()
+    ready = told & ~tied
+    yield from report(study, found.some(ready), first_is_a1[ready])
+    return found.some(told & tied)
+
+
+@procedure("chi-square/ties")
+def report_ties(study: Study, ties: tuple[Counted, ...]) -> Asks[None]:
+    """Order the alleles of the ties of all chunks, and report them."""
+    yield from order_ties(study, AlleleOrder, ties, report)
+
+
+def report(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Later]:
+    """Rows of variants whose A1 is known: those that pass the filters, and the others."""
+    yield Rows.later(lambda: _rows(study, found, first_is_a1))
+
+
+def _rows(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
+    passing = filters.passing(found.genotypes, study.plan)
+    if not passing.all() and filters.reports_filtered(study.plan):
+        out = found.some(~passing)
+        yield filters.filtered(study.plan, out.variants, out.genotypes, first_is_a1[~passing])
+    if passing.any():
+        kept = found.some(passing)
+        columns = kept.table.columns(first_is_a1[passing])
+        yield Rows(summary.VARIANTS, {"variant": kept.variants, **columns})
+
+
+@dataclass(frozen=True)
+class Census(Question):
+    """Question that counts the people in each group."""
+
+    name: ClassVar[str] = "chi-square/census"
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            (len(FINEST),),
+            MOST_PEOPLE,
+            "number of people by case, control or no phenotype, founder or not, and male or not",
+            "how many people of the pool are in each group",
+        ),
+    )
+    ring_bits: ClassVar[int] = 64
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls()])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        sizes = [np.count_nonzero(people.members(group, cohort.samples)) for group in FINEST]
+        return {"people": np.array(sizes)}
+
+
+@dataclass(frozen=True)
+class CountGenotypes(genotype_counts.CountGenotypes):
+    """Genotype counts of one chunk in each group."""
+
+    name: ClassVar[str] = "chi-square/genotypes"
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return tuple(_groups(chromosome, [1] * len(FINEST), plan))
+
+
+@dataclass(frozen=True, eq=False)
+class AlleleOrder(genotype_counts.AlleleOrder):
+    """Question that finds which allele of a tie is A1."""
+
+    name: ClassVar[str] = "chi-square/allele-order"
+
+
+def _cases_and_controls(sizes: np.ndarray) -> tuple[int, ...]:
+    return tuple(
+        sum(int(size) for group, size in zip(FINEST, sizes, strict=True) if word in group)
+        for word in (CASE, CONTROL)
+    )
+
+
+def _counted_files(plan: Plan) -> tuple[str, ...]:
+    """The reports whose columns are needed: adjusted P values are those of the test."""
+    return tuple(dict.fromkeys("assoc" if file == "adjusted" else file for file in plan.files))
+
+
+def _groups(chromosome: str, sizes: list[int], plan: Plan) -> dict[Group, int]:
+    """The groups to ask for on a chromosome, each with the number of people in the pool."""
+    wanted: dict[Group, int] = {}
+    for (phenotype, founder, sex), size in zip(FINEST, sizes, strict=True):
+        if size and _needed(phenotype, founder, plan) and (chromosome != Y or sex == MEN):
+            parts = (phenotype, "" if plan.nonfounders else founder, sex if chromosome in (X, Y) else "")
+            group = tuple(filter(None, parts))
+            wanted[group] = wanted.get(group, 0) + size
+    return wanted
+
+
+def _needed(phenotype: str, founder: str, plan: Plan) -> bool:
+    # Founders decide on A1, whatever their phenotype; other people without one matter for missingness.
+    in_reports = plan.nonfounders or founder == FOUNDER or phenotype != NO_PHENOTYPE
+    return in_reports or "lmiss" in plan.files or plan.geno < 1
+
+
+CHI_SQUARE = Algorithm(
+    name="chi-square",
+    title="Allelic chi-square test",
+    method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "
+    "of freedom, without correction, as plink1.9 --assoc computes it.",
+    traits=("case/control",),
+    asks=(Census, CountGenotypes, CountFar, AlleleOrder, *LEADS_ASKS),
+    procedure=with_leads(chi_square),
+    files={**plink.WRITERS, "adjusted": write_adjusted, CLUMPED: write_clumped},
+    usual_files=FILES,
+    options=(
+        *options.SEVERAL,
+        options.SEXES,
+        options.BY_PLACE,
+        *options.FILTERS,
+        FREQUENCY_FLAGS,
+        options.CI,
+        *CLUMPING,
+    ),
+    templates=(
+        Template(
+            "chi-square-qc",
+            "Chi-square with QC",
+            "Usual filters of people and variants, and confidence limits; no covariates.",
+            {**QUALITY, options.CI: 0.95},
+        ),
+    ),
+    file_name=lambda file, plan: "assoc.adjusted" if file == "adjusted" else file,
+    columns=clumped_or(filters.lines),
+)

@@ -1,0 +1,64 @@
+"""Options of a study of principal components."""
+
+from __future__ import annotations
+
+from unpooled.plan.options import Number, Place, Whole
+from unpooled.plan.plan import Plan
+from unpooled.plan.shared_options import COMPONENTS as COMPONENTS
+from unpooled.plan.shared_options import COMPONENTS_METHODS, MOST_COMPONENTS
+from unpooled.plan.shared_options import MODULAR as MODULAR
+
+MOST_ROUNDS = 20
+"""Maximum number of rounds; each gives the server one product of the genotypes per direction of a block."""
+USUAL_ROUNDS = 8
+LEAST_ROUNDS = 3
+BEYOND = 10
+"""Directions of a block beside one for each component: with them fewer rounds are needed."""
+PEOPLE_PER_DIRECTION = 10
+"""People beside any one cohort for each direction of all blocks, at the least: each tells a sum over them."""
+STANDS_OUT = 1.2
+"""The last eigenvalue that is so many times the next, and those before it, are found to the plan's
+tolerance."""
+WORST_COVARIATE = 1e-3
+"""The error, as 1 - |cos|, that a component may have with which a regression goes on."""
+
+PCA_COUNT = Whole(
+    name="pca",
+    label="Number of components",
+    flag="--pca",
+    hint="Their scores stay at the cohorts.",
+    default=10,
+    least=1,
+    most=MOST_COMPONENTS,
+    place=Place.MODEL,
+    fact="{}: each cohort keeps its people's scores",
+    is_always_said=True,
+    methods=f"{COMPONENTS_METHODS}.",
+    came_later=True,
+)
+
+
+COMPONENT_TOLERANCE = Number(
+    name="component_tolerance",
+    label="Tolerance of a component",
+    hint="Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least "
+    f"{STANDS_OUT} times the next.",
+    default=1e-9,
+    least=1e-14,
+    most=WORST_COVARIATE,
+    fact="{}, as 1 - |cos|, for components that stand out",
+    came_later=True,
+)
+
+
+def number_of(plan: Plan) -> int:
+    """Return the number of components that a study finds."""
+    return int(plan.pca if plan.test == PCA_COUNT.name else plan.components)
+
+
+def block_of(components: int, variants: int, people: int, *, alone: bool = False) -> tuple[int, int]:
+    """Return the number of directions of a block, and of rounds; no rounds if the people are too few."""
+    most = people // PEOPLE_PER_DIRECTION if not alone else MOST_ROUNDS * (components + BEYOND)
+    block = min(components + BEYOND, max(components, most // USUAL_ROUNDS), variants)
+    rounds = min(MOST_ROUNDS, most // block) if block else 0
+    return block, rounds if rounds >= LEAST_ROUNDS else 0

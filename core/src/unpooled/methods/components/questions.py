@@ -1,0 +1,250 @@
+"""Questions for principal components: people, genotypes, and products with the genotypes.
+
+With X the genotypes of everyone, (people, variants), each variant about twice its allele's frequency and a
+missing call 0,
+
+    people      how many there are
+    genotypes   the counts of each variant, hence frequencies, and who has a call
+    products    X'(X q) for the directions q of a block
+
+X'X is never formed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.sizes import Sizes
+from unpooled.kernels.fixed_order import total
+from unpooled.methods.components.directions import Directions
+from unpooled.methods.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
+from unpooled.methods.ld.questions import PRUNING_ASKS
+from unpooled.methods.shared import genotype_counts, groups
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.shared.genotype_products import times_genotypes
+from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
+from unpooled.methods.shared.kept import OfKept
+from unpooled.methods.shared.people_without_any import ON_RUNGS, on_rungs
+from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+
+
+def groups_of(plan: Plan) -> tuple[Group, ...]:
+    """Everyone, apart if only founders count in frequencies, the founders first."""
+    return ((),) if plan.nonfounders else ((FOUNDER,), (NONFOUNDER,))
+
+
+@dataclass(frozen=True)
+class CountPeople(Question):
+    """Question that counts all people, founders or not."""
+
+    name: ClassVar[str] = "components/people"
+    asked_if: ClassVar[Condition] = number_of
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("group_count",),
+            MOST_PEOPLE,
+            "number of people; founders and others apart, unless all count in frequencies",
+            "how many people the pool has",
+        ),
+        ON_RUNGS,
+    )
+    each: ClassVar[dict[str, str]] = {"group_count": "group of people"}
+    ring_bits: ClassVar[int] = 64
+
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(groups_of(plan))])
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        sizes = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
+        people = np.array(sizes)
+        return {"people": people, ON_RUNGS.name: on_rungs(int(people.sum()))}
+
+
+@dataclass(frozen=True)
+class CountGenotypes(genotype_counts.CountCarried):
+    """Genotype counts of founders and of others, on the autosomes."""
+
+    name: ClassVar[str] = "components/genotypes"
+    asked_if: ClassVar[Condition] = number_of
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
+        return foreseen_autosomal(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
+
+
+class OfPeople(OfKept):
+    """About everyone who counts somewhere."""
+
+    cohorts: int
+    people: int
+    """The people of the pool without any one cohort, at least: they bound the number of directions."""
+
+    def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
+        return np.asarray(super().scores(cohort, weights) * cohort.samples.kept[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Multiply(OfPeople):
+    """X'(X q) for the directions q of a block."""
+
+    name: ClassVar[str] = "components/products"
+    asked_if: ClassVar[Condition] = number_of
+    title: ClassVar[str] = "Multiply with the genotypes"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            ("block", "variants"),
+            "most",
+            "bits",
+            "per direction and variant: the sum of genotype times the score in that direction",
+            "one projection of the genotypes' covariances in the pool for each direction; only of variants "
+            f"of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there without any one cohort",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"block": "direction", "variants": "variant"}
+    ring_bits: ClassVar[int] = 64
+
+    kept: np.ndarray
+    mean: np.ndarray
+    packed: np.ndarray
+    """int32 (block, kept): the directions, for genotypes in their units, as `Directions` keeps them"""
+    exponent: int
+    most: int
+    """Bound on the size of a product."""
+    cohorts: int
+    people: int
+    round: int
+    """Number of the round, from 1."""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        kept, mean = found
+        directions = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
+        asked = cls(kept, mean, directions.packed, directions.exponent, 1, plan.cohorts, 0, 1)
+        return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
+
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        return MOST_ROUNDS
+
+    @property
+    def turn(self) -> int:
+        return self.round
+
+    @property
+    def directions(self) -> Directions:
+        return Directions(self.packed, self.exponent)
+
+    @property
+    def block(self) -> int:
+        return self.directions.shape[0]
+
+    @property
+    def bits(self) -> int:
+        return max(0, fraction_bits(self.most, self.cohorts, self.ring_bits))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        scores = self.scores(cohort, self.directions.rows() * scale_of(self.mean))
+        products = times_genotypes(cohort, self.items, self.mean, scores)
+        return {"products": np.ascontiguousarray(products.T)}
+
+
+@dataclass(frozen=True, eq=False)
+class KeepScores(OfPeople):
+    """Have each cohort keep its people's scores: covariates of what is asked after this."""
+
+    name: ClassVar[str] = "components/scores"
+    asked_if: ClassVar[Condition] = lambda plan: plan.components
+    title: ClassVar[str] = "Keep the people's scores"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "squares",
+            ("count",),
+            "bound",
+            "bits",
+            "per component: the sum of the squared scores",
+            "nothing: of the pool it is 1",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "component"}
+    ring_bits: ClassVar[int] = 64
+    bound: ClassVar[int] = 4
+
+    kept: np.ndarray
+    mean: np.ndarray
+    weights: np.ndarray
+    """float64 (components, kept): what a copy counts"""
+    cohorts: int
+    people: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        kept, mean = found
+        weights = np.zeros((plan.components, len(mean)))
+        return Foreseen([cls(kept, mean, weights, plan.cohorts, 0)], exact=False)
+
+    @property
+    def count(self) -> int:
+        return len(self.weights)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts, self.ring_bits)
+
+    def derives(self, cohort: Cohort) -> np.ndarray:
+        return self.scores(cohort, self.weights)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        scores = self.derives(cohort)
+        return {"squares": np.einsum("ns,ns->s", scores, scores)}
+
+
+def most_directions(plan: Plan) -> int:
+    """Return the maximum number of directions of a block."""
+    return number_of(plan) + BEYOND if number_of(plan) else 0
+
+
+def scale_of(mean: np.ndarray) -> np.ndarray:
+    """1 / √(2p(1 - p)), the unit of genotypes of which a person has `mean` = 2p copies: float64 (m,)."""
+    return np.asarray(1 / np.sqrt(mean * (1 - mean / 2)))
+
+
+def bound(squares: np.ndarray, scale: np.ndarray) -> int:
+    """Bound any product with a direction of length 1, whichever people it is over.
+
+    `squares`, float64 (m,), are the variants' sums of squares about their means in the pool. By Cauchy and
+    Schwarz |x'(X q)| is at most |x| |X q|, and |X q|² at most the trace of X X'.
+    """
+    return math.ceil(math.sqrt(float(squares.max(initial=0)) * float(total(squares * scale * scale)))) + 1
+
+
+ASKS: tuple[type[Question], ...] = (*PRUNING_ASKS, CountPeople, CountGenotypes, Multiply)
+"""Questions that a study of principal components may ask, in this order."""
+ASKS_FIRST = (*ASKS, KeepScores)
+"""Questions that a study may ask before a regression with components as covariates."""

@@ -1,0 +1,123 @@
+"""The variants that can be pruned, and their linkage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.question import Arrays
+from unpooled.methods.ld.haplotypes import r_squared
+from unpooled.methods.ld.questions import weights
+from unpooled.methods.shared.genotype_counts import Counted
+from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.plan.plan import Plan
+
+_MORE = 1 + 2.0**-44
+"""PLINK's tolerance."""
+
+
+def in_frequencies(table: GenotypeTable, plan: Plan) -> GenotypeTable:
+    """The table of who counts in frequencies: under --nonfounders no group is told apart as theirs."""
+    return replace(table, groups=tuple(group[1:] for group in table.groups)) if plan.nonfounders else table
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """m variants of one class of chromosomes, of which each allele has enough carriers among founders.
+
+    A genotype x counts -1, 0, 1 for none, one and two copies of the panel's first allele, and a missing call
+    as the mean.
+    """
+
+    name: ClassVar[str] = "ld/candidates"
+
+    variants: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    chromosome: str
+    called: np.ndarray
+    """float64 (m,): founders with a call, on X others than men twice."""
+    total: np.ndarray
+    """float64 (m,): sum of x of these."""
+    squares: np.ndarray
+    """float64 (m,)"""
+    majority: np.ndarray
+    """float64 (m,): frequency of the more frequent allele, among all who count in frequencies."""
+
+    @classmethod
+    def of(cls, counted: Counted, plan: Plan) -> Candidates:
+        """Take variants with counts in the groups of `weights`, each allele of which has enough carriers."""
+        table = counted.genotypes
+        weight = np.array([weights(table.chromosome).get(group, 0) for group in table.groups])
+        two, one, none = np.moveaxis(table.counts[:, weight > 0], 2, 0)
+        carried = (two + one).any(axis=1) & (one + none).any(axis=1)
+        first, second = in_frequencies(table, plan).frequency_alleles()
+        called, total, squares = (
+            (each * weight[weight > 0]).sum(axis=1, dtype=np.int64).astype(float)
+            for each in (two + one + none, two - none, two + none)
+        )
+        some = np.flatnonzero(carried)
+        with np.errstate(invalid="ignore"):
+            majority = np.maximum(first, second) / (first + second)
+        return cls(
+            counted.variants[some].astype(np.uint32),
+            table.chromosome,
+            called[some],
+            total[some],
+            squares[some],
+            majority[some],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Join the candidates of one or more chunks of one class of chromosomes."""
+        names = ("called", "total", "squares", "majority")
+        each = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(np.concatenate([part.variants for part in parts]), parts[0].chromosome, *each)
+
+    def some(self, which: np.ndarray) -> Candidates:
+        """Some of them: their places, or bool (m,)."""
+        names = ("called", "total", "squares", "majority")
+        each = (getattr(self, name)[which] for name in names)
+        return Candidates(self.variants[which], self.chromosome, *each)
+
+    @property
+    def varies(self) -> np.ndarray:
+        """True where a correlation is defined, bool (m,); it is not where all are heterozygous."""
+        return np.asarray(self.called * self.squares > self.total**2)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Copies of the panel's first allele: float64 (m,)."""
+        return np.asarray((self.called + self.total) / self.called)
+
+    @property
+    def heterozygous(self) -> np.ndarray:
+        """Share of people with one copy of either allele: float64 (m,)."""
+        return np.asarray((self.called - self.squares) / self.called)
+
+    def total_of(self, people: float) -> np.ndarray:
+        """Sum of x over all people, of whom those without a call count as the mean: float64 (m,)."""
+        return np.asarray(self.total + (people - self.called) * (self.total / self.called))
+
+    def r_squared(self, first: np.ndarray, second: np.ndarray, sums: Arrays, people: float) -> np.ndarray:
+        """Squared correlation between haplotypes of pairs: float64 (pairs,). `sums` are of `SumWithLeads`."""
+        total = self.total_of(people)
+        copies = total + people
+        of_copies = sums["products"] + total[first] + total[second] + people
+        return r_squared(people, copies[first], copies[second], of_copies, sums["both_heterozygous"])
+
+    def linked(
+        self, first: np.ndarray, second: np.ndarray, products: np.ndarray, people: float, r2: float
+    ) -> np.ndarray:
+        """Mark the pairs whose squared correlation exceeds r2, as PLINK compares it: bool (pairs,).
+
+        `first` and `second` are places of variants, `people` is how often everybody counts.
+        """
+        missing, total = people - self.called, self.total_of(people)
+        squares = self.squares + missing * (self.total / self.called) ** 2
+        variance = squares * people - total * total
+        covariance = products * people - total[first] * total[second]
+        return np.asarray(covariance * covariance > r2 * _MORE * variance[first] * variance[second])

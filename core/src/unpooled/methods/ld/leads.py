@@ -1,0 +1,317 @@
+"""Linkage around the variants that lead associations: for `.clumped`, and for the colours of a region.
+
+A lead is a variant whose P is small enough and that no stronger lead has in its clump, as in PLINK's --clump.
+Which they are is found while the study runs: the strongest within reach certainly lead; of these products
+with their neighbours are asked for; then come the strongest of what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.asking.procedure import (
+    PROCEDURES,
+    Asks,
+    Call,
+    Each,
+    Finish,
+    Go,
+    Later,
+    Procedure,
+    Rows,
+    Study,
+    procedure,
+)
+from unpooled.asking.question import Arrays
+from unpooled.formats.clumped import is_above, of_printed, printed, printed_tail
+from unpooled.methods.ld.candidates import Candidates
+from unpooled.methods.ld.lead_questions import MOST_TURNS, CountAround, CountFounders, SumWithLeads, groups_on
+from unpooled.methods.ld.options import MOST_AHEAD
+from unpooled.methods.ld.pruning import people_counted, size_of
+from unpooled.methods.shared.chunks import chromosome_class
+from unpooled.methods.shared.genotype_counts import Counted, is_carried
+from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.methods.shared.summary import VARIANTS
+from unpooled.plan.clump_option import CLUMPED, is_clumped
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.protocol import codec
+
+LEADS_AT_ONCE = 250
+"""Largest number of leads in one question: a few hundred thousand pairs where variants are dense."""
+
+_ROOM = 1e-3
+"""Margin in -log10 P that exceeds differences between machines and rounding to four digits."""
+
+Columns = Callable[[str, Mapping[str, Arrays]], Arrays]
+
+LINKAGE = "linkage"
+"""The result table of leads and variants near them:
+
+variant    the lead
+other      a variant within reach of it; the lead itself comes first
+r2         between haplotypes; a pair with one that is too rare has no row
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Variants that may lead, with their -log10 P as it is printed."""
+
+    name: ClassVar[str] = "leads/hits"
+
+    variants: np.ndarray
+    """uint32 (k,): panel indices."""
+    neg_log10_p: np.ndarray
+    """float64 (k,)"""
+
+    @classmethod
+    def none(cls) -> Hits:
+        return cls(np.zeros(0, np.uint32), np.zeros(0))
+
+    @classmethod
+    def joined(cls, *parts: Hits) -> Hits:
+        return cls(
+            np.concatenate([part.variants for part in parts]),
+            np.concatenate([part.neg_log10_p for part in parts]),
+        )
+
+    @classmethod
+    def of(cls, rows: Rows, plan: Plan) -> Hits:
+        """Find the hits among some finished rows."""
+        if rows.table != VARIANTS:
+            return cls.none()
+        limit = of_printed(plan.clump_p1)
+        near = np.flatnonzero(printed(rows.columns) >= limit - _ROOM)
+        size = printed_tail(rows.columns, near)
+        few = size >= limit
+        return cls(rows.columns["variant"][near[few]].astype(np.uint32), size[few])
+
+    def some(self, which: np.ndarray) -> Hits:
+        return Hits(self.variants[which], self.neg_log10_p[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """Return value of a procedure, encoded, with the hits among the rows that it gave."""
+
+    name: ClassVar[str] = "leads/watched"
+
+    value: bytes
+    hits: Hits
+
+
+def with_leads(method: Procedure[[], None]) -> Procedure[[], None]:
+    """A method for variants that in the end looks at the linkage around leads, if its plan has `.clumped`."""
+
+    @procedure(f"{method.name} with leads")
+    def whole(study: Study) -> Asks[None]:
+        if not is_clumped(study.plan):
+            return (yield from method(study))
+        found = yield from watch(study, method.name, codec.encode(()), Hits.none())
+        return (yield from look_around(study, found.hits))
+
+    return whole
+
+
+@procedure("leads/watch")
+def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched]:
+    """A procedure with its encoded arguments, with all that it runs: takes note of hits among their rows."""
+    running, came = iter(PROCEDURES[name].call(study, arguments)), None
+
+    def watched(call: Call[Any], before: Hits) -> Call[Watched]:
+        return watch(study, call.procedure.name, codec.encode(call.arguments), before)
+
+    while True:
+        try:
+            event = running.send(came)
+        except StopIteration as end:
+            return Watched(codec.encode(end.value), seen)
+        match event:
+            case Rows() | Later():
+                for rows in event.make() if isinstance(event, Later) else [event]:
+                    seen = Hits.joined(seen, Hits.of(rows, study.plan))
+                    yield rows
+                came = None
+            case Each() | Finish(may_lead=True):
+                calls = event.calls if isinstance(event, Each) else (event.call,)
+                found = yield Each(watched(call, Hits.none()) for call in calls)
+                came = [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
+                seen = Hits.joined(seen, *(each.hits for each in found))
+            case Finish():
+                some = event.call
+                came = yield replace(
+                    event, call=report_alone(study, some.procedure.name, codec.encode(some.arguments))
+                )
+            case Go():
+                running.close()
+                return (yield from Go(watched(event.call, seen)))
+            case _:
+                came = yield event
+
+
+@procedure("leads/alone")
+def report_alone(study: Study, name: str, arguments: bytes) -> Asks[None]:
+    """Run a procedure whose rows no cohort is told of: each hit among them is alone in its clump."""
+    found = yield from watch(study, name, arguments, Hits.none())
+    yield from _alone(found.hits)
+
+
+def look_around(study: Study, hits: Hits) -> Asks[None]:
+    """Report the linkage around all leads among the hits."""
+    if not len(hits.variants):
+        return
+    founders = (yield CountFounders())["people"]
+    order = np.lexsort([hits.variants, -hits.neg_log10_p])
+    yield from walk(study, hits.some(order), founders, 1)
+
+
+@procedure("leads/walk")
+def walk(study: Study, hits: Hits, founders: np.ndarray, turn: int) -> Asks[None]:
+    """Look around those that certainly lead, the hits being sorted by strength; then at what is left."""
+    leading = _leading(study, hits)
+    if not leading.any():
+        return
+    enough = int(founders.sum(dtype=np.int64)) >= FEWEST_AT_A_LEVEL or study.plan.alone
+    if not enough or turn > MOST_TURNS:
+        yield from _alone(hits)  # nothing more is asked
+        return
+    found = yield Each(around(study, leads, founders) for leads in _parts(study, hits.variants[leading]))
+    left = ~leading & ~np.isin(hits.variants, np.concatenate([np.zeros(0, np.uint32), *found]))
+    yield from Go(walk(study, hits.some(left), founders, turn + 1))
+
+
+def _parts(study: Study, leads: np.ndarray) -> Iterator[np.ndarray]:
+    """Leads, rising, that are asked about together: on chromosomes of one class, and not too many."""
+    leads = np.sort(leads)
+    classes = np.array([_class_of(study, lead) for lead in leads.tolist()])
+    for chromosome in dict.fromkeys(classes.tolist()):
+        some = leads[classes == chromosome]
+        yield from np.array_split(some, -(-len(some) // LEADS_AT_ONCE))
+
+
+def _class_of(study: Study, variant: int) -> str:
+    return chromosome_class(int(study.panel.chromosome[variant]), study.plan.autosomes)
+
+
+def _leading(study: Study, hits: Hits) -> np.ndarray:
+    """Mark the hits without a stronger one within reach: bool (k,)."""
+    panel = study.panel
+    chromosome = panel.chromosome[hits.variants].astype(np.int64)
+    place = chromosome << 32 | panel.position[hits.variants]
+    rank = np.argsort(place, kind="stable")
+    reach, strongest = _reach(study.plan), np.zeros(len(rank), bool)
+    low = np.searchsorted(place[rank], place - reach, "left")
+    high = np.searchsorted(place[rank], place + reach, "right")
+    for k, (start, stop) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        strongest[k] = rank[start:stop].min() == k
+    return strongest
+
+
+def _reach(plan: Plan) -> int:
+    """Base pairs to either side of a lead."""
+    return int(plan.clump_kb * 1000)
+
+
+@procedure("leads/around")
+def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.ndarray]:
+    """Report the linkage around some leads; the panel indices of their clumps, uint32 (k,)."""
+    chromosome = _class_of(study, int(leads[0]))
+    groups, windows = groups_on(chromosome), [_window(study, lead) for lead in leads.tolist()]
+    near = np.unique(np.concatenate([np.arange(*window, dtype=np.uint32) for window in windows]))
+    sizes = [size_of(group, founders) for group in groups]
+    sums = yield CountAround(near, groups, max(sizes), chromosome)
+    table = GenotypeTable(sums["genotypes"], groups, sum(sizes), chromosome, ())
+    common = Candidates.of(Counted(near, table).some(is_carried(study.plan, sums)), study.plan)
+    common = common.some(common.varies)
+    pairs = _Pairs.of(common.variants, leads, windows)
+    r2 = np.zeros(0)
+    if len(pairs.lead):
+        asked = SumWithLeads(
+            common.variants,
+            common.mean,
+            *pairs.asked(len(common.variants)),
+            int(founders.sum(dtype=np.int64)),
+            study.plan.cohorts,
+            chromosome,
+            common.heterozygous,
+        )
+        sums = yield asked
+        r2 = common.r_squared(*asked.places(), sums, people_counted(chromosome, founders))
+    yield from _rows(leads, common.variants[pairs.lead], common.variants[pairs.other], r2)
+    return np.asarray(common.variants[pairs.other[is_above(r2, study.plan)]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Leads and the variants within their reach, by their places among those that are common enough.
+
+    In the order of `SumPairs`: by the one that comes first in the panel, then by the other.
+    """
+
+    lead: np.ndarray
+    other: np.ndarray
+
+    @classmethod
+    def of(cls, common: np.ndarray, leads: np.ndarray, windows: Sequence[tuple[int, int]]) -> _Pairs:
+        starts, stops = np.searchsorted(common, np.array(windows, np.uint32)).T
+        place = np.searchsorted(common, leads)
+        is_common = np.isin(leads, common)
+        size = np.where(is_common, stops - starts, 0)
+        lead = np.repeat(place, size)
+        other = np.arange(size.sum(dtype=np.int64)) - np.repeat(np.cumsum(size) - size - starts, size)
+        lead, other = (each[lead != other] for each in (lead, other))
+        order = np.lexsort([np.maximum(lead, other), np.minimum(lead, other)])
+        return cls(lead[order], other[order])
+
+    def asked(self, variants: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pairs in the form of `SumPairs`: for each variant, how many pairs it comes first in; and
+        the lags.
+        """
+        first = np.minimum(self.lead, self.other)
+        ahead = np.bincount(first, minlength=variants).astype(np.uint32)
+        return ahead, np.abs(self.lead - self.other).astype(np.uint32)
+
+
+def _window(study: Study, lead: int) -> tuple[int, int]:
+    """Find the range of panel indices, start and stop, of the variants within reach of a lead."""
+    panel = study.panel
+    code, position = int(panel.chromosome[lead]), int(panel.position[lead])
+    first, last = np.searchsorted(panel.chromosome, [code, code + 1])
+    here = panel.position[first:last]
+    start = first + np.searchsorted(here, position - _reach(study.plan), "left")
+    stop = first + np.searchsorted(here, position + _reach(study.plan), "right")
+    return max(int(start), lead - MOST_AHEAD), min(int(stop), lead + MOST_AHEAD + 1)
+
+
+def _alone(hits: Hits) -> Iterator[Rows]:
+    """Rows of hits that are alone in their clumps."""
+    none = np.zeros(0, np.uint32)
+    yield from _rows(hits.variants, none, none, np.zeros(0))
+
+
+def _rows(leads: np.ndarray, lead: np.ndarray, other: np.ndarray, r2: np.ndarray) -> Iterator[Rows]:
+    """A row of each pair, and for each lead one with itself, which comes first."""
+    leads_first = np.concatenate([leads, lead]), np.concatenate([leads, other])
+    r2 = np.concatenate([np.ones(len(leads)), r2])
+    order = np.lexsort([leads_first[1], leads_first[0] != leads_first[1], leads_first[0]])
+    variant, others = (each[order].astype(np.uint32) for each in leads_first)
+    yield Rows(LINKAGE, {"variant": variant, "other": others, "r2": r2[order]})
+
+
+def clumped_or(columns: Columns) -> Columns:
+    """The result columns that a file of a test is written from, if that of others is so."""
+    return lambda file, tables: _clump_columns(tables) if file == CLUMPED else columns(file, tables)
+
+
+def _clump_columns(tables: Mapping[str, Arrays]) -> Arrays:
+    """Return the columns that `.clumped` is written from: `LINKAGE`, and the P of the other variant."""
+    none: Arrays = {"variant": np.zeros(0, np.uint32), "other": np.zeros(0, np.uint32), "r2": np.zeros(0)}
+    found, tested = tables.get(LINKAGE, none), tables[VARIANTS]
+    other, variants = found["other"][:], tested["variant"][:]
+    place = np.minimum(np.searchsorted(variants, other), len(variants) - 1)
+    size = np.where(variants[place] == other, printed(tested, place), np.nan)
+    return {**{name: found[name][:] for name in none}, "neg_log10_p": size}

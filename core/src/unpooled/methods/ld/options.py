@@ -1,0 +1,142 @@
+"""Options of pruning variants, in PLINK's words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from unpooled.plan.options import Place, Switch, Text
+from unpooled.plan.plan import Plan
+
+MOST_AHEAD = 4000
+"""Variants behind another that it can share a window with."""
+_MORE = 1 + 2.0**-44
+"""PLINK's tolerance."""
+FEWEST_FOUNDERS = 50
+"""Smallest number of founders, as in PLINK, that correlations are estimated from."""
+
+_PARTS = re.compile(r"(\d+(?:\.\d+)?)\s*(kb)?(?:\s+(\d+))?\s+(\d*\.?\d+(?:e-?\d+)?)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows as --indep-pairwise describes them."""
+
+    size: float
+    """Variants, or kilobases."""
+    is_kb: bool
+    step: int
+    """Number of variants that a window moves on by."""
+    r2: float
+    """Squared correlation above which one of two variants goes."""
+
+    @classmethod
+    def read(cls, text: str) -> Windows:
+        """Parse words such as `50 5 0.2` or `1000kb 0.1`; ValueError for others."""
+        found = _PARTS.fullmatch(text.strip())
+        if found is None:
+            raise ValueError(text)
+        size, kb, step, r2 = found.groups()
+        made = cls(float(size), kb is not None, int(step or 1), float(r2))
+        good = made.step >= 1 and 0 <= made.r2 < 1
+        if made.is_kb:
+            good &= made.step == 1 and 0 < made.size <= 1e6
+        else:
+            good &= made.size.is_integer() and 2 <= made.size <= MOST_AHEAD and made.step <= made.size
+        if not good:
+            raise ValueError(text)
+        return made
+
+    @property
+    def most_ahead(self) -> int:
+        """Largest number of variants that can follow another in one window."""
+        return MOST_AHEAD if self.is_kb else int(self.size) - 1
+
+    @property
+    def base_pairs(self) -> int:
+        return int(self.size * 1000 * _MORE)
+
+    def alone(self, position: np.ndarray) -> np.ndarray:
+        """Mark the variants with no other of their chromosome in reach, bool (m,): PLINK looks at none."""
+        far = np.ones(len(position) + 1, bool)
+        far[1:-1] = np.diff(position) > self.base_pairs if self.is_kb else False
+        return far[1:] & far[:-1]
+
+    def bounds(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the starts and stops of the windows over the variants of a chromosome: int64 each.
+
+        `position`, (m,), rises. A window moves on by its step; one of kilobases as far as it must to take in
+        another variant.
+        """
+        m, size = len(position), int(self.size)
+        if not self.is_kb:
+            starts = (
+                np.arange(1 + max(0, -(-(m - size) // self.step)) if m else 0, dtype=np.int64) * self.step
+            )
+            return starts, np.minimum(starts + size, m)
+        place = position.astype(np.int64)
+        ends = np.searchsorted(place, place + self.base_pairs, side="right")
+        found = [0] if m else []
+        while found and ends[found[-1]] < m:
+            first = np.searchsorted(place, place[ends[found[-1]]] - self.base_pairs, side="left")
+            found.append(max(found[-1] + 1, int(first)))
+        starts = np.array(found, np.int64)
+        return starts, np.asarray(ends[starts], np.int64)
+
+
+def _fits(text: str) -> bool:
+    try:
+        Windows.read(text)
+    except ValueError:
+        return False
+    return True
+
+
+INDEP_PAIRWISE = Text(
+    name="indep_pairwise",
+    label="LD pruning",
+    flag="--indep-pairwise",
+    hint="Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on "
+    "by 5, 1000kb 0.1 for windows of 1,000 kilobases.",
+    usual="50 5 0.2",
+    words=f"a window of 2 to {MOST_AHEAD:,} variants with its step, or of kilobases, and an r² below 1, such "
+    "as 50 5 0.2 or 1000kb 0.1",
+    fits=_fits,
+    place=Place.MODEL,
+    fact="{}: window, step and largest r²",
+    methods="Variants were pruned by linkage disequilibrium in all cohorts together (--indep-pairwise {} of "
+    "PLINK 2).",
+)
+BAD_LD = Switch(
+    name="bad_ld",
+    label="Prune by fewer than 50 founders",
+    flag="--bad-ld",
+    hint="Correlations of so few people are mostly chance.",
+    place=Place.MODEL,
+    needs=INDEP_PAIRWISE.name,
+    fact="also of fewer than 50 founders",
+)
+PRUNE_COMPONENTS = Text(
+    name="prune_components",
+    label="LD pruning before components",
+    hint="As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of "
+    "all.",
+    words=INDEP_PAIRWISE.words,
+    fits=_fits,
+    place=Place.MODEL,
+    fact="{}: window, step and largest r² of the variants that components are of",
+    methods="They are of variants that had been pruned by linkage disequilibrium in all cohorts together "
+    "(--indep-pairwise {} of PLINK 2).",
+    came_later=True,
+)
+
+
+def windows_of(plan: Plan) -> str:
+    """Return the words of a plan about pruning; empty if there are none."""
+    return str(plan.indep_pairwise or plan.prune_components)
+
+
+PRUNING = (INDEP_PAIRWISE, BAD_LD)
+"""The options of a study that prunes."""

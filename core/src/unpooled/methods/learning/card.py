@@ -1,0 +1,93 @@
+"""The model card: what a model is, whom it was fitted to, how well it does, and what it is not for.
+
+After Mitchell et al., Model cards for model reporting (FAT* 2019), as Markdown that model hubs show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from unpooled.asking.question import Arrays
+from unpooled.methods.learning.described import lines
+from unpooled.methods.learning.names import SQUARED_ERROR
+from unpooled.methods.learning.result import error_of, folds_of, model_of, share_explained, variance_explained
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import Plan
+
+_NOT_FOR = (
+    "Decisions about a single person without a person who answers for them. A prediction is an average of "
+    "people with the same features, and says nothing of causes.",
+    "People unlike those of these cohorts: of other ages, countries or years, or measured in other ways. "
+    "Test it on such people first.",
+    "Features in other units, or encoded by another dictionary, than those below.",
+)
+
+
+def write_card(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write the model card."""
+    out.write(("\n".join(_lines(model_of(columns, plan), plan)) + "\n").encode())
+
+
+def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
+    outcome = model["outcome"]
+    unit = f" ({outcome['unit']})" if outcome["unit"] else ""
+    classes = f", one of: {', '.join(outcome['classes'])}" if "classes" in outcome else ""
+    yield from (f"# Model of {_text(outcome['name'])}", "")
+    predicted = f"**{_text(outcome['name'])}**{unit}{_text(classes)}"
+    yield f"Predicts {predicted} from {len(model['features']):,} features."
+    if left_out := [
+        f"{_text(column.title)} ({column.left_out})" for column in plan.schema if column.left_out
+    ]:
+        yield f"Columns that are no features: {', '.join(left_out)}."
+    yield f"Method: `{model['method']}`, penalty {model['penalty']:.6g}."
+    yield from ("", "## People", "")
+    yield f"- {model['people']:,} people, {model['rows']:,} rows, of {model['cohorts']:,} cohorts."
+    yield "- Fitted to sums over all cohorts, without pooling tables. Sums over few people were refused."
+    yield f"- Missing features: {_missing(plan)}."
+    yield from ("", "## Performance", "")
+    yield from _performance(model, plan)
+    yield from ("", "## Not for", "", *(f"- {line}" for line in _NOT_FOR))
+    yield from ("", "## Features", "", "| Feature | Mean | Deviation |", "| --- | --: | --: |")
+    for feature in model["features"]:
+        yield f"| {_text(feature['name'])} | {feature['mean']:.6g} | {feature['deviation']:.6g} |"
+
+
+def _missing(plan: Plan) -> str:
+    return {"mean": "the mean of the pool", "complete": "rows that lack one were left out"}[
+        plan.missing_cells
+    ]
+
+
+def _performance(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
+    """The error in folds that a fit has not seen, by which the penalty was chosen."""
+    is_tested = model["folds"] > 1
+    deviation = f" (standard error {model['error_deviation']:.2g})" * is_tested
+    yield f"- Folds, by person: {folds_of(model, plan)}."
+    yield f"- {error_of(model)}: {model['error']:.6g}{deviation}."
+    yield f"- {share_explained(model)}: {variance_explained(model):.4g}."
+    for name, said in lines(model):
+        yield f"- {_text(name)}: {said}."
+    if is_tested:
+        yield "- The penalty was chosen by this error: on new people expect a little more."
+    else:
+        yield "- It was not tested on rows that it has not seen: on new people expect more."
+    if "classes" in model["outcome"] and model["loss"] == SQUARED_ERROR:
+        yield "- The error is that of the scores, and not a share of people."
+    for score in model.get("performance", {"scores": []})["scores"]:
+        yield from _calibration(score)
+
+
+def _calibration(score: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the calibration table: expected and observed values, by group of the score."""
+    if score["calibration"]:
+        of = f" of {_text(score['of'])}" if score["of"] else ""
+        yield from ("", f"Calibration{of}, in rows that were left out:", "")
+        yield from ("| Rows | Expected | Observed |", "| --: | --: | --: |")
+        for group in score["calibration"]:
+            yield f"| {group['rows']:,} | {group['expected']:.4g} | {group['observed']:.4g} |"
+
+
+def _text(words: str) -> str:
+    """Words that Markdown takes as they are."""
+    return "".join(f"\\{character}" if character in "\\`*_{}[]<>|#" else character for character in words)

@@ -1,0 +1,568 @@
+"""Questions of a study of models: counts for its floors, then the products of all columns, by fold.
+
+People are counted, not rows: a patient with ten rows is one. The columns of the design are the features that
+are numbers, in the schema's order, and then what each category becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Categories, Table
+from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question, Real, Sent
+from unpooled.asking.sizes import Sizes
+from unpooled.errors import ProtocolError
+from unpooled.methods.learning.names import WITHOUT_PRODUCTS
+from unpooled.methods.learning.reading import Examples, class_names, of_rows, outcome_place, people_in
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.shared.without_any import capped, leaves_few
+from unpooled.methods.tables.encoding.questions import CountLevels, Sift, cells_of, joined, merged, sizes_of
+from unpooled.methods.tables.encoding.rest import AddLevels, Kinds, RankLevels, SiftRest
+from unpooled.plan.encodings import ONE_HOT, ORDINAL
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+
+FRACTION_BITS = 60
+MOST_COLUMNS = 2000
+"""Largest number of columns of a design whose products are asked for: 16 MB a fold."""
+MOST_WIDE = 20_000
+"""Largest number of columns of a design that is fitted without their products."""
+SHARES = 4
+"""The number of shares of all people with which `FindNearlyAll` compares those of a cohort."""
+MOST_JOININGS = 20
+"""Ways to join folds of which it asks whether they do."""
+AT_ONCE = 1 << 23
+"""Numbers of a table that are standardised at once."""
+
+
+def examples(table: Table) -> Examples:
+    """The table of a study of models; ProtocolError for another one."""
+    if not isinstance(table, Examples):
+        raise ProtocolError("the question is about outcomes, and this cohort's table was read without them")
+    return table
+
+
+@dataclass(frozen=True)
+class CountPeople(Question):
+    """Asks for the number of people and rows in each fold, and of people in each class."""
+
+    name: ClassVar[str] = "model/people"
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("folds",),
+            MOST_PEOPLE,
+            "per fold: number of people whose outcome is known",
+            "how many people of the pool are in each fold",
+        ),
+        Count(
+            "rows",
+            ("folds",),
+            MOST_PEOPLE,
+            "per fold: number of rows of these people",
+            "how many rows the pool has in each fold",
+        ),
+        Count(
+            "of_class",
+            ("cells",),
+            MOST_PEOPLE,
+            "per class of the outcome, and fold: number of people who have it",
+            "how many people of each class the pool has in each fold",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "group"}
+    ring_bits: ClassVar[int] = 64
+
+    classes: int
+    folds: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> CountPeople:
+        return cls(len(class_names(plan)), plan.validation_folds)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.of(plan)])
+
+    @property
+    def cells(self) -> int:
+        return self.classes * self.folds
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        cells = found.classes * self.folds + found.folds
+        of_class = people_in(cells, found.patients, self.cells) if self.classes else np.zeros(0, np.int64)
+        return {
+            "people": people_in(found.folds, found.patients, self.folds),
+            "rows": np.bincount(found.folds, minlength=self.folds),
+            "of_class": of_class,
+        }
+
+
+class _ByFold:
+    """Levels of categories are counted in every fold, and people have them, not rows."""
+
+    @classmethod
+    def folds_under(cls, plan: Plan) -> np.ndarray:
+        return np.full(len(plan.dictionaries), plan.validation_folds, np.int64)
+
+    def counted(self, table: Table) -> list[np.ndarray]:
+        found = self.columns_of(table)  # type: ignore[attr-defined]
+        patients = examples(table).patients
+        return [
+            people_in(cells, of_rows(patients, rows), (size + 1) * folds).reshape(size + 1, folds)
+            for (rows, cells), size, folds in self._cells_of(found)
+        ]
+
+    def rows_counted(self, table: Table) -> list[np.ndarray]:
+        """The same of rows."""
+        return super().counted(table)  # type: ignore[misc, no-any-return]
+
+    def _cells_of(self, found: Categories) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], int, int]]:
+        for k, (size, folds) in enumerate(zip(self.sizes.tolist(), self.folds.tolist(), strict=True)):  # type: ignore[attr-defined]
+            yield cells_of(found, k, folds), size, folds
+
+
+class _WithoutAny(_ByFold):
+    """Levels that pass have enough people without any one cohort, for cohorts are told sums over them."""
+
+    people: int
+    holders: int
+
+    @property
+    def enough(self) -> int:
+        return self.people * min(2, self.holders)  # one holder is whoever computes alone
+
+    def local(self, table: Table) -> Arrays:
+        found = super().local(table)  # type: ignore[misc]
+        return {**found, "rows": capped(found["rows"], self.people)}
+
+
+@dataclass(frozen=True, eq=False)
+class SiftByFold(_WithoutAny, Sift):
+    name: ClassVar[str] = "model/sift"
+    title: ClassVar[str] = "Sift values"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "rows",
+            ("cells",),
+            MOST_PEOPLE,
+            "per value of each column, and fold: number of people who have it, but no more than must have it",
+            UNREAD,
+        ),
+        Sift.sends[1],
+    )
+    opens: ClassVar[Bits] = Bits(
+        "kept",
+        ("cells",),
+        "both-at-least",
+        "which values as many people and cohorts have as the plan asks for, also without any one cohort; of "
+        "no value how many",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SiftRestByFold(_WithoutAny, SiftRest):
+    name: ClassVar[str] = "model/sift-rest"
+    title: ClassVar[str] = "Sift the rest"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "rows",
+            ("groups", 2),
+            MOST_PEOPLE,
+            "per column, and fold, twice: number of people with a value that is not kept, but no more than "
+            "must have a value",
+            UNREAD,
+        ),
+        SiftRest.sends[1],
+    )
+    opens: ClassVar[Bits] = Bits(
+        "passes",
+        ("groups", 2),
+        "both-at-least",
+        "of each column whether as many people and cohorts as the plan asks for, also without any one "
+        "cohort, have a value that is not kept; and whether anybody has",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RankLevelsByFold(_ByFold, RankLevels):
+    name: ClassVar[str] = "model/rank"
+    title: ClassVar[str] = "Rank values"
+
+
+@dataclass(frozen=True, eq=False)
+class AddLevelsByFold(_ByFold, AddLevels):
+    name: ClassVar[str] = "model/add"
+    title: ClassVar[str] = "Add values to the rest"
+
+
+BY_FOLD = Kinds(SiftRestByFold, RankLevelsByFold, AddLevelsByFold)
+
+
+@dataclass(frozen=True, eq=False)
+class CountLevelsByFold(_ByFold, CountLevels):
+    name: ClassVar[str] = "model/levels"
+    title: ClassVar[str] = "Count values"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "rows",
+            ("cells",),
+            MOST_PEOPLE,
+            "per kept value, the rest of each column, and fold: number of people who have it",
+            "how many people of the pool have each kept value, and how many any other",
+        ),
+        Count(
+            "of_rows",
+            ("cells",),
+            MOST_PEOPLE,
+            "the same, of rows",
+            "in how many rows of the pool each kept value stands, and in how many any other",
+        ),
+    )
+
+    def local(self, table: Table) -> Arrays:
+        rows = [
+            merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)
+        ]
+        return {**super().local(table), "of_rows": joined(rows)}
+
+
+@dataclass(frozen=True, eq=False)
+class CountSides(Question):
+    """Asks how many people are above the mean of each column of numbers, and how many below.
+
+    A column in which all but a few people have one value is far from that value only for those few: a sum
+    over the column would be theirs. Whatever the column, few are then on one side of its mean.
+    """
+
+    name: ClassVar[str] = "model/sides"
+    title: ClassVar[str] = "Count people beside the means"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "above",
+            ("cells",),
+            MOST_PEOPLE,
+            "per feature, and fold: number of people with more than the mean",
+            "how many people of the pool are above the mean of each feature",
+        ),
+        Count(
+            "below",
+            ("cells",),
+            MOST_PEOPLE,
+            "per feature, and fold: number of people with less than the mean",
+            "how many people of the pool are below the mean of each feature",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"cells": "group"}
+    ring_bits: ClassVar[int] = 64
+
+    centre: np.ndarray
+    """float64 (features,)"""
+    folds: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(np.zeros(len(plan.features)), plan.validation_folds)])
+
+    @property
+    def cells(self) -> int:
+        return len(self.centre) * self.folds
+
+    def local(self, table: Table) -> Arrays:
+        return {"above": self._beside(table, 1), "below": self._beside(table, -1)}
+
+    def _beside(self, table: Table, side: int) -> np.ndarray:
+        found, counts = examples(table), []
+        for values, centre in zip(found.values.T, self.centre, strict=True):
+            rows = values > centre if side > 0 else values < centre
+            counts.append(people_in(found.folds[rows], of_rows(found.patients, rows), self.folds))
+        return np.concatenate(counts)
+
+
+@dataclass(frozen=True, eq=False)
+class FindNearlyAll(Question):
+    """Counts the cohorts that have nearly all people whom a floor is about, by fold as folds are joined.
+
+    A cohort that is told sums subtracts its own numbers. So enough people have to be left without any one.
+    """
+
+    name: ClassVar[str] = "model/nearly-all"
+    title: ClassVar[str] = "Look for a cohort that has nearly all people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "nearly_all",
+            ("groups", "folds"),
+            1,
+            "per group of people whom a floor is about (all, a class, above or below a mean, without a "
+            f"word), and fold: 1 if some of them, but fewer than {FEWEST_AT_A_LEVEL}, are left without this "
+            "cohort, else 0",
+            "whether one of the cohorts has nearly all people of a group",
+        ),
+        Count(
+            "large",
+            ("shares",),
+            1,
+            "1 if too few people for so many columns would be left without this cohort, else 0; the same of "
+            "a half, a quarter and an eighth of all people",
+            "whether one of the cohorts has nearly all people, or which share of them",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"groups": "group", "folds": "fold", "shares": "share"}
+    ring_bits: ClassVar[int] = 64
+
+    classes: int
+    part_of: np.ndarray
+    """int64 (folds,): the fold that each of the plan's folds is joined to: itself, or another's first."""
+    one_hot: np.ndarray
+    """int64 (categories of one column for each value,): their places among all categories"""
+    centre: np.ndarray
+    """float64 (features,)"""
+    counts: np.ndarray
+    """int64 (groups, folds): how many there are in all"""
+    most_people: np.ndarray
+    """int64 (shares,): so many a single cohort may have in all folds"""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        one_hot, folds = one_hot_places(plan), plan.validation_folds
+        groups = 1 + len(class_names(plan)) + len(one_hot) + 2 * len(plan.features)
+        widest = cls(
+            classes=len(class_names(plan)),
+            part_of=np.arange(folds),
+            one_hot=one_hot,
+            centre=np.zeros(len(plan.features)),
+            counts=np.zeros((groups, folds), np.int64),
+            most_people=np.zeros(SHARES, np.int64),
+        )
+        return Foreseen([widest], MOST_JOININGS, exact=False, usual_rounds=1)
+
+    @property
+    def folds(self) -> int:
+        return len(self.part_of)
+
+    @property
+    def groups(self) -> int:
+        return 1 + self.classes + len(self.one_hot) + 2 * len(self.centre)
+
+    @property
+    def shares(self) -> int:
+        return len(self.most_people)
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        people = CountPeople(self.classes, self.folds).local(table)
+        sides = CountSides(self.centre, self.folds).local(table)
+        missing = [
+            np.bincount(found.folds[found.categories.levels[:, k] < 0], minlength=self.folds)
+            for k in self.one_hot.tolist()
+        ]
+        counts = [people["people"], people["of_class"], *missing, sides["above"], sides["below"]]
+        by_fold = np.concatenate(counts).reshape(self.groups, self.folds)
+        parts = [by_fold[:, self.part_of == fold].sum(axis=1) for fold in range(self.folds)]
+        return {
+            "nearly_all": leaves_few(np.stack(parts, axis=1), self.counts).astype(np.int64),
+            "large": (people["people"].sum() > self.most_people).astype(np.int64),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SumProducts(Question):
+    """Sums of the standardised columns, and of the products of each two of them, by fold.
+
+    A column x is z = (x - centre) / 2^exponent, as in `unpooled.methods.shared.standardise`, so that no
+    sum is larger than the number of rows. A missing feature is 0: the pool's mean. The outcome comes last:
+    the number, or of each class 1 for its people and -1 for all others; of two classes of the second only.
+    """
+
+    name: ClassVar[str] = "model/products"
+    title: ClassVar[str] = "Sum products of columns"
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Real(
+            "sums",
+            ("folds", "columns"),
+            "most",
+            FRACTION_BITS,
+            "per fold and column: the sum of its standardised values",
+            "the mean of each column in each fold of the pool",
+        ),
+        Real(
+            "products",
+            ("folds", "pairs"),
+            "most",
+            FRACTION_BITS,
+            "per fold and two columns: the sum of the products of their standardised values",
+            "the covariances of all columns in each fold of the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
+    ring_bits: ClassVar[int] = 128
+    asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
+
+    rows: int
+    """Number of rows in the pool."""
+    part_of: np.ndarray
+    """int64 (folds,): the fold that each of the plan's folds is summed with: itself, or another's first."""
+    classes: int
+    outcome: int
+    """The place of the outcome among the features of the table; -1 if it has classes."""
+    encodings: tuple[str, ...]
+    """Encoding of each category."""
+    sizes: np.ndarray
+    """int64 (categories,): how many levels each has"""
+    kept: np.ndarray
+    """bool (levels of all categories,)"""
+    shares: np.ndarray
+    """float64 (kept levels and rest of all categories,): the share of the pool's rows with each"""
+    centre: np.ndarray
+    """float64 (columns,), with the outcome last; 0 for classes"""
+    exponent: np.ndarray
+    """int64 (columns,)"""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([] if is_wide(plan) else [cls.widest(plan)], exact=not plan.categories)
+
+    @classmethod
+    def widest(cls, plan: Plan) -> SumProducts:
+        """The question if every level of every category is kept."""
+        encodings = tuple(column.encoding for column in plan.dictionaries)
+        levels = sizes_of(plan)
+        classes, place = len(class_names(plan)), outcome_place(plan)
+        wide = [
+            int(n) + 1 if encoding == ONE_HOT else 1 for n, encoding in zip(levels, encodings, strict=True)
+        ]
+        numbers = len(plan.features) - (place is not None)
+        columns = numbers + sum(wide) + targets_of(classes)
+        return cls(
+            rows=1,
+            part_of=np.arange(plan.validation_folds),
+            classes=classes,
+            outcome=-1 if place is None else place,
+            encodings=encodings,
+            sizes=levels,
+            kept=np.ones(int(levels.sum(dtype=int)), bool),
+            shares=np.zeros(int(levels.sum(dtype=int)) + len(levels)),
+            centre=np.zeros(columns),
+            exponent=np.zeros(columns, np.int64),
+        )
+
+    @property
+    def folds(self) -> int:
+        """Number of folds in the plan; those joined to others have no rows."""
+        return len(self.part_of)
+
+    @property
+    def targets(self) -> int:
+        return targets_of(self.classes)
+
+    @property
+    def columns(self) -> int:
+        return len(self.centre)
+
+    @property
+    def pairs(self) -> int:
+        return self.columns * (self.columns + 1) // 2
+
+    @property
+    def most(self) -> int:
+        return 2 * self.rows  # twice: a deviation is rounded
+
+    def _width(self, features: int) -> int:
+        """Count the columns, given the number of features of the table."""
+        wide = (
+            len(part) if of == ONE_HOT else 1 for of, part in zip(self.encodings, self._shares, strict=True)
+        )
+        return features - (self.outcome >= 0) + sum(wide) + self.targets
+
+    @property
+    def _kept(self) -> list[np.ndarray]:
+        return np.split(self.kept, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
+
+    @property
+    def _shares(self) -> list[np.ndarray]:
+        ends = np.cumsum([np.count_nonzero(kept) + 1 for kept in self._kept])
+        return np.split(self.shares, ends[:-1]) if len(ends) else []
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        upper = np.triu_indices(self.columns)
+        sums = np.zeros((self.folds, self.columns))
+        products = np.zeros((self.folds, self.columns, self.columns))
+        for fold, _, z in self.blocks(found):
+            sums[fold] += z.sum(axis=0)
+            products[fold] += z.T @ z
+        return {"sums": sums, "products": products[:, upper[0], upper[1]]}
+
+    def blocks(self, found: Examples) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """The table by blocks of rows: the fold, the rows' places, and their design with the outcome."""
+        if self.columns != self._width(found.values.shape[1]):
+            raise ProtocolError("the question has another number of columns than this cohort's table")
+        most = AT_ONCE // (self.columns + 1) + 1
+        for fold in range(self.folds):
+            own = np.flatnonzero(self.part_of[found.folds] == fold)
+            for first in range(0, len(own), most):
+                rows = own[first : first + most]
+                yield fold, rows, self._standardised(found, rows)
+
+    def _standardised(self, found: Examples, rows: np.ndarray) -> np.ndarray:
+        """Some rows of the design with the outcome, float64 (rows, columns)."""
+        numbers = [k for k in range(found.values.shape[1]) if k != self.outcome]
+        values = found.values[rows]
+        parts = [values[:, numbers], *self._encoded(found, rows), self._outcome(found, values, rows)]
+        z = np.hstack(parts)
+        z -= self.centre
+        # By two powers of two that a float64 can be: ldexp of each number takes three times as long.
+        half = self.exponent // 2
+        z *= np.ldexp(1.0, -half)
+        z *= np.ldexp(1.0, half - self.exponent)
+        return np.asarray(np.nan_to_num(z, copy=False, nan=0.0))
+
+    def _encoded(self, found: Examples, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Encode each category in some rows: float64 (rows, its columns); NaN is missing."""
+        categories = found.categories
+        for k, (encoding, kept, shares) in enumerate(
+            zip(self.encodings, self._kept, self._shares, strict=True)
+        ):
+            rest = np.count_nonzero(kept)
+            lines = np.append(np.where(kept, np.cumsum(kept) - 1, rest), [rest, -1])
+            line = lines[categories.levels[rows, k]]  # of a missing word, whose level is -1, the last
+            if encoding == ONE_HOT:
+                yield (line[:, None] == np.arange(len(shares))).astype(float)
+            else:
+                numbers = np.append(np.arange(len(shares)) if encoding == ORDINAL else shares, np.nan)
+                yield numbers[line][:, None]
+
+    def _outcome(self, found: Examples, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The outcome of some rows, float64 (rows, targets)."""
+        if not self.classes:
+            return values[:, [self.outcome]]
+        first = self.classes - self.targets  # of two classes the second
+        return np.where(found.classes[rows, None] == np.arange(first, self.classes), 1.0, -1.0)
+
+
+class OfDesign(Question):
+    """About the columns that a table becomes."""
+
+    design: SumProducts
+
+
+def is_wide(plan: Plan) -> bool:
+    """Tell whether a plan's fit does without the products of all columns, as there may be too many."""
+    widest = SumProducts.widest(plan)
+    return plan.test in WITHOUT_PRODUCTS and widest.columns - widest.targets > MOST_COLUMNS
+
+
+def one_hot_places(plan: Plan) -> np.ndarray:
+    """The places of the categories that become a column for each value, among all: int64."""
+    kinds = [column.encoded.kind for column in plan.dictionaries]
+    return np.array([place for place, kind in enumerate(kinds) if kind == ONE_HOT], np.int64)
+
+
+def targets_of(classes: int) -> int:
+    """Count the columns of the outcome."""
+    return classes if classes > 2 else 1

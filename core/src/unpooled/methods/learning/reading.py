@@ -1,0 +1,131 @@
+"""A cohort's table as a study of models sees it: the rows that count, their outcomes, people and folds."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, replace
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from unpooled.asking.cohort import ArrayTable
+from unpooled.methods.learning.options import COMPLETE
+from unpooled.methods.tables.encoding.options import MISSING_STAYS
+from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.plan.plan import Plan
+from unpooled.plan.words import normal
+
+_INFO = b"unpooled/validation-folds/1"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Examples(ArrayTable):
+    """The n rows of a table that count."""
+
+    classes: np.ndarray
+    """int64 (n,): the place of each row's class among those of the plan; 0 where the outcome is a number."""
+    patients: np.ndarray | None
+    """int64 (n,): whose row it is, by a number that means nothing outside of this table; None if each row is
+    a person of its own."""
+    folds: np.ndarray
+    """int64 (n,): the fold of each row, from 0. All rows of a patient are in one."""
+
+
+def examples_of(table: ArrayTable, plan: Plan) -> Examples:
+    """The rows of a table whose outcome is known, and whose features are where the plan asks for that."""
+    coded = categories_of(table.words, table.values, plan)
+    classes, patients = _classes(table, plan), _patients(table, plan)
+    folds = _folds(table, plan, classes, patients)
+    kept = classes >= 0
+    if plan.missing_cells == COMPLETE:
+        kept &= ~np.isnan(table.values).any(axis=1)
+        if plan.missing_words == MISSING_STAYS:
+            kept &= (coded.levels >= 0).all(axis=1)
+    return Examples(
+        table.values[kept],
+        coded=replace(coded, levels=coded.levels[kept], targets=coded.targets[kept], folds=folds[kept]),
+        classes=classes[kept],
+        patients=None if patients is None else patients[kept],
+        folds=folds[kept],
+    )
+
+
+def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
+    """Count the different patients in each cell, from the cell and the patient of each row: int64 (size,).
+
+    Without patients each row is a person of its own.
+    """
+    if patients is None or not len(cells):
+        return np.asarray(np.bincount(cells, minlength=size))
+    pairs = np.unique(cells * (patients.max() + 1) + patients)
+    return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
+
+
+def of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if patients is None else patients[rows]
+
+
+def outcome_place(plan: Plan) -> int | None:
+    """Find the place of the outcome among the plan's features; None if it has classes."""
+    return next((place for place, column in enumerate(plan.features) if column.is_outcome), None)
+
+
+def class_names(plan: Plan) -> tuple[str, ...]:
+    """The classes of the outcome; none if it is a number."""
+    return plan.outcome.levels if plan.outcome is not None and plan.outcome.has_classes else ()
+
+
+def _classes(table: ArrayTable, plan: Plan) -> np.ndarray:
+    """The class of each row, 0 of a number; -1 where it is not known: int64 (n,)."""
+    place = outcome_place(plan)
+    if place is not None:
+        return np.asarray(np.where(np.isnan(table.values[:, place]), -1, 0))
+    if plan.outcome is None:
+        raise AssertionError("a plan without an outcome")
+    words = table.words[plan.outcome.title]
+    places = {normal(level, ignore_case=plan.ignore_case): k for k, level in enumerate(class_names(plan))}
+    known = [places.get(normal(word, ignore_case=plan.ignore_case), -1) for word in words.values]
+    return words.taken(known, -1)
+
+
+def _patients(table: ArrayTable, plan: Plan) -> np.ndarray | None:
+    """A number for each row's patient: int64 (n,). A row that names none is one of its own."""
+    if (title := _patient_title(plan)) is None:
+        return None
+    words, rows = table.words[title], np.arange(len(table.values))
+    first: dict[str, int] = {}
+    known = [first.setdefault(normal(word), place) for place, word in enumerate(words.values)]
+    return np.asarray(np.where(words.codes < 0, len(words.values) + rows, words.taken(known, -1)))
+
+
+def _patient_title(plan: Plan) -> str | None:
+    return next((column.title for column in plan.schema if column.is_patient), None)
+
+
+def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndarray | None) -> np.ndarray:
+    """The fold of each row, int64 (n,), drawn from a stream whose key is the plan.
+
+    By the patient's name, so that a patient of two cohorts is in one fold too. Where rows have no names, so
+    that each class is spread evenly over the folds. Both can be drawn again wherever the table is read.
+    """
+    key = hashlib.sha256(_INFO + plan.hash()).digest()
+    if patients is not None:
+        different, place = np.unique(patients, return_inverse=True)
+        names = _names(table, plan, different)
+        draws = b"".join(hmac.digest(key, name, "sha256")[:8] for name in names)
+        folds = np.frombuffer(draws, "<u8") % np.uint64(plan.validation_folds)
+        return np.asarray(folds.astype(np.int64)[place])
+    rows = len(classes)
+    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
+    folds = np.empty(rows, np.int64)
+    folds[np.lexsort((np.frombuffer(stream, "<u8"), classes))] = np.arange(rows) % plan.validation_folds
+    return folds
+
+
+def _names(table: ArrayTable, plan: Plan, patients: np.ndarray) -> list[bytes]:
+    """Return the identifier of each patient: its name, or the row's number if it has none."""
+    values = table.words[_patient_title(plan) or ""].values
+    return [
+        b"name " + normal(values[k]).encode() if k < len(values) else b"row %d" % k for k in patients.tolist()
+    ]

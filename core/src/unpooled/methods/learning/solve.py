@@ -1,0 +1,220 @@
+"""Models from means and covariances: least squares with penalties, over a path of these.
+
+Of n rows, features in units of their deviations, the coefficients w and the intercept b have the least
+
+    1/(2n) sum (y - b - w'x)^2 + penalty ((1 - share) w'w / 2 + share |w|_1)
+
+as in scikit-learn's ElasticNet; its Ridge has n penalty in the place of the penalty.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from unpooled.kernels.coordinates import descend
+from unpooled.kernels.fixed_order import eigen, geometric, product, solve_positive, solve_shifted, total
+from unpooled.methods.learning.options import PENALTIES
+from unpooled.methods.learning.pool import Folds, Pool
+
+_SURE = 1e-12
+"""A pivot that is a larger share of its diagonal is no rounding."""
+_DETERMINED = 1e-14
+"""Share of the largest eigenvalue below which columns determine one another."""
+
+
+class Solver(Protocol):
+    """A way to fit."""
+
+    def path(self, pool: Pool) -> np.ndarray:
+        """The usual penalties, falling: float64 (models,)."""
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (models, m, t) and intercepts (models, t), one model for each penalty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The models of a path, tested on the folds that they have not seen."""
+
+    penalties: np.ndarray
+    """float64 (models,)"""
+    errors: np.ndarray
+    """float64 (models, folds): mean squared, over all targets"""
+    chosen: int
+    coefficients: np.ndarray
+    """float64 (m, t), of the chosen one, fitted to all folds: per deviation of the feature"""
+    intercept: np.ndarray
+    """float64 (t,): where every feature is at its mean"""
+    held_out: tuple[np.ndarray, np.ndarray]
+    """Models of the chosen penalty, each fitted without one fold: coefficients (folds, m, t), intercepts
+    (folds, t).
+    """
+
+
+def fit_path(folds: Folds, solver: Solver, penalties: tuple[float, ...]) -> Path:
+    """Fit every penalty to all folds but one, for each in turn, and the best of them to all.
+
+    Where no penalties are named, they are the solver's usual ones.
+    """
+    whole = folds.but()
+    tried = np.array(sorted(penalties, reverse=True)) if penalties else solver.path(whole)
+    models = [solver.fit(folds.but(k), tried) for k in range(len(folds.folds))]
+    errors = np.column_stack([fold.error(*model) for fold, model in zip(folds.folds, models, strict=True)])
+    chosen = int(np.argmin(total(errors)))
+    w, b = solver.fit(whole, tried[: chosen + 1])  # those before it, as each begins where the last one ended
+    held_out = np.stack([w[chosen] for w, _ in models]), np.stack([b[chosen] for _, b in models])
+    return Path(tried, errors, chosen, w[-1], b[-1], held_out)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """share = 0: w = (S + penalty)^-1 c, with the covariances S of features, and c with the outcome."""
+
+    def path(self, pool: Pool) -> np.ndarray:
+        return geometric(1e2, 1e-5, PENALTIES)
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m = len(pool.sums) - pool.targets
+        covariance = pool.covariance
+        w = penalised(covariance[:m, :m], covariance[:m, m:], penalties)
+        return w, pool.intercept(w)
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """Solver by coordinate descent on covariances; each penalty starts from the previous solution."""
+
+    share: float
+    """Share of the penalty that is on |w|_1: 1 is the lasso."""
+
+    def path(self, pool: Pool) -> np.ndarray:
+        m = len(pool.sums) - pool.targets
+        most = np.abs(pool.covariance[:m, m:]).max(initial=1e-300) / self.share
+        return geometric(most, most * 1e-3, PENALTIES)
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m, t = len(pool.sums) - pool.targets, pool.targets
+        covariance, w = pool.covariance, np.zeros((len(penalties), m, t))
+        S = np.ascontiguousarray(covariance[:m, :m])
+        for target in range(t):
+            c, last = np.ascontiguousarray(covariance[:m, m + target]), np.zeros(m)
+            for k, penalty in enumerate(penalties):
+                last = descend(S, c, penalty * self.share, penalty * (1 - self.share), last)
+                w[k, :, target] = last
+        return w, pool.intercept(w)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """Solver without a penalty: S w = c, refined once, over the columns that are not left out."""
+
+    left_out: tuple[int, ...] = ()
+
+    def path(self, pool: Pool) -> np.ndarray:
+        return np.zeros(1)
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m = len(pool.sums) - pool.targets
+        covariance, used = pool.covariance, self.used(pool)
+        S, c = covariance[np.ix_(used, used)], covariance[used, m:]
+        found = solved(S, c)
+        w = np.zeros((1, m, pool.targets))
+        w[0, used] = found + solved(S, c - product(S, found))
+        return w, pool.intercept(w)
+
+    def used(self, pool: Pool) -> np.ndarray:
+        """The columns of the pool that vary and are not left out: their places."""
+        m = len(pool.sums) - pool.targets
+        varies = np.diagonal(pool.products)[:m] > 0
+        return np.setdiff1d(np.flatnonzero(varies), self.left_out)
+
+
+LOG_ODDS = 2.9444389791664403  # log 19
+"""Value that a one-layer network uses for an outcome of 0.95; its negative stands for one of 0.05."""
+SLOPE = 0.95 * 0.05
+"""The derivative of the logistic function at both."""
+
+
+@dataclass(frozen=True)
+class OneLayer:
+    """The closed form of a one-layer network with logistic outputs (Fontenla-Romero et al. 2023).
+
+    (X F F X' + penalty I) w = X F F d with X = (1, x), d the log odds of the wanted outputs, and F the slope
+    of the logistic function there. With outputs of 0.05 and 0.95 F is a constant: one matrix does for all.
+    The intercept is penalised as every weight is; the penalty is not per row.
+    """
+
+    def path(self, pool: Pool) -> np.ndarray:
+        return Ridge().path(pool) * pool.rows * SLOPE**2
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m = len(pool.sums) - pool.targets
+        both = np.empty((m + 1, m + 1))
+        both[0, 0], both[0, 1:], both[1:, 0] = pool.rows, pool.sums[:m], pool.sums[:m]
+        both[1:, 1:] = pool.products[:m, :m]
+        right = np.vstack([pool.sums[None, m:], pool.products[:m, m:]])
+        w = penalised(both, right, penalties / SLOPE**2)
+        return w[:, 1:], w[:, 0]
+
+
+def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The x of matrix x = right, for a symmetric matrix without negative eigenvalues.
+
+    Along directions in which nothing changes it has none.
+    """
+    found = solve_positive(matrix, right, _SURE)
+    if not np.isnan(found).any():
+        return found
+    values, vectors = eigen(matrix)
+    good = values > values.max(initial=0) * _DETERMINED
+    return product(vectors[:, good] / values[good], product(vectors[:, good].T, right))
+
+
+def penalised(matrix: np.ndarray, right: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    """The same of matrix + penalty, for each penalty: float64 (penalties, m, t).
+
+    With the penalty 0 columns that determine one another share what either explains.
+    """
+    m = len(matrix)
+    if penalties.min() > total(np.diagonal(matrix)) * m * np.finfo(float).eps:
+        return solve_shifted(matrix, right, penalties)
+    return np.stack([solved(matrix + penalty * np.eye(m), right) for penalty in penalties])
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Standard errors of least squares, with their degrees of freedom."""
+
+    coefficients: np.ndarray
+    """float64 (m,): standard errors, per deviation of the feature; NaN of those left out"""
+    intercept: float
+    """Standard error of the outcome where every feature is 0, in the units of the files."""
+    freedom: float
+
+
+def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
+    """Compute standard errors of least squares with one outcome: s^2 S^-1 / n, s^2 = RSS / (n - p - 1)."""
+    pool = folds.but()
+    used, m = solver.used(pool), len(folds.mean)
+    S = pool.covariance[np.ix_(used, used)]
+    inverse = np.linalg.pinv(S, hermitian=True)
+    freedom = pool.rows - len(used) - 1
+    left = float(pool.error(path.coefficients[None], path.intercept[None])[0]) * pool.rows
+    variance = left / freedom if freedom > 0 else math.nan
+    found = np.full(m, math.nan)
+    found[used] = np.sqrt(variance * np.diagonal(inverse) / pool.rows)
+    at = folds.mean[used] / folds.deviation[used]
+    of_intercept = math.sqrt(variance * (1 + at @ inverse @ at) / pool.rows)
+    return Errors(found, of_intercept, freedom)
+
+
+def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
+    """Variance inflation factors of these columns, float64 (used,): huge of those that others determine."""
+    S, one = pool.covariance[np.ix_(used, used)], np.eye(len(used))
+    variance = np.diagonal(S)
+    least = 8 * len(used) * np.finfo(float).eps  # beyond what rounding can make negative
+    return np.asarray(np.diagonal(solve_positive(S + least * variance * one, one)) * variance)

@@ -1,0 +1,147 @@
+"""Counts before the sums of a polygenic score: people left out, and people on either side of the means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
+from unpooled.asking.sizes import Sizes
+from unpooled.methods.polygenic.people import groups, key_of
+from unpooled.methods.regression.pool import at_each_level
+from unpooled.methods.shared.beside_means import CountBeside
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.shared.groups import CASE, CONTROL
+from unpooled.methods.shared.groups import members as members_of
+from unpooled.methods.shared.people_without_any import ON_RUNGS, on_rungs
+from unpooled.methods.shared.standardise import column_names
+from unpooled.methods.shared.without_any import capped
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+
+GROUPS = 2
+"""People that are fitted to, and people that are left out."""
+
+
+class OfDrawn(Question):
+    """About both groups of people. Who is in which is drawn by the plan's key, not as the server likes."""
+
+    key: bytes
+    one_in: int
+
+    def members(self, cohort: Cohort) -> list[np.ndarray]:
+        return groups(cohort.samples, self.key, self.one_in)
+
+
+@dataclass(frozen=True)
+class CountLeftOut(OfDrawn):
+    """Asks for the number of people fitted to and left out, also at each level of a categorical covariate."""
+
+    name: ClassVar[str] = "polygenic/people"
+    title: ClassVar[str] = "Count people left out"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            (GROUPS, "classes"),
+            MOST_PEOPLE,
+            "number of people with complete data that are fitted to, and that are left out; of case/control "
+            "traits cases and controls apart",
+            "how many people of the pool are fitted to, and how many are left out",
+        ),
+        Count(
+            "capped",
+            (GROUPS, "classes"),
+            FEWEST_AT_A_LEVEL,
+            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} are in each group without any one cohort; fewer end the study",
+        ),
+        ON_RUNGS,
+        Count(
+            "levels",
+            (GROUPS, "level_count"),
+            MOST_PEOPLE,
+            "number of people that are fitted to, and that are left out, at each level of a categorical "
+            "covariate",
+            f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
+        ),
+        Count(
+            "capped_levels",
+            (GROUPS, "level_count"),
+            FEWEST_AT_A_LEVEL,
+            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} have each level without any one cohort; fewer end the study",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
+    ring_bits: ClassVar[int] = 64
+
+    key: bytes
+    one_in: int
+    is_number: bool
+    dummies: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> CountLeftOut:
+        return cls(key_of(plan), plan.held_out, plan.trait == "quantitative", plan.dummies)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if plan.dummies else cls.sends[:-2]
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.of(plan)])
+
+    @property
+    def classes(self) -> int:
+        return 1 if self.is_number else 2
+
+    @property
+    def level_count(self) -> int:
+        return sum(1 + len(columns) for columns in self.dummies)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        words = [()] if self.is_number else [(CASE,), (CONTROL,)]
+        apart = [members_of(word, cohort.samples) for word in words]
+        parts = self.members(cohort)
+        levels = [at_each_level(cohort.samples.covariates[part], self.dummies) for part in parts]
+        at_levels = np.array(levels).reshape(GROUPS, self.level_count)
+        people = np.array([[np.count_nonzero(part & one) for one in apart] for part in parts])
+        return {
+            "people": people,
+            "capped": capped(people),
+            ON_RUNGS.name: on_rungs(int(people.sum())),
+            "levels": at_levels,
+            "capped_levels": capped(at_levels),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class CountSides(OfDrawn, CountBeside):
+    """Counts the people beside the means in both groups."""
+
+    name: ClassVar[str] = "polygenic/sides"
+    sends: ClassVar[tuple[Count, ...]] = CountBeside.sends_of(
+        "per covariate, and phenotype if it is a number: number of people that are fitted to, and that are "
+        "left out, above the mean and below it"
+    )
+    asked_if: ClassVar[Condition] = column_names
+
+    centre: np.ndarray
+    key: bytes
+    one_in: int
+
+    @classmethod
+    def of(cls, plan: Plan, centre: np.ndarray) -> CountSides:
+        return cls(centre, key_of(plan), plan.held_out)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = len(column_names(plan))
+        return Foreseen([cls.of(plan, np.zeros(columns))] if columns else ())
+
+    @property
+    def groups(self) -> int:
+        return GROUPS

@@ -1,0 +1,379 @@
+"""Questions of a study of a polygenic score after its first counts: sums with the genotypes, and products.
+
+With X the genotypes of everyone, (people, variants), each variant about its mean and a missing call 0, and
+C the columns 1 and the covariates,
+
+    columns              C'C, C'y, y'y
+    alleles              X'C, X'y
+    projections          X'(X p) and C'(X p) for directions p, of which the conjugate gradients are made
+    scores               s's, C's, y's of a score s = X b
+
+each apart for the people that are fitted to and those that are left out. X'X is never formed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.asking.sizes import Sizes
+from unpooled.kernels.counts import count_genotypes, group_masks
+from unpooled.methods.polygenic.counts import GROUPS, OfDrawn
+from unpooled.methods.polygenic.options import MOST_ROUNDS, USUAL_SHARES
+from unpooled.methods.polygenic.people import FITTED, columns_of, key_of
+from unpooled.methods.shared.chunks import foreseen_autosomal
+from unpooled.methods.shared.genotype_counts import carriers
+from unpooled.methods.shared.genotype_products import times_genotypes
+from unpooled.methods.shared.kept import OfKept
+from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.without_any import capped
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+
+_MOST_COPIES = 4
+"""Bound, per person, of a sum of copies about their mean times a standardised column."""
+
+
+@dataclass(frozen=True, eq=False)
+class SumColumns(OfDrawn):
+    """Sums of the products of one, the standardised covariates and the phenotype."""
+
+    name: ClassVar[str] = "polygenic/columns"
+    title: ClassVar[str] = "Sum covariates and phenotype"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            (GROUPS, "pairs"),
+            "bound",
+            "bits",
+            "sums of covariates and phenotype, and of products of two of these, of the people that are "
+            "fitted to, and of those that are left out",
+            "how covariates and phenotype are associated in the pool, in both groups of people",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"pairs": "pair of columns"}
+    ring_bits: ClassVar[int] = 128
+
+    key: bytes
+    one_in: int
+    people: int
+    cohorts: int
+    centre: np.ndarray
+    """float64 (columns,), the phenotype last"""
+    exponent: np.ndarray
+    """int64 (columns,)"""
+
+    @classmethod
+    def none(cls, plan: Plan) -> SumColumns:
+        """Build a question about no people, as wide as the plan's columns are."""
+        columns = len(plan.covariate_columns) + 1
+        return cls(
+            key_of(plan), plan.held_out, 1, plan.cohorts, np.zeros(columns), np.zeros(columns, np.int64)
+        )
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.none(plan)])
+
+    @property
+    def width(self) -> int:
+        """One, covariates and phenotype."""
+        return len(self.centre) + 1
+
+    @property
+    def pairs(self) -> int:
+        return self.width * (self.width + 1) // 2
+
+    @property
+    def bound(self) -> int:
+        return 2 * self.people  # a deviation is rounded
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts)
+
+    def values(self, cohort: Cohort) -> np.ndarray:
+        return columns_of(cohort.samples, self.centre, self.exponent)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        z, (i, j) = self.values(cohort), np.triu_indices(self.width)
+        parts = self.members(cohort)
+        return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
+
+
+class _OfColumns(Question):
+    """About genotypes with covariates and phenotype."""
+
+    design: SumColumns
+
+
+class _AboutChunk(Question):
+    """About the variants of a chunk on the autosomes."""
+
+    start: int
+    stop: int
+
+    @property
+    def variants(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class CountCarriers(_AboutChunk, OfDrawn):
+    """Counts, capped, who carries each allele, of those fitted to and of those left out."""
+
+    name: ClassVar[str] = "polygenic/carriers"
+    title: ClassVar[str] = "Count carriers"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "capped",
+            ("variants", GROUPS, 2),
+            FEWEST_AT_A_LEVEL,
+            "per variant and allele: how many of the people that are fitted to, and of those that are left "
+            f"out, carry it, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} people of each group of the pool carry the allele without any one "
+            "cohort",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"variants": "variant"}
+
+    start: int
+    stop: int
+    key: bytes
+    one_in: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks, key = foreseen_autosomal(plan, sizes), key_of(plan)
+        if chunks is None:
+            return None
+        return Foreseen([cls(chunk.start, chunk.stop, key, plan.held_out) for chunk in chunks])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        masks = group_masks(np.array(self.members(cohort)))
+        found = []
+        for part in blocks(self.variants, len(cohort.samples)):
+            packed = cohort.packed(slice(self.start + part.start, self.start + part.stop))
+            counts = count_genotypes(packed.words, masks)
+            counts[packed.swapped] = counts[packed.swapped, :, ::-1]
+            found.append(capped(carriers(counts)))
+        return {"capped": np.concatenate([np.zeros((0, GROUPS, 2), np.int64), *found])}
+
+
+@dataclass(frozen=True, eq=False)
+class SumWithAlleles(_OfColumns, _AboutChunk):
+    """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
+
+    name: ClassVar[str] = "polygenic/alleles"
+    title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "sums",
+            ("count", GROUPS, "width"),
+            "bound",
+            "bits",
+            "per variant, of the people that are fitted to and of those that are left out: sums of the "
+            "genotype, and of genotype times covariate and times phenotype",
+            "means of covariates and phenotype by genotype in both groups of the pool; none of fewer than "
+            f"{FEWEST_AT_A_LEVEL} carriers without any one cohort",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "variant", "width": "column"}
+    ring_bits: ClassVar[int] = 64
+
+    start: int
+    stop: int
+    kept: np.ndarray
+    """bool (variants of the chunk,)"""
+    mean: np.ndarray
+    """float64 (kept,): copies of the panel's first allele in the pool"""
+    design: SumColumns
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks, design = foreseen_autosomal(plan, sizes), SumColumns.none(plan)
+        if chunks is None:
+            return None
+        all_of = [(chunk, np.ones(chunk.variants, bool), np.zeros(chunk.variants)) for chunk in chunks]
+        questions = [cls(chunk.start, chunk.stop, kept, mean, design) for chunk, kept, mean in all_of]
+        return Foreseen(questions, exact=False)
+
+    @property
+    def items(self) -> np.ndarray:
+        """Panel indices: int64 (kept,)."""
+        return np.asarray(self.start + np.flatnonzero(self.kept))
+
+    @property
+    def count(self) -> int:
+        return int(np.count_nonzero(self.kept))
+
+    @property
+    def width(self) -> int:
+        return self.design.width
+
+    @property
+    def bound(self) -> int:
+        return _MOST_COPIES * self.design.people
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.design.cohorts, 64)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        z = self.design.values(cohort)
+        columns = np.concatenate([z * part[:, None] for part in self.design.members(cohort)], axis=1)
+        sums = times_genotypes(cohort, self.items, self.mean, columns)
+        return {"sums": sums.reshape(self.count, GROUPS, self.width)}
+
+
+@dataclass(frozen=True, eq=False)
+class Project(_OfColumns, OfKept):
+    """X'(X p) and C'(X p) for one direction p of each fit that has not ended.
+
+    A direction has length 1 where each variant is divided by its deviation: so no product is beyond the
+    number of people times the root of the number of variants.
+    """
+
+    name: ClassVar[str] = "polygenic/projections"
+    title: ClassVar[str] = "Project the genotypes"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "genotypes",
+            ("fits", "variants"),
+            "bound",
+            "bits",
+            "per fit and variant: the sum of genotype times the score in this round's direction",
+            "one projection of the genotypes' covariances in the pool for each fit",
+        ),
+        Real(
+            "columns",
+            ("fits", "width"),
+            "bound",
+            "bits",
+            "per fit: the sums of that score, and of it times each covariate",
+            "how that score goes with the covariates in the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"fits": "fit", "variants": "variant", "width": "column"}
+    ring_bits: ClassVar[int] = 64
+
+    kept: np.ndarray
+    mean: np.ndarray
+    directions: np.ndarray
+    """float64 (fits, kept): what a copy counts"""
+    is_of_all: tuple[bool, ...]
+    """Flags by fit: True if it is of everyone; else it is without the people left out."""
+    design: SumColumns
+    iteration: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        both = (False, True)
+        directions = np.zeros((len(both), len(found[1])))
+        asked = cls(*found, directions, both, SumColumns.none(plan), 1)
+        return Foreseen([asked], MOST_ROUNDS, exact=False)
+
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        return MOST_ROUNDS
+
+    @property
+    def fits(self) -> int:
+        return len(self.is_of_all)
+
+    @property
+    def width(self) -> int:
+        return self.design.width - 1
+
+    @property
+    def bound(self) -> int:
+        return 2 * self.design.people * (math.isqrt(self.variants) + 1)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.design.cohorts, 64)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        fitted, left_out = self.design.members(cohort)
+        inside = np.column_stack([fitted | left_out if of_all else fitted for of_all in self.is_of_all])
+        scores = self.scores(cohort, self.directions) * inside
+        z = self.design.values(cohort)[:, :-1]
+        found = times_genotypes(cohort, self.items, self.mean, scores)
+        return {"genotypes": np.ascontiguousarray(found.T), "columns": np.einsum("nf,nc->fc", scores, z)}
+
+
+@dataclass(frozen=True, eq=False)
+class SumScores(_OfColumns, OfKept):
+    """Asks how the scores of the people left out relate to what is known of them."""
+
+    name: ClassVar[str] = "polygenic/scores"
+    title: ClassVar[str] = "Test the scores"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "squares",
+            ("count",),
+            "bound",
+            "bits",
+            "per share of variance: the sum of the squared scores of the people that are left out",
+            "how much these scores vary in the pool",
+        ),
+        Real(
+            "products",
+            ("count", "width"),
+            "bound",
+            "bits",
+            "per share of variance: the sums of these scores, and of them times covariate and phenotype",
+            "how well these scores predict people of the pool that they were not fitted to",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "share of variance", "width": "column"}
+    ring_bits: ClassVar[int] = 128
+
+    kept: np.ndarray
+    mean: np.ndarray
+    weights: np.ndarray
+    """float64 (scores, kept): what a copy counts; so that scores have a deviation near 1"""
+    design: SumColumns
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        weights = np.zeros((len(shares_of(plan)), len(found[1])))
+        return Foreseen([cls(*found, weights, SumColumns.none(plan))], exact=False)
+
+    @property
+    def count(self) -> int:
+        return len(self.weights)
+
+    @property
+    def width(self) -> int:
+        return self.design.width
+
+    @property
+    def bound(self) -> int:
+        return self.design.people << 20  # far beyond scores of deviation 1
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.design.cohorts)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        left_out = self.design.members(cohort)[1 - FITTED]
+        scores = self.scores(cohort, self.weights)[left_out]
+        z = self.design.values(cohort)[left_out]
+        return {
+            "squares": np.einsum("ns,ns->s", scores, scores),
+            "products": np.einsum("ns,nc->sc", scores, z),
+        }
+
+
+def shares_of(plan: Plan) -> tuple[float, ...]:
+    """The shares of variance to try, rising."""
+    return tuple(sorted(plan.shares)) or USUAL_SHARES

@@ -1,0 +1,172 @@
+"""Shared base of linear and logistic regression's questions about single variants.
+
+They name the variants of a chunk that are still to be fitted, say how copies and missing calls are counted,
+and how covariates (and in a linear regression the phenotype) are standardised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.question import Sent
+from unpooled.methods.regression.copies import CalledCopies, Copies, DosageCopies
+from unpooled.methods.shared.asked import OfAsked
+from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.coding import called_words, sexes
+from unpooled.methods.shared.standardise import column_names, fraction_bits
+from unpooled.plan.genotype_model import Terms, terms_of
+from unpooled.plan.plan import EXACT, Plan
+from unpooled.protocol.codec import CAME_LATER
+
+NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
+"""Flags of what is asked of a variant: nothing; copies of the panel's first allele, or of its second; and,
+added to these, that it has missing calls, and that A1 is still to be settled, until when the first allele is
+counted.
+"""
+
+
+class Bounded:
+    """Bounds of sums over at most `people` people; 64 bits."""
+
+    ring_bits: ClassVar[int] = 64
+    people: int
+    cohorts: int
+
+    @property
+    def bound(self) -> int:
+        return 4 * max(self.people, 1)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts, 64)
+
+
+@dataclass(frozen=True, eq=False)
+class AboutVariants(Bounded, OfAsked):
+    """A question about some variants of a chunk."""
+
+    most_rounds: ClassVar[int] = 1
+    """Largest number of times it is asked about a variant."""
+    each: ClassVar[dict[str, str]] = {
+        "tied": "tie",
+        "variants": "variant",
+        "incomplete": "variant with missing calls",
+        "sexes": "sex",
+        "columns": "column",
+    }
+
+    start: int
+    asked: np.ndarray
+    """Flags, as above, of each variant of the chunk: uint8."""
+    chromosome: str
+    exact: bool
+    fill: np.ndarray
+    """Value that replaces a missing call under the rule `mean`, for each variant with missing calls, each of
+    the `sexes`, and each column of the model: from 0 to 2, or to 1 where there is one copy. float64 (lacking,
+    s k).
+    """
+    people: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    cohorts: int
+    model: str
+    """Columns that a genotype becomes: `unpooled.plan.genotype_model`."""
+    interacting: tuple[int, ...]
+    """Covariates that they are multiplied with."""
+    dosages: bool = field(default=False, kw_only=True, metadata=CAME_LATER)
+    """True if copies are imputed dosages, not calls."""
+
+    @property
+    def lacking(self) -> int:
+        return int(np.count_nonzero(self.asked & INCOMPLETE))
+
+    @property
+    def incomplete(self) -> int:
+        """Number of variants for which sums over the people without a call are sent."""
+        return self.lacking if self.exact else 0
+
+    @property
+    def tied(self) -> int:
+        return int(np.count_nonzero(self.asked & TIED))
+
+    @property
+    def sexes(self) -> int:
+        return len(sexes(self.chromosome))
+
+    @property
+    def terms(self) -> Terms:
+        """The columns that a genotype becomes: of all but models on X without sex."""
+        return Terms(self.model, self.interacting)
+
+    @property
+    def fillings(self) -> int:
+        """Number of values that replace the missing calls of one variant."""
+        return self.sexes * len(self.terms.coded)
+
+    def flagged(self, flag: int) -> np.ndarray:
+        """Mark the variants asked about that have a flag: bool (m,)."""
+        return np.asarray((self.asked[self.asked > 0] & flag) > 0)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        sent = super().sends_under(plan)
+        return tuple(array for array in sent if plan.missing == EXACT or array.name != "missing")
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        """The fields of a question about all variants of a chunk, where all lack calls and all are ties."""
+        exact, count = plan.missing == EXACT, chunk.variants
+        columns, terms = len(column_names(plan)), terms_of(plan)
+        fillings = len(sexes(chunk.chromosome)) * len(terms.coded)
+        return {
+            "start": chunk.start,
+            "asked": np.full(count, FIRST + INCOMPLETE + TIED, np.uint8),
+            "chromosome": chunk.chromosome,
+            "exact": exact,
+            "fill": np.zeros((0 if exact else count, fillings)),
+            "people": 0,
+            "centre": np.zeros(columns),
+            "exponent": np.zeros(columns, np.int64),
+            "cohorts": plan.cohorts,
+            "model": terms.model,
+            "interacting": terms.interacting,
+            "dosages": plan.dosages,
+        }
+
+    def parts(self, cohort: Cohort) -> Iterator[AboutVariants]:
+        places, lacking = np.flatnonzero(self.asked), np.cumsum(self.flagged(INCOMPLETE))
+        for part in blocks(len(places), len(cohort.samples)):
+            if part.stop - part.start == len(places):
+                yield self
+                return
+            low, high = int(places[part.start]), int(places[part.stop - 1]) + 1
+            lacks = slice(int(lacking[part.start - 1]) if part.start else 0, int(lacking[part.stop - 1]))
+            fill = self.fill if self.exact else self.fill[lacks]
+            yield replace(
+                self, start=self.start + low, asked=self.asked[low:high], fill=fill, **self.fields_of(part)
+            )
+
+    def fields_of(self, part: slice) -> dict[str, Any]:
+        """Return the fields that describe single variants, for some of those asked about."""
+        return {}
+
+    def copies_of(self, cohort: Cohort) -> Copies:
+        """Read the copies of the variants asked about, counted as the plan requires."""
+        if self.dosages:
+            found = cohort.dosages(self.items)
+            return DosageCopies(found.values, found.swapped ^ self.flagged(SECOND))
+        packed = cohort.packed(self.items)
+        words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
+        return CalledCopies(words, packed.swapped ^ self.flagged(SECOND))
+
+    def first_of_ties(self, second: np.ndarray) -> np.ndarray:
+        """1 where this cohort's files call the first allele of a tie A1; `second` as of `copies_of`.
+
+        Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
+        """
+        return np.asarray(1 - second[self.flagged(TIED)].astype(np.int64))

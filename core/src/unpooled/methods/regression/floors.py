@@ -1,0 +1,198 @@
+"""Floors of a regression, so that cohorts may be told its sums.
+
+With these each cohort finds the next questions itself. It subtracts its own sums and sees those of all
+others. So without any one cohort there are enough cases, controls, people above and below the mean of each
+column, and people with each allele, or with each genotype where that is more than copies. Of a variant of
+fewer no sums are told: a logistic regression has no estimate of it, and it leads no clump of a linear one. By
+the rule `exact` sums are of single people anyway, as the plan says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.procedure import Asks, Study
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
+from unpooled.asking.sizes import Sizes
+from unpooled.methods.regression.pool import Calls, Pool, foreseen_fits
+from unpooled.methods.shared import dosage_table, genotype_counts
+from unpooled.methods.shared.beside_means import CountBeside, few_beside, refuse_few_beside
+from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.coding import heterozygous_missing, sexes
+from unpooled.methods.shared.genotype_counts import Counted, carriers
+from unpooled.methods.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
+from unpooled.methods.shared.people_without_any import is_few_without_any
+from unpooled.methods.shared.standardise import Columns, about_own_means, column_names
+from unpooled.methods.shared.without_any import capped
+from unpooled.plan.apart_option import is_apart
+from unpooled.plan.clump_option import is_clumped
+from unpooled.plan.genotype_model import terms_of
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, MEAN, Plan
+
+SEXES = ("", MEN, NOT_MEN)
+"""Everyone, and whose sums are apart on X and Y."""
+
+
+def has_floors(plan: Plan) -> bool:
+    """Tell whether no sum may be of few people."""
+    return plan.missing == MEAN and not plan.alone
+
+
+def tells_of_variants(plan: Plan) -> bool:
+    """Tell whether cohorts are told sums of genotypes, which must not be of few people.
+
+    Those of a linear regression only make rows, unless it is looked for clumps among these.
+    """
+    return has_floors(plan) and (plan.trait != "quantitative" or is_clumped(plan))
+
+
+@dataclass(frozen=True, eq=False)
+class CountInside(CountBeside):
+    """Counts who is in a regression, of everyone and by sex."""
+
+    name: ClassVar[str] = "regression/beside"
+    sends: ClassVar[tuple[Count, ...]] = CountBeside.sends_of(
+        "per covariate, and phenotype: number of people with complete data above the mean and below it, of "
+        "case/control traits of cases and controls: of everyone, of men, and of all others"
+    )
+    asked_if: ClassVar[Condition] = has_floors
+
+    apart: bool
+    """True if columns are centred on a cohort's own means."""
+
+    @classmethod
+    def of(cls, plan: Plan, centre: np.ndarray) -> CountInside:
+        """Cases lie above, and controls below, what divides them."""
+        between = np.full(len(_titles(plan)) - len(centre), 0.5)
+        return cls(np.zeros(len(centre)) if is_apart(plan) else np.append(centre, between), is_apart(plan))
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        centre = np.zeros(len(column_names(plan)))
+        return Foreseen([cls.of(plan, centre)] if has_floors(plan) else [])
+
+    @property
+    def groups(self) -> int:
+        return len(SEXES)
+
+    def members(self, cohort: Cohort) -> list[np.ndarray]:
+        samples = cohort.samples
+        return [complete(samples) & members((sex,) if sex else (), samples) for sex in SEXES]
+
+    def values(self, cohort: Cohort) -> np.ndarray:
+        found, inside = super().values(cohort), complete(cohort.samples)
+        if self.apart:
+            found[inside] = about_own_means(found[inside])
+        return found
+
+
+def _titles(plan: Plan) -> tuple[str, ...]:
+    return plan.covariate_columns + plan.phenotype_names
+
+
+def find_few(study: Study, columns: Columns) -> Asks[tuple[str, ...]]:
+    """Find those of the `SEXES` of which there are too few of some kind; Refuse if that is everyone."""
+    plan = study.plan
+    if not has_floors(plan):
+        return ()
+    few = few_beside(plan, (yield CountInside.of(plan, columns.centre)))
+    refuse_few_beside(plan, few[:1], _titles(plan), "people in the pool", "Invite further cohorts")
+    return tuple(sex for sex, kinds in zip(SEXES, few, strict=True) if kinds.any())
+
+
+@dataclass(frozen=True)
+class CountCarriers(Question):
+    """Counts, capped, who has each allele, or each genotype where these are more than copies."""
+
+    name: ClassVar[str] = "regression/carriers"
+    title: ClassVar[str] = "Count carriers"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "capped",
+            ("variants", "sexes", "kinds"),
+            FEWEST_AT_A_LEVEL,
+            "per variant, and on X and Y by sex: number of people in the regression who carry each allele, "
+            f"or who have each genotype, {FEWEST_AT_A_LEVEL} where there are more",
+            f"whether {FEWEST_AT_A_LEVEL} people of the pool have it without any one cohort: else no cohort "
+            "is told a sum of the variant, and a logistic regression has no estimate of it",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"variants": "variant", "sexes": "sex", "kinds": "allele or genotype"}
+    asked_if: ClassVar[Condition] = tells_of_variants
+
+    start: int
+    stop: int
+    chromosome: str
+    by_genotype: bool
+    dosages: bool
+
+    @classmethod
+    def of(cls, plan: Plan, chunk: Chunk) -> CountCarriers:
+        return cls(chunk.start, chunk.stop, chunk.chromosome, not terms_of(plan).is_plain, plan.dosages)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = foreseen_fits(plan, sizes)
+        if chunks is None:
+            return None
+        return Foreseen([cls.of(plan, chunk) for chunk in chunks] if cls.asked_if(plan) else [], exact=False)
+
+    @property
+    def variants(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def sexes(self) -> int:
+        return len(sexes(self.chromosome))
+
+    @property
+    def kinds(self) -> int:
+        return 3 if self.by_genotype else 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        groups = [(COMPLETE, *filter(None, [sex])) for sex in sexes(self.chromosome)]
+        count = dosage_table.nearest if self.dosages else genotype_counts.counted
+        found = [np.zeros((0, len(groups), 3), np.int64)]
+        for part in blocks(self.variants, len(cohort.samples)):
+            found.append(count(cohort, slice(self.start + part.start, self.start + part.stop), groups))
+        counts = np.concatenate(found)
+        for k, sex in enumerate(sexes(self.chromosome)):
+            if heterozygous_missing(self.chromosome, sex, exact=False):
+                counts[:, k, 1] = 0
+        return {"capped": capped(counts if self.by_genotype else carriers(counts))}
+
+
+def find_few_carriers(
+    study: Study, chunk: Chunk, pool: Pool, counted: Counted, few: tuple[str, ...]
+) -> Asks[np.ndarray]:
+    """Tell of which variants of a chunk there may be no sums: bool (m,). `few` is as of `find_few`."""
+    all_few = tells_of_variants(study.plan) and not {*few}.isdisjoint(sexes(chunk.chromosome))
+    if all_few or not tells_of_variants(study.plan) or not len(counted.variants):
+        return np.full(len(counted.variants), all_few)
+    asked = CountCarriers.of(study.plan, chunk)
+    found = (yield asked)["capped"][counted.variants.astype(np.int64) - chunk.start]
+    people = found  # of dosages: then an allele that one cohort alone has is not told apart
+    if not asked.dosages:
+        genotypes = Calls.of(counted.table, chunk.chromosome, pool, exact=False).genotypes
+        people = genotypes if asked.by_genotype else carriers(genotypes)
+    return np.asarray(is_few_without_any(study.plan, people, found).any(axis=(1, 2)))
+
+
+def split_by_carriers(
+    study: Study, chunk: Chunk, pool: Pool, counted: Counted, few: tuple[str, ...]
+) -> Asks[list[tuple[bool, np.ndarray]]]:
+    """Split variants whose sums may be told, False, from those of too few carriers, True: bool (m,) each."""
+    found = yield from find_few_carriers(study, chunk, pool, counted, few)
+    return [(is_few, found == is_few) for is_few in (False, True) if (found == is_few).any()]
+
+
+def foreseen_parts(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+    """The chunks whose variants can be fitted, and where they are split, others without variants."""
+    chunks = foreseen_fits(plan, sizes)
+    if chunks is None or not tells_of_variants(plan):
+        return chunks
+    return chunks + tuple(replace(chunk, stop=chunk.start) for chunk in chunks)

@@ -1,0 +1,124 @@
+"""Regressions on one cohort's data alone, by the study's own procedure, run at the cohort."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from unpooled.asking.alone import Alone, tables
+from unpooled.asking.cohort import Cohort, Dosages, Packed, Samples
+from unpooled.asking.procedure import PROCEDURES, Study
+from unpooled.kernels.least_squares import REFUSED
+from unpooled.methods.shared import summary
+from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y
+from unpooled.methods.shared.groups import complete
+from unpooled.methods.shared.telling import telling
+from unpooled.panel.panel import Panel
+from unpooled.plan.options import Covariate
+from unpooled.plan.plan import EXACT, MEAN, NO_KEY, OwnPlan
+
+_AUTOSOMES = 22
+_CODES = {DIPLOID: 1, X: _AUTOSOMES + 1, Y: _AUTOSOMES + 2, MT: _AUTOSOMES + 4}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Settings of a cohort's own regressions: the study's plan, without filters."""
+
+    test: str
+    trait: str
+    exact: bool
+    """The rule for missing calls; by the other one they are the cohort's own mean."""
+    max_iterations: int
+    tolerance: float
+
+    def plan(self, covariates: int, variants: int) -> OwnPlan:
+        return OwnPlan(
+            test=self.test,
+            phenotype="own",
+            cohorts=1,
+            compensator_key=NO_KEY,
+            trait=self.trait,
+            autosomes=_AUTOSOMES,
+            files=("assoc",),
+            chunk_size=max(variants, 1),
+            covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+            hide_covar=True,
+            missing=EXACT if self.exact else MEAN,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Some:
+    """A cohort of some of its variants, with the covariates that say something here."""
+
+    cohort: Cohort
+    samples: Samples
+    variants: np.ndarray
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        return self.cohort.packed(self.variants[variants])
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        return self.cohort.dosages(self.variants[variants])
+
+
+Estimates = tuple[np.ndarray, np.ndarray]
+_KEPT = 16
+"""The fits that a cohort keeps: it is asked up to three times about a chunk, and about eight at once."""
+_kept: WeakKeyDictionary[Cohort, deque[tuple[Model, np.ndarray, Estimates]]] = WeakKeyDictionary()
+
+
+def kept_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
+    """Return the result of `own_estimates`, from the cache if these variants, in ascending order, are among
+    those of a recent call.
+    """
+    kept = _kept.setdefault(cohort, deque(maxlen=_KEPT))
+    for fitted, of, (effect, se) in tuple(kept):
+        places = np.searchsorted(of, variants)
+        if fitted == model and places.max(initial=0) < len(of) and np.array_equal(of[places], variants):
+            return effect[places], se[places]
+    kept.append((model, variants, found := own_estimates(model, chromosome, variants, cohort)))
+    return found
+
+
+def own_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
+    """Effect of a copy of the panel's first allele, and its standard error: float64 (m,), NaN without one.
+
+    `variants` are panel indices, of one class of chromosomes. Where PLINK 1.9 says NA there is none.
+    """
+    columns = telling(cohort.samples)
+    samples = replace(
+        cohort.samples,
+        # Whoever lacks any covariate of the study is not in it, though this one may be left out here.
+        phenotype=np.where(complete(cohort.samples), cohort.samples.phenotype, np.nan),
+        covariates=cohort.samples.covariates[:, columns],
+    )
+    plan, panel = model.plan(len(columns), len(variants)), _panel(chromosome, len(variants))
+    call = PROCEDURES[model.test](Study(plan, lambda: panel))
+    rows = tables(call, Alone(plan, _Some(cohort, samples, variants))).get(summary.VARIANTS)
+    effect, se = np.full((2, len(variants)), np.nan)
+    if rows is not None:
+        sign = np.where(rows["first_is_a1"], 1.0, -1.0)
+        has = ~np.isin(rows["code"], REFUSED)
+        effect[rows["variant"]] = np.where(has, sign * rows["beta"][:, 0], np.nan)
+        se[rows["variant"]] = np.where(has, rows["se"][:, 0], np.nan)
+    return effect, se
+
+
+def _panel(chromosome: str, variants: int) -> Panel:
+    """So many variants of a class of chromosomes, without names: a procedure looks only at the class."""
+    nothing = np.zeros(variants, np.uint32)
+    return Panel(
+        np.full(variants, _CODES[chromosome], np.uint8),
+        np.arange(variants, dtype=np.int32),
+        np.zeros(variants, "S1"),
+        (b"A", b"B"),
+        nothing,
+        nothing + 1,
+    )

@@ -1,0 +1,73 @@
+"""The panel in chunks: neighbouring variants of one class of chromosomes, asked about together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.procedure import Study
+from unpooled.asking.sizes import Sizes, chromosomes
+from unpooled.plan.plan import Plan
+
+DIPLOID, X, Y, MT = "diploid", "X", "Y", "MT"
+"""Classes of chromosomes; `DIPLOID` are the autosomes, unplaced variants, and XY."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The variants with panel indices from `start` to before `stop`."""
+
+    name: ClassVar[str] = "chunk"
+
+    start: int
+    stop: int
+    chromosome: str
+    """Their class of chromosomes, or a coding of it."""
+
+    @property
+    def variants(self) -> int:
+        return self.stop - self.start
+
+
+def chromosome_class(code: int, autosomes: int) -> str:
+    """`DIPLOID`, `X`, `Y` or `MT` for a chromosome code, where X is one more than the number of autosomes."""
+    return {autosomes + 1: X, autosomes + 2: Y, autosomes + 4: MT}.get(code, DIPLOID)
+
+
+def chunks_of(study: Study) -> tuple[Chunk, ...]:
+    """The panel in chunks of at most `plan.chunk_size` variants."""
+    return tuple(_chunks(study.panel.chromosome, study.plan))
+
+
+def autosomal_chunks(study: Study) -> list[Chunk]:
+    """Return the chunks on the autosomes."""
+    return [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+
+
+def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+    """Return the chunks of a panel with all of a cohort's variants: none has more. None without the sizes."""
+    codes = chromosomes(sizes, plan.autosomes)
+    return None if codes is None else tuple(_chunks(codes, plan))
+
+
+def foreseen_autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
+    """Return the foreseen chunks on the autosomes. None without the sizes."""
+    found = foreseen_chunks(plan, sizes)
+    return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
+
+
+def _chunks(codes: np.ndarray, plan: Plan) -> Iterator[Chunk]:
+    edges = (np.flatnonzero(np.diff(codes)) + 1).tolist()
+    runs = [
+        (start, stop, chromosome_class(int(codes[start]), plan.autosomes))
+        for start, stop in zip([0, *edges], [*edges, len(codes)], strict=True)
+        if start < stop
+    ]
+    for chromosome, parts in groupby(runs, key=lambda run: run[2]):
+        bounds = [bound for start, stop, _ in parts for bound in (start, stop)]
+        for start in range(bounds[0], bounds[-1], plan.chunk_size):
+            yield Chunk(start, min(start + plan.chunk_size, bounds[-1]), chromosome)

@@ -1,0 +1,49 @@
+"""Questions about all variants of the autosomes that a study keeps, at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.question import Question
+from unpooled.asking.sizes import Sizes
+from unpooled.methods.shared.chunks import foreseen_autosomal
+from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.plan.plan import Plan
+
+
+class OfKept(Question):
+    """About the variants that are kept, a missing call of each as its mean."""
+
+    kept: np.ndarray
+    """bool (variants of the panel up to the last that is kept,)"""
+    mean: np.ndarray
+    """float64 (kept,): copies of the panel's first allele in the pool, which stand for missing calls"""
+
+    @property
+    def items(self) -> np.ndarray:
+        """Panel indices: int64 (kept,)."""
+        return np.flatnonzero(self.kept)
+
+    @property
+    def reach(self) -> int:
+        return len(self.kept)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.kept))
+
+    def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
+        """Score everyone by weights (s, kept): float64 (n, s)."""
+        return scores_of(cohort, self.items, self.mean, np.ascontiguousarray(weights.T))
+
+    @staticmethod
+    def widest(plan: Plan, sizes: Sizes | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """`kept` and `mean` if all variants of the autosomes are kept. None without the sizes."""
+        chunks = foreseen_autosomal(plan, sizes)
+        if chunks is None:
+            return None
+        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
+        for chunk in chunks:
+            kept[chunk.start : chunk.stop] = True
+        return kept, np.zeros(np.count_nonzero(kept))

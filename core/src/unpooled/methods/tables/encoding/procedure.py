@@ -1,0 +1,138 @@
+"""Procedures that find the words to encode and the numbers that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
+from unpooled.methods.tables.census import refuse_rare_columns
+from unpooled.methods.tables.encoding.dictionary import find_words
+from unpooled.methods.tables.encoding.questions import (
+    AverageTargets,
+    Codes,
+    CountLevels,
+    CountRows,
+    FindTargetMagnitude,
+    MeasureTargetSpread,
+    Sift,
+    SumTargets,
+    floors,
+    folds_of,
+    no_codes,
+    sizes_of,
+    split,
+)
+from unpooled.methods.tables.encoding.rest import fold_rests
+from unpooled.methods.tables.moments import find_moments
+
+ROWS, COLUMNS, LEVELS, TARGETS = "rows", "columns", "levels", "targets"
+"""The result tables: of the pool, of each column with a dictionary, of each of its levels and the rest; and
+the sums of the targets of these, where a column is encoded by one."""
+
+
+@procedure("encode")
+def encode(study: Study) -> Asks[None]:
+    """Count words; keep those that enough people have; then report counts, and sums of targets."""
+    folds, codes = folds_of(study.plan), no_codes(study.plan)
+    sums = yield CountRows(sizes_of(study.plan), folds, codes)
+    yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": sums["rows"]})
+    if not study.plan.dictionaries:
+        return
+    known = np.add.reduceat(sums["known"], np.cumsum(folds) - folds, dtype=int)
+    titles = [column.title for column in study.plan.dictionaries]
+    refuse_rare_columns(study.plan, titles, known, sums["enough"])
+    if study.plan.searched:
+        codes = yield from find_words(study)
+    about = sizes_of(study.plan, codes), folds, codes
+    kept = yield from sift(study, about)
+    kept = yield from fold_rests(study.plan, about, kept, sums["known"])
+    yield Finish(report_levels(study, *about, kept))
+    yield from report_columns(study, about, kept, known)
+
+
+About: TypeAlias = tuple[np.ndarray, np.ndarray, Codes]
+"""First fields of every question, about the columns: number of levels and of folds of each, and its codes."""
+
+
+def sift(study: Study, about: About, ask: type[Sift] = Sift) -> Asks[np.ndarray]:
+    """Find which levels are kept: bool (levels of all columns,).
+
+    A level is kept if enough people in enough cohorts have it, in each fold where its column has folds.
+    Nobody reads how many, and nothing else decides what is kept.
+    """
+    plan, (sizes, folds, _) = study.plan, about
+    if not sizes.any():  # no word was found, and of none there is nothing to compare
+        return np.zeros(0, bool)
+    kept = (yield ask(*about, *floors(plan)))["kept"]
+    return np.concatenate([part.all(axis=1) for part in split(kept, sizes, folds)])
+
+
+@procedure("encode/levels")
+def report_levels(
+    study: Study, sizes: np.ndarray, folds: np.ndarray, codes: Codes, kept: np.ndarray
+) -> Asks[None]:
+    """Report how many rows have each kept level, and the rest."""
+    question = CountLevels(sizes, folds, codes, kept)
+    rows = (yield question)["rows"]
+    counts = list(split(rows, question.lines, question.folds))
+    yield Rows(LEVELS, levels_table(sizes, folds, kept, {"rows": counts}))
+
+
+def report_columns(study: Study, about: About, kept: np.ndarray, n: np.ndarray) -> Asks[None]:
+    """Report each column, of `n` words, int64 (d,); of columns encoded by a target with its sums."""
+    plan = study.plan
+    by_target = np.array([bool(column.encoded.target) for column in plan.dictionaries])
+    moments = np.zeros((len(n), 2))
+    if by_target.any():
+        mean, deviation = yield from find_moments(
+            study, n[by_target], FindTargetMagnitude, AverageTargets, MeasureTargetSpread
+        )
+        moments[by_target] = np.column_stack([mean, deviation])
+        centre = np.where(n[by_target] > 0, mean, 0.0)
+        scale = np.where(deviation > 0, deviation, 1.0)  # NaN without values, and 0 of a constant, are 1
+        question = SumTargets(*about, kept, by_target, centre, scale, int(n.max()), plan.cohorts)
+        yield Finish(report_targets(study, question))
+    index = np.arange(len(n))
+    yield Rows(COLUMNS, {"index": index, "known": n, "mean": moments[:, 0], "deviation": moments[:, 1]})
+
+
+@procedure("encode/targets")
+def report_targets(study: Study, question: SumTargets) -> Asks[None]:
+    """Report the sums of the targets of each kept level, and the rest."""
+    found, by_target, folds = (yield question), question.by_target, question.folds
+    cells = {}
+    for name in ("sums", "squares"):
+        parts = [np.zeros((line, fold)) for line, fold in zip(question.all_lines, folds, strict=True)]
+        of_targets = split(found[name], question.lines[by_target], folds[by_target])
+        for k, part in zip(np.flatnonzero(by_target).tolist(), of_targets, strict=True):
+            if len(part):
+                parts[k] = part
+        cells[name] = parts
+    yield Rows(TARGETS, levels_table(question.sizes, folds, question.kept, cells))
+
+
+def levels_table(
+    sizes: np.ndarray, folds: np.ndarray, kept: np.ndarray, cells: Mapping[str, Sequence[np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """A row for each level of each column, then one for its rest, with `cells` fold by fold.
+
+    These are, by name and of each column, (kept + 1, folds); of a level that is not kept they are 0.
+    """
+    widest, total = int(folds.max()), int((sizes + 1).sum(dtype=int))
+    table = {
+        "index": np.arange(total),
+        "column": np.repeat(np.arange(len(sizes)), sizes + 1),
+        "kept": np.zeros(total, bool),
+    }
+    table |= {name: np.zeros((total, widest), of[0].dtype) for name, of in cells.items()}
+    first = 0
+    for k, (size, own) in enumerate(zip(sizes.tolist(), np.split(kept, np.cumsum(sizes)[:-1]), strict=True)):
+        places = first + np.append(np.flatnonzero(own), size)
+        table["kept"][places[:-1]] = True
+        for name, of in cells.items():
+            table[name][places, : of[k].shape[1]] = of[k]
+        first += size + 1
+    return table

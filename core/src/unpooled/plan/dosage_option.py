@@ -1,0 +1,63 @@
+"""Option that bases a study on imputed dosages in place of called genotypes.
+
+Dosages are counted as plink2 counts them. PLINK 1.9's reports are of calls, so such a study has none of them.
+"""
+
+from __future__ import annotations
+
+from unpooled.plan.genotype_model import terms_of
+from unpooled.plan.options import Number, Place, Switch
+from unpooled.plan.plan import Plan
+from unpooled.plan.shared_options import CONDITION
+
+FILES = ("glm", "ssf")
+"""Result files that a study of dosages can have."""
+
+MOST_MACH_R2 = 2.0
+"""Largest MaCH r2 that plink2 keeps unless told otherwise: genotypes that vary more are mistaken ones."""
+
+
+def _problem(is_on: bool, plan: Plan) -> str:
+    if not is_on:
+        return ""
+    if others := [file for file in plan.files if file not in FILES]:
+        return (
+            f"{', '.join(others)}: files of PLINK 1.9 are of called genotypes; choose from "
+            f"{', '.join(FILES)}, or leave dosages out"
+        )
+    if not terms_of(plan).is_plain:
+        return "dosages go with the additive model without interactions"
+    if plan.condition:
+        return f"copies of called genotypes would be covariates beside dosages: leave out {CONDITION.flag}"
+    return ""
+
+
+DOSAGES = Switch(
+    name="dosages",
+    came_later=True,
+    label="Imputed dosages",
+    hint="Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with "
+    "called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only.",
+    place=Place.MODEL,
+    fact="copies as they are imputed, such as 0.87, instead of called genotypes; a cohort with calls counts "
+    "whole copies",
+    methods="Imputed dosages were analysed; genotypes that were called only counted as whole copies.",
+    rule=_problem,
+)
+
+MACH_R2_FILTER = Number(
+    name="mach_r2_filter",
+    came_later=True,
+    label="Least imputation quality (MaCH R²)",
+    flag="--mach-r2-filter",
+    hint=f"In the pool; above {MOST_MACH_R2:g} variants are left out, too. 0 for no filter.",
+    default=0.0,
+    least=0,
+    most=MOST_MACH_R2,
+    place=Place.FILTERS,
+    needs=DOSAGES.name,
+    fact=f"{{}}: variants below are left out, and above {MOST_MACH_R2:g}",
+    keeps=f"an imputation quality (MaCH R²) from {{}} to {MOST_MACH_R2:g}",
+    rule=lambda least, plan: "goes with imputed dosages" if least and not plan.dosages else "",
+)
+OF_DOSAGES = (DOSAGES, MACH_R2_FILTER)

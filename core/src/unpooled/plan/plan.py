@@ -1,0 +1,499 @@
+"""The plan of a study: everything that decides a number, or who sees it. Final once a sum is released.
+
+Its hash is shown to every person before a data file is opened, and is part of every mask's key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from unpooled.errors import CodecError, UnpooledError
+from unpooled.panel.chromosomes import MOST_AUTOSOMES, chromosome_codes
+from unpooled.plan import options
+from unpooled.plan.floors import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, TRAITS
+from unpooled.plan.options import Covariate as Covariate
+from unpooled.plan.options import as_typed, is_name, refused
+from unpooled.plan.schema import Column, schema_problem
+from unpooled.plan.shared_options import CONDITION, COVARIATES, OF_EVERY_STUDY, PHENOTYPES, SEVERAL
+from unpooled.plan.shared_options import EXACT as EXACT
+from unpooled.plan.shared_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
+from unpooled.plan.shared_options import FEWEST_COHORTS as FEWEST_COHORTS
+from unpooled.plan.shared_options import MEAN as MEAN
+from unpooled.plan.shared_options import component_titles as component_titles
+from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec
+from unpooled.protocol.masking import MAX_VARIANCE, Gaussian, Modular, Scheme
+from unpooled.protocol.messages import MIN_COHORTS, digest
+from unpooled.protocol.ring import Ring
+
+FILES = ("assoc", "frq", "lmiss", "hwe")
+PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
+ENCODING_FILE = "encoding"
+MODEL_FILE, SUMS_FILE = "model", "sums"
+"""Files that a study of tables writes. With parameters each cohort also writes its own table, normalized;
+with an encoding, encoded.
+"""
+SCORE_FILE = "score"
+"""Weights of variants. With it each cohort also writes the scores of its own people."""
+EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE = "eigenval", "eigenvec.allele", "acount"
+ERRORS_FILE = f"{EIGENVAL_FILE}.error"
+DENSITY_FILE = "density"
+"""Principal components. With the loadings each cohort also writes its own people's, `.eigenvec`; with the
+density, too, a picture of them."""
+
+OF_VARIANTS = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
+"""Fields that mean nothing in a study of tables."""
+
+NONE = "none"
+"""Trait, and way to agree on variants, of a study of tables: it has no phenotype and no variants."""
+
+MOST_COHORTS = 1000
+MOST_PEOPLE = 1_000_000_000
+"""The most that a plan can demand of a cohort: more than a study could ever have."""
+
+NO_KEY = bytes(SEALING_KEY_BYTES)
+"""Stands for the compensator's key in a plan by which nothing is sent."""
+
+VERSIONS = (1, 2, 3, 4, 5, 6)
+"""Protocol versions that a plan can have; the first has a canonical encoding of its own."""
+
+_FIRST_LAYOUT = (
+    *("test", "phenotype", "cohorts", "compensator_key", "trait", "build", "autosomes", "chromosomes"),
+    *("nonfounders", "allow_no_sex", "files", "min_samples", "min_per_class", "chunk_size", "panel_mode"),
+    *("panel_digest", "masking", "variance", "ring_bits", "covariates", "cohort_sums", "missing", "maf"),
+    *("geno", "hwe", "mind", "ci", "hide_covar", "beta", "max_iterations", "tolerance", "glm_cols", "schema"),
+    *("quantiles", "elements", "version"),
+)
+"""Fields and options in the encoding of version 1, whether the test has them or not: ended studies keep the
+hash that people have compared."""
+
+
+class PlanError(UnpooledError):
+    """A plan that cannot be. `problems` maps a field's name to what is wrong with it."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("; ".join(f"{field}: {problem}" for field, problem in self.problems.items()))
+
+
+NOT_REPORTED = "NR"
+"""The genome build of a plan that names none; GWAS-SSF's word for whatever a study does not know."""
+
+
+@dataclass(frozen=True, init=False)
+class Plan:
+    """The plan that the cohorts agree to: the fields that every study has, and the options of its test.
+
+    Names are what people read in the API and in the manifest. An option is given by keyword and read as an
+    attribute, like a field: `Plan(..., maf=0.01).maf`. One that a plan does not hold is at its default.
+    """
+
+    name: ClassVar[str] = "unpooled/plan"
+    alone: ClassVar[bool] = False
+    """True if it is for one cohort's own eyes: then no floor applies."""
+    of_several: ClassVar[bool] = False
+    """True if it is about one of the several phenotypes of a study."""
+
+    test: str
+    phenotype: str
+    cohorts: int
+    compensator_key: bytes
+    trait: str = CASE_CONTROL
+    build: str = "GRCh38"
+    autosomes: int = 22
+    chromosomes: tuple[str, ...] = ()
+    """Only variants on these, as PLINK's --chr takes them: 1-4, 22, X. Empty for all."""
+    nonfounders: bool = False
+    allow_no_sex: bool = False
+    files: tuple[str, ...] = FILES
+    min_samples: int = MIN_SAMPLES
+    min_per_class: int = MIN_PER_CLASS
+    chunk_size: int = 0
+    """Variants in one question; 0 for as many as make a share of a few megabytes."""
+    panel_mode: str = "names"
+    panel_digest: bytes = b""
+    masking: str = "modular"
+    variance: float = 1e12
+    ring_bits: int = 32
+    schema: tuple[Column, ...] = ()
+    """Columns of the cohorts' tables, in a study of tables."""
+    version: int = VERSION
+    options: tuple[tuple[str, Any], ...] = ()
+    """Names and values of those that are not at their default, sorted."""
+
+    def __init__(self, test: str, phenotype: str, cohorts: int, compensator_key: bytes, **more: Any) -> None:
+        given = dict(more.pop("options", ())) | more
+        given |= {
+            "test": test,
+            "phenotype": phenotype,
+            "cohorts": cohorts,
+            "compensator_key": compensator_key,
+        }
+        options.of_test(test)  # loads its options, so that no other test's are looked through
+        fields = {name: given.pop(name, field.default) for name, field in _fields().items()}
+        vars(self).update(fields, options=_held(given))
+        if problems := {field: problem for field, problem in self._problems() if problem}:
+            raise PlanError(problems)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # Python's own, such as __deepcopy__: no reason to look through all methods
+            raise AttributeError(name)
+        try:
+            option = options.called(name)
+        except KeyError:
+            raise AttributeError(f"a plan has neither a field nor an option called {name}") from None
+        return dict(self.options).get(name, option.default)
+
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        """Each field with what is wrong with it, or nothing."""
+        yield from ((field, "" if good else problem) for field, good, problem in self._rules())
+        for name, value in self.options:
+            yield name, options.called(name).problem(value, self)
+
+    def _rules(self) -> list[tuple[str, bool, str]]:
+        most, fewest = f"{MOST_PEOPLE:,}", 1 if self.alone else MIN_COHORTS
+        return [
+            *self._rules_of_its_kind(),
+            (
+                "cohorts",
+                fewest <= self.cohorts <= MOST_COHORTS,
+                f"{fewest} to {MOST_COHORTS:,} cohorts, not {self.cohorts:,}",
+            ),
+            (
+                "compensator_key",
+                len(self.compensator_key) == (key_bytes := SEALING_KEY_BYTES if self.version > 5 else 32),
+                f"the compensator's public key has {key_bytes:,} bytes",
+            ),
+            ("build", is_name(self.build, 40), "name the genome build, such as GRCh38"),
+            (
+                "autosomes",
+                1 <= self.autosomes <= MOST_AUTOSOMES,
+                f"1 to {MOST_AUTOSOMES} autosomes, not {self.autosomes:,}",
+            ),
+            ("chromosomes", not (misnamed := self._misnamed_chromosome()), misnamed),
+            (
+                "files",
+                bool(self.files) and all(is_name(file, 40) for file in self.files),
+                "choose at least one result file",
+            ),
+            (
+                "min_samples",
+                1 <= self.min_samples <= MOST_PEOPLE,
+                f"1 to {most}, not {self.min_samples:,}",
+            ),
+            (
+                "min_per_class",
+                0 <= self.min_per_class <= MOST_PEOPLE,
+                f"0 to {most}, not {self.min_per_class:,}",
+            ),
+            (
+                "chunk_size",
+                0 <= self.chunk_size <= 1_000_000,
+                f"1 to 1,000,000 variants, or 0 for automatic; not {self.chunk_size:,}",
+            ),
+            (
+                "panel_digest",
+                len(self.panel_digest) == (32 if self.panel_mode == "list" else 0),
+                "goes with a list of variants, and only with that",
+            ),
+            ("masking", self.masking in ("modular", "gaussian"), "modular or gaussian"),
+            ("variance", not (blurred := self._bad_variance()), blurred),
+            ("ring_bits", self.ring_bits in (32, 64, 128), f"32, 64 or 128, not {self.ring_bits:,}"),
+            ("version", self.version in VERSIONS, f"this program speaks protocol version {VERSION}"),
+        ]
+
+    def _rules_of_its_kind(self) -> list[tuple[str, bool, str]]:
+        """Return the rules for a study of variants, or for one of tables: columns in place of phenotype and
+        panel.
+        """
+        if self.of_tables:
+            return [
+                ("phenotype", self.phenotype == "", "a study of tables has none"),
+                ("panel_mode", self.panel_mode == NONE, f"{NONE}: a study of tables has no variants"),
+                ("schema", not (bad := schema_problem(self.schema)), bad),
+            ]
+        return [
+            ("phenotype", is_name(self.phenotype, 200), "the phenotype's name has 1 to 200 characters"),
+            ("trait", self.trait in TRAITS, " or ".join(TRAITS)),
+            ("panel_mode", self.panel_mode in ("names", "list"), "names or list"),
+            ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),
+        ]
+
+    @property
+    def of_tables(self) -> bool:
+        """True if the study is about tables, and not about variants."""
+        return self.trait == NONE
+
+    @property
+    def features(self) -> tuple[Column, ...]:
+        """The columns of the schema whose numbers are read, in its order; an outcome may be one of them."""
+        return tuple(column for column in self.schema if column.is_number)
+
+    @property
+    def outcome(self) -> Column | None:
+        """The column of the schema that a model predicts."""
+        return next((column for column in self.schema if column.is_outcome), None)
+
+    @property
+    def categories(self) -> tuple[Column, ...]:
+        """The columns of the schema that hold words to be encoded, in its order."""
+        return tuple(column for column in self.schema if column.is_category)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The titles of the others, which stand beside the encoded ones."""
+        return tuple(column.title for column in self.schema if not column.is_category)
+
+    @property
+    def dictionaries(self) -> tuple[Column, ...]:
+        """The categories whose encoding has a dictionary."""
+        return tuple(column for column in self.categories if column.encoded.has_dictionary)
+
+    @property
+    def searched(self) -> tuple[int, ...]:
+        """Places of the dictionaries that hold words not known beforehand."""
+        return tuple(place for place, column in enumerate(self.dictionaries) if column.most)
+
+    def _bad_variance(self) -> str:
+        if not 0 < self.variance < MAX_VARIANCE:
+            return f"a positive number below {MAX_VARIANCE:g}, not {self.variance:g}"
+        if self.masking == "gaussian" and self.noise >= 0.5:  # then a count comes back as another one
+            return f"too much: over {self.cohorts} cohorts, masks of this variance would change counts"
+        return ""
+
+    def _misnamed_chromosome(self) -> str:
+        if self.chromosomes and self.panel_mode == "list":
+            return "only without a list of variants, which says by itself which there are"
+        try:
+            chromosome_codes(self.chromosomes, self.autosomes)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    @property
+    def phenotype_names(self) -> tuple[str, ...]:
+        """All phenotypes of the study; none in a study of tables."""
+        return () if self.of_tables else (self.phenotype, *self.phenotypes)
+
+    def of_phenotype(self, name: str) -> Plan:
+        """Return the plan of one of its phenotypes, as if the study had only that; KeyError for others."""
+        if name not in self.phenotype_names:
+            raise KeyError(name)
+        return _of_phenotype(self, name) if self.phenotypes else self
+
+    @property
+    def each(self) -> tuple[Plan, ...]:
+        """The plan of each phenotype; of one only, or of tables, itself."""
+        return tuple(map(self.of_phenotype, self.phenotype_names)) or (self,)
+
+    def field_of(self, column: str) -> str:
+        """The field or option that names a column of the cohorts' files; empty if none does."""
+        if column in (feature.title for feature in self.schema):
+            return "schema"
+        if any(column in (each.title, *each.columns) for each in self.covariates):
+            return COVARIATES.name
+        if column in self.condition:
+            return CONDITION.name
+        if column in self.phenotypes:
+            return PHENOTYPES.name
+        return "phenotype" if column and column == self.phenotype else ""
+
+    @property
+    def covariate_columns(self) -> tuple[str, ...]:
+        """Names of the columns that conditions, covariates and components become, as `Samples.covariates` has
+        them."""
+        own = (column for covariate in self.covariates for column in covariate.columns)
+        return (*self.condition, *own, *component_titles(self.components))
+
+    @property
+    def dummies(self) -> tuple[tuple[int, ...], ...]:
+        """Indices among these columns of each categorical covariate's indicators, one per level but the
+        first.
+        """
+        numbers = itertools.count(len(self.condition))
+        columns = [(c, tuple(itertools.islice(numbers, len(c.columns)))) for c in self.covariates]
+        return tuple(own for covariate, own in columns if covariate.levels)
+
+    @property
+    def shows_cohort_sums(self) -> bool:
+        """True if the server sees sums over one cohort if a covariate tells cohorts apart."""
+        return self.cohort_sums and bool(self.covariates)
+
+    def hash(self) -> bytes:
+        """SHA-256 of the plan's canonical encoding."""
+        return digest(self)
+
+    def scheme(self, ring_bits: int) -> Scheme:
+        """Return the masking of the shares of a step that needs a ring of `ring_bits`."""
+        if self.masking == "gaussian":
+            return Gaussian(self.variance)
+        return Modular(Ring(max(ring_bits, self.ring_bits)))
+
+    @property
+    def noise(self) -> float:
+        """Bound on the change that the masks make to a sum over the cohorts; 0 if they never make any."""
+        return self.scheme(self.ring_bits).noise(self.cohorts)
+
+    def record_fields(self) -> Iterable[tuple[str, Any]]:
+        """Return the fields of the canonical encoding of the plan's version, in order."""
+        if self.version > 1 and options.of_test(self.test) is None:
+            raise UnpooledError(f"no test is called {_shown(self.test)}, or it is not loaded")
+        listed = _FIRST_LAYOUT if self.version == 1 else tuple(_fields())
+        others = [name for name in self._option_names() if name not in listed and self._is_encoded(name)]
+        return [(name, getattr(self, name)) for name in (*listed, *others)]
+
+    @classmethod
+    def from_record(cls, values: Mapping[str, Any]) -> Plan:
+        """The plan of a decoded record; CodecError for any other than `record_fields` would give."""
+        options.of_test(str(values.get("test")))
+        for name, value in values.items():
+            if not codec.conforms(value, _type_of(name)):
+                raise CodecError(f"Plan.{name}: {type(value).__name__} is of the wrong type")
+        plan = cls(**values)
+        if [name for name, _ in plan.record_fields()] != list(values):
+            raise CodecError("these are not the fields of a plan in their order")
+        return plan
+
+    def _option_names(self) -> list[str]:
+        """The options of the test, and what else is asked of it."""
+        own = (option.name for option in options.of_test(self.test) or ())
+        known = (name for name in own if self.version > 1 or name in _FIRST_LAYOUT)
+        return sorted({*known, *(name for name, _ in self.options)})
+
+    def _is_encoded(self, name: str) -> bool:
+        return name in dict(self.options) or not options.called(name).came_later
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields and options as JSON values; bytes become hex."""
+        found = {name: _plain(getattr(self, name)) for name in _fields()}
+        for name in sorted({*self._option_names(), *(option.name for option in OF_EVERY_STUDY)}):
+            found[name] = options.called(name).to_json(getattr(self, name))
+        return found
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Plan:
+        """The plan that JSON values describe; PlanError names every field that is wrong."""
+        problems, found = {}, {}
+        options.of_test(str(values.get("test")))
+        for name, value in values.items():
+            try:
+                found[name] = _read(name, value)
+            except (ValueError, OverflowError) as error:
+                problems[_shown(name)] = str(error)
+        for name, field in _fields().items():
+            if field.default is dataclasses.MISSING and name not in values:
+                problems[name] = "is missing"
+        if problems:
+            raise PlanError(problems)
+        return cls(**found)
+
+    @classmethod
+    def from_text(cls, text: str) -> Plan:
+        return cls.from_json(json.loads(text))
+
+
+class PlanOfOne(Plan):
+    """A plan of several phenotypes, reduced to one. No message holds it: the hash is the whole plan's."""
+
+    name: ClassVar[str] = "unpooled/plan-of-one-phenotype"
+    of_several: ClassVar[bool] = True
+
+
+@functools.lru_cache(maxsize=256)
+def _of_phenotype(plan: Plan, name: str) -> Plan:
+    others = {field.name for field in SEVERAL}
+    options = tuple(option for option in plan.options if option[0] not in others)
+    kind = OwnPlan if plan.alone else PlanOfOne
+    return kind(**{**vars(plan), "phenotype": name, "options": options})
+
+
+class OwnPlan(Plan):
+    """A plan for what one cohort computes of its own data and keeps. No message holds one."""
+
+    name: ClassVar[str] = "unpooled/own-plan"
+    alone: ClassVar[bool] = True
+
+
+@functools.cache
+def _fields() -> dict[str, dataclasses.Field[Any]]:
+    """The fields that every plan has."""
+    return {field.name: field for field in dataclasses.fields(Plan) if field.name != "options"}
+
+
+@functools.cache
+def _hints() -> dict[str, Any]:
+    return typing.get_type_hints(Plan)
+
+
+def _type_of(name: str) -> Any:
+    """Return the annotation of a field or an option; KeyError if there is none of this name."""
+    return _hints()[name] if name in _fields() else options.called(name).type
+
+
+def _held(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the options that a plan holds of those that are given."""
+    held = {}
+    for name, value in given.items():
+        try:
+            option = options.called(name)
+        except KeyError:
+            raise TypeError(f"a plan has neither a field nor an option called {_shown(name)}") from None
+        if (typed := as_typed(value, option.type)) != option.default:
+            held[name] = typed
+    return tuple(sorted(held.items()))
+
+
+def _shown(text: str) -> str:
+    """A text from elsewhere, fit for a terminal and for UTF-8."""
+    return text if is_name(text, 60) else ascii(text[:60])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Column):
+        return value.to_json()
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _read(name: str, value: Any) -> Any:
+    """The value of a field or an option from JSON; ValueError says what was wanted in words."""
+    if name not in _fields():
+        try:
+            return options.called(name).from_json(value)
+        except KeyError:
+            raise ValueError("no such field") from None
+    hint = _hints()[name]
+    if hint is bytes and isinstance(value, str):
+        return _bytes(value)
+    if hint == tuple[Column, ...] and isinstance(value, list):
+        return tuple(map(Column.from_json, value))
+    found = as_typed(value, hint)
+    if not codec.conforms(found, hint):
+        raise ValueError(refused(_WANTED[hint], value))
+    return found
+
+
+_WANTED: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bytes: "hexadecimal digits, two for each byte",
+    tuple[str, ...]: "a list of texts",
+    tuple[Column, ...]: "a list of columns",
+}
+"""Description of the values that a field takes, for people."""
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError(refused(_WANTED[bytes], text[:80])) from None

@@ -1,0 +1,432 @@
+"""The options that came with the first release: every plan knows their defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unpooled.plan import glm_columns
+from unpooled.plan.file_names import LONGEST_PART, LONGEST_STEM, is_part, is_stem
+from unpooled.plan.options import (
+    MOST_COVARIATES,
+    Answer,
+    Choice,
+    Covariates,
+    Number,
+    Numbers,
+    Place,
+    Switch,
+    Text,
+    Whole,
+    Wholes,
+    Words,
+    remember,
+)
+from unpooled.protocol.messages import MIN_COHORTS
+
+if TYPE_CHECKING:
+    from unpooled.plan.plan import Plan
+
+FEWEST_AT_A_LEVEL = 10
+"""A level of a covariate that fewer people of the pool have is refused: sums over them are records."""
+
+FEWEST_COHORTS = MIN_COHORTS
+"""A level that fewer cohorts have so many people at is refused unless the plan has `cohort_sums`: a sum over
+one cohort is its own, and a sum over two tells either of them the numbers of the other."""
+
+EXACT, MEAN = "exact", "mean"
+"""Rules for missing calls: leave the person out of that variant, as PLINK, or take the pooled mean."""
+
+MOST_PHENOTYPES = 20
+"""Maximum number of phenotypes of one study: pairs of them are compared."""
+
+
+def _phenotypes_problem(further: tuple[str, ...], plan: Plan) -> str:
+    """Say what is wrong with the further phenotypes; empty if nothing is. Each is in the names of files."""
+    names = (plan.phenotype, *further)
+    if len(names) > MOST_PHENOTYPES:
+        return f"at most {MOST_PHENOTYPES} phenotypes, not {len(names)}"
+    if bad := next((name for name in names if not is_part(name)), ""):
+        return (
+            f"several phenotypes have names of at most {LONGEST_PART} letters, digits, plus, minus and "
+            f"underscores, which are in the names of files; not {bad[:80]}"
+        )
+    if len({name.casefold() for name in names}) < len(names):
+        return "a phenotype is named twice"
+    if both := {*names} & {column for each in plan.covariates for column in (each.title, *each.columns)}:
+        return f"{min(both)} is a covariate, too"
+    return ""
+
+
+PHENOTYPES = Words(
+    name="phenotypes",
+    came_later=True,
+    label="Further phenotypes",
+    hint="Of the same trait, such as ldl, hdl. Each is analysed as if the study had only that one.",
+    place=Place.MODEL,
+    fact="{}: each is analysed as if the study had only that one",
+    rule=_phenotypes_problem,
+)
+REQUIRE_PHENO = Switch(
+    name="require_pheno",
+    came_later=True,
+    label="Only people with all phenotypes",
+    flag="--require-pheno",
+    hint="Whoever lacks one of them counts nowhere, so that no two phenotypes are about different people.",
+    place=Place.MODEL,
+    needs=PHENOTYPES.name,
+    fact="whoever lacks one of them counts nowhere",
+    methods="Only people with all of these phenotypes were included.",
+)
+SEVERAL = (PHENOTYPES, REQUIRE_PHENO)
+COVARIATES = Covariates(
+    name="covariates",
+    label="Covariates",
+    place=Place.MODEL,
+    methods="Covariates were {}.",
+)
+COHORT_SUMS = Switch(
+    name="cohort_sums",
+    label="Sums over one cohort",
+    hint="A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and "
+    "means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer "
+    f"than {FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} people ends the study.",
+    place=Place.MODEL,
+    needs=COVARIATES.name,
+    fact="may be seen: if a covariate tells cohorts apart, the server reads allele frequencies and means of "
+    "each",
+    off=f"refused: a level of a covariate at which fewer than {FEWEST_COHORTS} cohorts have "
+    f"{FEWEST_AT_A_LEVEL} people ends the study",
+    is_always_said=True,
+    methods="They could tell cohorts apart, so that the server could see sums over one cohort, as every "
+    "cohort had accepted.",
+)
+
+
+def _condition_problem(names: tuple[str, ...], plan: Plan) -> str:
+    """Say what is wrong with variants as covariates beside those that a plan has; empty if nothing is."""
+    if both := set(names) & {column for each in plan.covariates for column in each.columns}:
+        return f"a covariate is called {min(both)}, too"
+    if len(columns := plan.covariate_columns) > MOST_COVARIATES:
+        return f"at most {MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
+    return ""
+
+
+CONDITION = Words(
+    name="condition",
+    came_later=True,
+    label="Condition on variants",
+    flag="--condition",
+    hint="Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a "
+    "call of one is left out. Variants of the autosomes only.",
+    place=Place.MODEL,
+    fact="{}: copies of their alleles are covariates, and whoever lacks a call of one is left out",
+    methods="Copies of the rarer allele of {} were covariates, too.",
+    rule=_condition_problem,
+)
+MOST_COMPONENTS = 40
+MODULAR = "modular only: normal noise would take the digits that components need"
+COMPONENTS_METHODS = (
+    "{} principal components of all cohorts' genotypes were computed without pooling them, by block Krylov "
+    "iteration on sums over the cohorts"
+)
+
+
+def component_titles(count: int) -> tuple[str, ...]:
+    """The names of so many principal components."""
+    return tuple(f"PC{k}" for k in range(1, count + 1))
+
+
+def _components_problem(count: int, plan: Plan) -> str:
+    """Say what is wrong with so many components beside a plan's other columns; empty if nothing is."""
+    if not count:
+        return ""
+    if plan.masking != "modular":
+        return MODULAR
+    columns = plan.covariate_columns
+    if len(set(columns)) < len(columns):
+        return f"a covariate is called as one of PC1 to PC{count}, which the components are"
+    if len(columns) > MOST_COVARIATES:
+        return f"at most {MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
+    return ""
+
+
+COMPONENTS = Whole(
+    name="components",
+    label="Principal components as covariates",
+    hint="How many, of all cohorts together: found first, in the same study. Each person's scores stay at "
+    "the cohort. 0 for none.",
+    default=0,
+    least=0,
+    most=MOST_COMPONENTS,
+    place=Place.MODEL,
+    fact="{} are covariates: each cohort keeps its people's scores",
+    methods=f"{COMPONENTS_METHODS}, and were covariates.",
+    rule=_components_problem,
+    came_later=True,
+)
+COVAR_VARIANCE_STANDARDIZE = Switch(
+    name="covar_variance_standardize",
+    came_later=True,
+    label="Standardise numeric covariates",
+    flag="--covar-variance-standardize",
+    hint="To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change.",
+    place=Place.MODEL,
+    needs=COVARIATES.name,
+    fact="to mean 0 and variance 1 in the pool",
+    methods="Numeric covariates were standardised to mean 0 and variance 1.",
+)
+MISSING = Choice(
+    name="missing",
+    label="Missing calls",
+    default=MEAN,
+    as_plink=EXACT,
+    place=Place.MODEL,
+    answers=(
+        Answer(
+            MEAN,
+            "Take the pooled mean",
+            "Shows sums over many people only; in a logistic regression a variant of few carriers has no "
+            "estimate.",
+            "taken as the pool's mean; no question is about the people who lack a call",
+            "A missing call was replaced by the mean of the pool.",
+        ),
+        Answer(
+            EXACT,
+            "Leave the person out of that variant, as PLINK does",
+            "Where a single person lacks a call, the server learns that person's covariates; in a logistic "
+            "regression, and with clumps, the cohorts do, too, and of a single carrier.",
+            "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, and "
+            "in a logistic regression, or with clumps, so do the cohorts, and of single carriers, too; in "
+            "any regression of people who stand apart by a covariate; without name or cohort",
+            "People without a call were left out of the variant's test.",
+        ),
+    ),
+)
+EVERYONE, MALES, FEMALES = "all", "males", "females"
+"""Whom a study is about."""
+
+SEXES = Choice(
+    name="sexes",
+    came_later=True,
+    label="Sex",
+    default=EVERYONE,
+    place=Place.FILTERS,
+    is_always_said=False,
+    answers=(
+        Answer(EVERYONE, "Everyone"),
+        Answer(
+            MALES,
+            "Men only",
+            "Women and people of unknown sex count nowhere.",
+            "men only: women and people of unknown sex count nowhere",
+            "Only men were included.",
+            "--filter-males",
+        ),
+        Answer(
+            FEMALES,
+            "Women only",
+            "Men and people of unknown sex count nowhere.",
+            "women only: men and people of unknown sex count nowhere",
+            "Only women were included.",
+            "--filter-females",
+        ),
+    ),
+)
+BY_PLACE = Switch(
+    name="by_place",
+    came_later=True,
+    label="Match variants by place",
+    hint="By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are "
+    "called after these, such as 1:12345:A:G.",
+    place=Place.FILTERS,
+    fact="by chromosome, position and alleles, whatever their IDs",
+    methods="Variants were matched by chromosome, position and alleles.",
+    rule=lambda by_place, plan: (
+        "variants of a list are found by their IDs: let the cohorts propose their own"
+        if by_place and plan.panel_mode == "list"
+        else ""
+    ),
+)
+MAF = Number(
+    name="maf",
+    label="Least frequency of the rarer allele",
+    flag="--maf",
+    hint="In the pool; 0 for no filter.",
+    default=0.0,
+    least=0,
+    most=0.5,
+    place=Place.FILTERS,
+    fact="{}: variants below are left out",
+    keeps="an allele frequency of at least {}",
+)
+GENO = Number(
+    name="geno",
+    label="Most missing calls of a variant",
+    flag="--geno",
+    hint="As a share of all people; 1 for no filter.",
+    default=1.0,
+    least=0,
+    most=1,
+    place=Place.FILTERS,
+    fact="a share of {}: variants with more are left out",
+    keeps="at most {} of the calls missing",
+)
+HWE = Number(
+    name="hwe",
+    label="Least Hardy-Weinberg P",
+    flag="--hwe",
+    hint="Such as 1e-6; 0 for no filter.",
+    default=0.0,
+    least=0,
+    most=1,
+    is_below=True,
+    place=Place.FILTERS,
+    fact="{}: variants below are left out",
+    keeps="an exact Hardy-Weinberg P of at least {}",
+)
+MIND = Number(
+    name="mind",
+    label="Most missing calls of a person",
+    flag="--mind",
+    hint="As a share of all variants; 1 for no filter.",
+    default=1.0,
+    least=0,
+    most=1,
+    place=Place.FILTERS,
+    fact="a share of {}: people with more are left out",
+    methods="People with more than {} of their calls missing were left out.",
+)
+CI = Number(
+    name="ci",
+    label="Level of the confidence limits",
+    flag="--ci",
+    hint="In the report, such as 0.95; 0 for none.",
+    default=0.0,
+    least=0.01,
+    most=1,
+    is_below=True,
+    none=0,
+    fact="{}",
+)
+MAX_ITERATIONS = Whole(
+    name="max_iterations",
+    label="Most iterations of a fit",
+    hint="A variant that needs more has no result.",
+    default=25,
+    least=1,
+    most=100,
+    is_always_said=True,
+)
+TOLERANCE = Number(
+    name="tolerance",
+    label="Tolerance of a fit",
+    hint="A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for "
+    "never.",
+    default=0.0,
+    least=0,
+    most=1,
+    fact="a fit also ends once the log-likelihood changes by at most {}",
+)
+GLM_COLS = Words(
+    name="glm_cols",
+    label="Columns of the PLINK 2 report",
+    hint="As in plink2's cols=, such as chrom, pos, p. Empty for the usual ones.",
+    among=glm_columns.COLUMN_SETS,
+    reader=glm_columns.chosen,
+    rule=lambda sets, plan: glm_columns.problem(sets, plan.hide_covar),
+)
+BETA = Switch(
+    name="beta",
+    label="Log odds ratios",
+    flag="--beta",
+    hint="The report has regression coefficients instead of odds ratios.",
+    fact="in the report instead of odds ratios",
+)
+HIDE_COVAR = Switch(
+    name="hide_covar",
+    label="No rows for covariates",
+    flag="--hide-covar",
+    hint="The report has one row for each variant.",
+    fact="one row in the report for each variant",
+)
+QUANTILES = Numbers(
+    name="quantiles",
+    label="Quantiles",
+    hint="From 0 to 1, such as 0.05, 0.5, 0.95.",
+    least=0,
+    most=1,
+    place=Place.MODEL,
+    fact="{} of each column: single people's values, or between two",
+)
+ELEMENTS = Wholes(
+    name="elements",
+    label="Elements",
+    hint="1 is the smallest value of all, -1 the largest. Each is a single person's value.",
+    has_zero=False,
+    place=Place.MODEL,
+    fact="{} (1 is the smallest, -1 the largest): each is a single person's value",
+)
+SUMS, BITS = "sums", "bits"
+"""Ways to read what the cohorts add up."""
+OPENS = Choice(
+    name="opens",
+    came_later=True,
+    label="The server reads",
+    default=SUMS,  # what plans mean that are older than this option
+    usual=BITS,
+    place=Place.MODEL,
+    is_always_said=True,
+    answers=(
+        Answer(
+            BITS,
+            "Only what the results tell",
+            "Server and compensator compare the sums, and nobody reads them. Takes a little longer.",
+            "only what the results tell: sums are compared by server and compensator, and nobody reads them",
+            "Sums over the cohorts were compared by secure computation of two parties; nobody read them.",
+        ),
+        Answer(
+            SUMS,
+            "Sums",
+            "The server reads each sum over the cohorts, and these are told it: by them, single people's "
+            "values.",
+            "each sum over the cohorts, and so do these; by them values of single people",
+        ),
+    ),
+    rule=lambda opens, plan: (
+        "bits only with uniform masks; choose sums" if opens == BITS and plan.masking != "modular" else ""
+    ),
+)
+
+FILE_STEM = Text(
+    name="file_stem",
+    label="File name",
+    hint="What the names of the result files begin with. Left empty, it is made from the study's name.",
+    words=f"1 to {LONGEST_STEM} letters, digits, dots, dashes and underscores, beginning with a letter or "
+    "digit; no name that Windows reserves, such as con",
+    fits=is_stem,
+    fact="{}: the names of the result files begin with it",
+)
+
+OF_EVERY_STUDY = (FILE_STEM,)
+"""Options that are no test's. A plan's encoding has one only where it is not at its default, so that plans
+from before it came keep their hash."""
+FILTERS = (MIND, GENO, HWE, MAF)
+"""Filters in the order in which they are applied."""
+REGRESSION = (
+    *SEVERAL,
+    COVARIATES,
+    CONDITION,
+    COMPONENTS,
+    COVAR_VARIANCE_STANDARDIZE,
+    COHORT_SUMS,
+    MISSING,
+    SEXES,
+    BY_PLACE,
+    *FILTERS,
+    CI,
+    GLM_COLS,
+    HIDE_COVAR,
+)
+ITERATION = (MAX_ITERATIONS, TOLERANCE)
+
+remember((*OF_EVERY_STUDY, *REGRESSION, *ITERATION, BETA, QUANTILES, ELEMENTS, OPENS))

@@ -1,0 +1,1 @@
+"""Workers, and how they hear that there is something to do."""

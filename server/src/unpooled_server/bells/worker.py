@@ -1,0 +1,111 @@
+"""The worker without a broker: looks into the database, and does what is to do on a few threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Hashable
+from concurrent.futures import ThreadPoolExecutor
+
+from django.db import close_old_connections
+
+from unpooled.methods import TESTS
+from unpooled_server.bells.pacing import until_next_look
+from unpooled_server.bells.warming import warm_up
+from unpooled_server.errors import DATABASE_AWAY, first_line
+from unpooled_server.reads import selectors
+from unpooled_server.services import rounds, studies, sweeping
+
+log = logging.getLogger(__name__)
+
+IDLE = 0.25  # seconds between two looks while no study is at work
+RETRY = 2.0  # seconds before the same job is done again
+
+
+class Worker:
+    """Runs until `stop` is set."""
+
+    def __init__(self, threads: int = 2, tests: Collection[str] = tuple(TESTS)) -> None:
+        """Make a worker that loads the machine code of some tests while it has nothing else to do."""
+        self._tests = tests
+        self.stop = threading.Event()
+        self._done_something = threading.Event()
+        self._done_at = 0.0
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
+        self._not_before: dict[Hashable, float] = {}
+        self._running: set[Hashable] = set()
+        self._lock = threading.Lock()
+        self._next_sweep = self._next_survey = 0.0
+        self._live = False
+
+    def run(self) -> None:
+        self._pool.submit(warm_up, self._tests)
+        while not self.stop.is_set():
+            try:
+                live = self._look()
+            except DATABASE_AWAY as error:
+                log.error("the database does not answer (%s); looks again", first_line(error))
+                close_old_connections()
+                self.stop.wait(RETRY)
+                continue
+            except Exception:
+                log.exception("the worker could not look for work")
+                close_old_connections()
+                live = False
+            # What is done often brings what is next: then it looks at once.
+            self._done_something.wait(until_next_look(self._done_at) if live else IDLE)
+            self._done_something.clear()
+        self._pool.shutdown(wait=True)
+        close_old_connections()
+
+    def _look(self) -> bool:
+        """Hand what is to do to the threads; whether a study is at work, so that it pays to look often."""
+        self._sweep_now_and_then()
+        self._survey_now_and_then()
+        if not self._live:
+            return False
+        for round_id in selectors.rounds_to_advance():
+            self._do(round_id, 0, rounds.advance, round_id)
+        for study_id, version in selectors.studies_to_advance():
+            self._do(study_id, version, studies.advance, study_id)
+        return True
+
+    def _survey_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_survey:
+            self._next_survey = now + IDLE
+            for study_id in selectors.studies_to_clean():
+                self._do(study_id, 0, studies.advance, study_id)
+            self._live = selectors.is_anything_at_work()
+
+    def _sweep_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_sweep:
+            self._next_sweep = now + sweeping.INTERVAL
+            with self._lock:
+                self._not_before = {job: when for job, when in self._not_before.items() if when > now}
+            self._do("sweep", 0, sweeping.sweep)
+
+    def _do(self, what: Hashable, version: int, function: Callable[..., None], *arguments: object) -> None:
+        """Do it unless it is being done, or this version of it was done just now."""
+        with self._lock:
+            if what in self._running or self._not_before.get((what, version), 0.0) > time.monotonic():
+                return
+            self._running.add(what)
+        self._pool.submit(self._done, what, version, function, *arguments)
+
+    def _done(self, what: Hashable, version: int, function: Callable[..., None], *arguments: object) -> None:
+        try:
+            function(*arguments)
+        except DATABASE_AWAY as error:
+            log.error("work on %s: the database does not answer (%s)", what, first_line(error))
+        except Exception:
+            log.exception("work on %s", what)
+        finally:
+            close_old_connections()  # or back into the pool
+            with self._lock:
+                self._running.discard(what)
+                self._not_before[what, version] = time.monotonic() + RETRY
+            self._done_at = time.monotonic()
+            self._done_something.set()

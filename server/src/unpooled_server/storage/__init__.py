@@ -1,0 +1,1 @@
+"""Files of studies on disk, columns in them, and archives of them."""

@@ -1,0 +1,420 @@
+"""Files of studies on disk. A file is there whole or not at all; nothing is unpickled.
+
+HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
+                           /<round>.dealing               of a round that is compared, as long
+                    /told/<place>                     sums of a round, as cohorts are told them
+                    /rows/<random>.npy                    some result rows
+                         /merged-<random>/<table>/<name>.npy   all of them, sorted
+                    /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
+                    /results-<random>/<name>
+                                     /columns/<name>.npy, pictures/<name>
+"""
+
+from __future__ import annotations
+
+import collections
+import fcntl
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from django.conf import settings
+
+from unpooled.asking.procedure import Rows
+from unpooled.errors import ProtocolError
+from unpooled.panel import list_form
+from unpooled.panel.panel import Panel
+from unpooled_server.storage.columns import Columns, save_column
+
+BLOCK = 1 << 20
+
+
+class LostFile(ProtocolError):
+    """A file that a committed row names is gone or damaged."""
+
+
+def study_folder(study: str) -> Path:
+    return Path(settings.UNPOOLED_HOME) / "studies" / study
+
+
+def made_folder(study: str) -> Path:
+    """The study's folder, which is there from now on."""
+    path = study_folder(study)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name, durably, once the block has ended well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        draft.replace(path)
+        _sync_folder(path.parent)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _sync_folder(path: Path) -> None:
+    if os.name != "posix":
+        return  # Windows has no handle to a folder; its rename is journalled
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+# Shares
+
+
+def share_path(study: str, round_id: int, cohort: int, nonce: str) -> Path:
+    return study_folder(study) / "shares" / f"{round_id}.{cohort}.{nonce}"
+
+
+def dealing_path(study: str, round_id: int) -> Path:
+    return study_folder(study) / "shares" / f"{round_id}.dealing"
+
+
+def told_path(study: str, place: str) -> Path:
+    """The file with the sums that were asked for at a place, given its label."""
+    return study_folder(study) / "told" / place
+
+
+def told_digest(study: str, place: str) -> str:
+    """SHA-256 of what cohorts are told of a place, in hex; empty where that is lost."""
+    try:
+        return _digest(told_path(study, place)).hex()
+    except FileNotFoundError:
+        return ""
+
+
+class OtherBytes(ProtocolError):
+    """New bytes under a name that others have already: a nonce, or the round of a dealing."""
+
+
+def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
+    """Stream a share, or a dealing, of exactly `size` bytes to disk.
+
+    The name is taken only once the file is whole, and never taken twice: under one name lie the same bytes
+    for ever. ProtocolError if the stream is shorter; OtherBytes if the name is of other bytes already.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as out:
+            got = sum(out.write(block) for block in blocks)
+            if got != size:
+                raise ProtocolError(f"the share ends early: got {got} bytes; want {size}")
+            out.flush()
+            _take_name(draft, path, size)
+            # Flushed after it has its name: Linux's file systems then keep the name as well, and shares are
+            # many. (Were it lost all the same, the cohort is asked again: see services.rounds.)
+            os.fsync(out.fileno())
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _take_name(draft: Path, path: Path, size: int) -> None:
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        if path.stat().st_size == size and _digest(draft) != _digest(path):
+            raise OtherBytes("other bytes were sent under this name before") from None
+        # The same bytes again, or the rest of a file that a power failure cut short.
+        draft.replace(path)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def load_share(path: Path, size: int) -> bytes:
+    """The bytes of a committed share or a dealing; LostFile if they are not all there."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise LostFile("masked bytes of a cohort are lost") from error
+    if len(data) != size:
+        raise LostFile("masked bytes of a cohort are damaged")
+    return data
+
+
+def share_is_there(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+def drop_what_cohorts_sent(study: str) -> None:
+    """Masked shares, what cohorts were told of their sums, and the cohorts' own lists of variants."""
+    for name in ("shares", "told", "lists"):
+        shutil.rmtree(study_folder(study) / name, ignore_errors=True)
+
+
+# Result rows
+
+
+def rows_path(study: str, name: str) -> Path:
+    return study_folder(study) / "rows" / f"{name}.npy"
+
+
+def keep_rows(study: str, columns: Mapping[str, np.ndarray]) -> str:
+    """Keep the columns as arrays one after the other, in the order of the mapping; the name of the file."""
+    name = secrets.token_hex(8)
+    with whole_file(rows_path(study, name)) as out:
+        for column in columns.values():
+            np.save(out, column, allow_pickle=False)
+    return name
+
+
+def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
+    try:
+        with path.open("rb") as file:
+            return Rows(table, {name: np.load(file, allow_pickle=False) for name in names})
+    except (FileNotFoundError, EOFError, ValueError) as error:
+        raise LostFile(f"result rows are lost or damaged ({path.name})") from error
+
+
+def merged_path(study: str, name: str) -> Path:
+    """Return the path of result rows that were merged under this name. They go with the rows that they are
+    from.
+    """
+    return study_folder(study) / "rows" / f"merged-{name}"
+
+
+def take_folder(draft: Path, path: Path) -> None:
+    """Give a folder that is whole its name; one that another worker has made meanwhile serves as well."""
+    try:
+        draft.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def drop_rows(study: str) -> None:
+    shutil.rmtree(study_folder(study) / "rows", ignore_errors=True)
+
+
+# Lists of variants
+
+
+def list_path(study: str, digest: str) -> Path:
+    return study_folder(study) / "lists" / f"{digest}.bin"
+
+
+def drop_list(study: str, digest: str) -> None:
+    list_path(study, digest).unlink(missing_ok=True)
+
+
+def drop_other_lists(study: str, keep: Collection[str]) -> None:
+    """Delete the cohorts' lists that are of none of these digests."""
+    for path in (study_folder(study) / "lists").glob("*.bin"):
+        if path.stem not in keep:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def list_draft(study: str, cohort: int, start: int) -> Iterator[BinaryIO | None]:
+    """The file into which a cohort's list comes, cut to its first `start` bytes; None if a part is coming.
+
+    It stays for the next part. Of a part that fails nothing is kept.
+    """
+    path = study_folder(study) / "lists" / f".{cohort}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as out:
+        if not (_has_locked(out) and _is_at(out, path)):
+            yield None
+            return
+        _cut(out, start)
+        try:
+            yield out
+        except BaseException:
+            # Once it is renamed, a file of this name is somebody else's, who is writing it.
+            if _is_at(out, path) and not _cut(out, start):
+                path.unlink()
+            raise
+
+
+def _cut(file: BinaryIO, size: int) -> int:
+    """Cut a file to this size, unless it is shorter; its size."""
+    file.seek(size := min(size, file.seek(0, os.SEEK_END)))
+    return file.truncate()
+
+
+def _has_locked(file: BinaryIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Tell whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+_PANEL, _REMARKS = "panel.bin", "remarks.tsv"
+
+
+def coordinator_list_path(study: str) -> Path:
+    return study_folder(study) / "list.bin"
+
+
+def panel_path(study: str) -> Path:
+    return study_folder(study) / _PANEL
+
+
+def remarks_path(study: str) -> Path:
+    return study_folder(study) / _REMARKS
+
+
+def load_panel(path: Path) -> Panel:
+    """The panel in a file, which is mapped; LostFile if it is not there."""
+    try:
+        return Panel.of_file(path)
+    except FileNotFoundError as error:
+        raise LostFile(f"a list of variants is lost ({path.name})") from error
+
+
+# The panels of the last studies: each is needed three times, and takes a while to read.
+_panels: collections.OrderedDict[str, Panel] = collections.OrderedDict()
+
+
+def _remember(panel: Panel) -> None:
+    _panels[panel.digest.hex()] = panel
+    while len(_panels) > 2:
+        _panels.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class PanelDraft:
+    """A panel, and what is to be said of it, in its maker's own folder: another worker may make the same."""
+
+    panel: Panel
+    folder: Path
+
+    @classmethod
+    def write(cls, folder: Path, parts: Sequence[Panel], remarks: Iterable[bytes]) -> PanelDraft:
+        """Write a draft panel from its parts, on the studies' disk."""
+        keep_panel(path := folder / _PANEL, parts)
+        keep_blocks(folder / _REMARKS, remarks)
+        _remember(panel := load_panel(path))
+        return cls(panel, folder)
+
+    def take(self, study: str) -> None:
+        """Make it the study's panel. Whoever calls holds the study's lock."""
+        for path in (panel_path(study), remarks_path(study)):
+            (self.folder / path.name).replace(path)
+
+
+def agreed_panel(study: str, digest: str) -> Panel:
+    """The panel that a study has agreed on; LostFile if its file is gone or damaged."""
+    panel = _panels.get(digest)
+    if panel is None:
+        panel = load_panel(panel_path(study))
+        if panel.digest.hex() != digest:
+            raise LostFile("the agreed list of variants is damaged")
+        _remember(panel)
+    return panel
+
+
+def keep_bytes(path: Path, data: bytes) -> None:
+    keep_blocks(path, [data])
+
+
+def keep_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+    with whole_file(path) as out:
+        out.writelines(blocks)
+
+
+def blocks_of(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, block by block."""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            yield block
+
+
+def keep_panel(path: Path, parts: Sequence[Panel]) -> None:
+    """Keep a panel that is given in parts, each of which goes on where the one before it ends."""
+    keep_blocks(path, list_form.pieces(parts))
+
+
+# Results
+
+
+def results_path(study: str, results_folder: str) -> Path:
+    return study_folder(study) / f"results-{results_folder}"
+
+
+class _Measured:
+    """A binary file to write to that counts and digests what passes."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out, self.size, self.sha256 = out, 0, hashlib.sha256()
+
+    def write(self, data: bytes | memoryview) -> int:
+        self.sha256.update(data)
+        self.size += memoryview(data).nbytes
+        return self.out.write(data)
+
+
+def write_result(path: Path, write: Callable[[BinaryIO], object]) -> tuple[int, str]:
+    """Write a result file whole; its size and SHA-256 in hex."""
+    with whole_file(path) as out:
+        measured = _Measured(out)
+        write(measured)  # type: ignore[arg-type]
+    return measured.size, measured.sha256.hexdigest()
+
+
+def keep_column(
+    study: str, results_folder: str, name: str, rows: int, block: Callable[[slice], np.ndarray]
+) -> None:
+    """One file per column, so that a page of a table reads a page of each. `block` gives a slice of rows."""
+    with whole_file(_columns_path(study, results_folder) / f"{name}.npy") as out:
+        save_column(out, rows, block)
+
+
+def kept_columns(study: str, results_folder: str, names: Sequence[str]) -> Columns:
+    """The kept columns of a study, and the text of its alleles."""
+    return Columns(_columns_path(study, results_folder), [*names, "alleles"])
+
+
+def picture_path(study: str, results_folder: str, name: str) -> Path:
+    """Return the path of a picture of a result, reduced for people."""
+    return results_path(study, results_folder) / "pictures" / name
+
+
+def _columns_path(study: str, results_folder: str) -> Path:
+    return results_path(study, results_folder) / "columns"
+
+
+def drop_results(study: str, *, folder: str = "*", keep: str = "") -> None:
+    """Delete a folder of results, or all but the one that counts: a worker that died may have left one."""
+    for path in study_folder(study).glob(f"results-{folder}"):
+        if path.name != f"results-{keep}":
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def drop_study(study: str) -> None:
+    shutil.rmtree(study_folder(study), ignore_errors=True)
