@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from unpooled.protocol import comparing, masking
+from unpooled.protocol import masking, two_party
 from unpooled.protocol.circuits import circuit
 from unpooled.protocol.dealing import DealingContext
 
@@ -26,7 +26,7 @@ def main() -> None:
         kind = masking.scheme(scheme)
         words = kind.check_words + rows * circuit(label, kind).row_words
         context = DealingContext("bench", b"", b"", "", 0, b"", scheme, label, words)
-        lengths = comparing.lengths(scheme, label, words)
+        lengths = two_party.lengths(scheme, label, words)
         took = np.min([seconds(context) for _ in range(RUNS)], axis=0)
         print(
             f"{name:14} {label:9} {len(lengths.server)} requests; MB: dealt {lengths.dealing / 1e6:.2f}, "
@@ -41,10 +41,10 @@ def seconds(context: DealingContext) -> tuple[float, float]:
     seed, own, shuffle, share = *map(os.urandom, (32, 32, 32)), kind.zeros(context.words)
     kind.set_checks(share, 3)
     start = time.perf_counter()
-    dealt = comparing.deal(seed, own, context)
+    dealt = two_party.deal(seed, own, context)
     between = time.perf_counter()
-    server = comparing.server_side(share, 3, dealt, shuffle, context)
-    compensator = comparing.compensator_side(kind.zeros(context.words), seed, shuffle, context)
+    server = two_party.server_side(share, 3, dealt, shuffle, context)
+    compensator = two_party.compensator_side(kind.zeros(context.words), seed, shuffle, context)
     next(compensator)
     message = next(server)
     try:

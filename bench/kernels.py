@@ -24,7 +24,7 @@ from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
 from unpooled.protocol import masking
-from unpooled.protocol.check import check_of
+from unpooled.protocol.share_check import check_of
 from unpooled_client.data.plink.pgen import PgenFile
 
 PEOPLE, VARIANTS, COVARIATES = 1_781, 10_000, 4

@@ -28,9 +28,9 @@ from unpooled.methods.learning.names import OF_CLASSES
 from unpooled.methods.learning.options import LOGISTIC_PENALTIES
 from unpooled.methods.learning.questions import SumProducts
 from unpooled.panel.panel import Panel
+from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import Words
 from unpooled.run import run
 
 FOLDS, PENALTIES = 5, 50

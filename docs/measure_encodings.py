@@ -39,10 +39,10 @@ from unpooled.methods.tables.encoding import ENCODE
 from unpooled.methods.tables.encoding.options import EVERYONE, OWN
 from unpooled.methods.tables.encoding.reading import categories_of
 from unpooled.panel.panel import Panel
+from unpooled.plan.categories import Words
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import CATEGORY, Column
-from unpooled.plan.words import Words
 from unpooled.run import run
 
 WRITES = (measuring.Table("encodings", apart=0.02, free=(3, 4)),)

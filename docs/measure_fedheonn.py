@@ -34,9 +34,9 @@ from unpooled.fitted.model import Model
 from unpooled.methods import check, usual
 from unpooled.methods.learning.stored import refitted
 from unpooled.panel.panel import Panel
+from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import Words
 from unpooled.run import run
 
 WRITES = (

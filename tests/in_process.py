@@ -21,8 +21,8 @@ import click
 import numpy as np
 
 from unpooled.asking.cohort import ArrayTable, Cohort, Table
-from unpooled.described.methods import Run, methods
-from unpooled.described.result_files import metadata_name, methods_name, remarks_name, report_name
+from unpooled.described.file_list import metadata_name, methods_name, remarks_name, report_name
+from unpooled.described.methods_section import Run, methods
 from unpooled.errors import UnpooledError
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.scaler import Scaler
@@ -36,6 +36,7 @@ from unpooled.methods.tables.encoding.options import OWN
 from unpooled.panel import overlap
 from unpooled.panel.agreement import absences, reconcile
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.file_names import stem_of
 from unpooled.plan.plan import (
     DENSITY_FILE,
@@ -46,7 +47,6 @@ from unpooled.plan.plan import (
     SCORE_FILE,
     Plan,
 )
-from unpooled.plan.shared_options import FILE_STEM
 from unpooled.run import present, reports, run
 from unpooled_client.commands.run import run as of_client
 from unpooled_client.data.cohort import PlinkData

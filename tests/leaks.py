@@ -40,20 +40,20 @@ def telling_nonce(original: Any, self: Any, question: Any, step: Any, cohort: An
 
 
 def false_dealing(original: Any, *arguments: Any) -> bytes:
-    """Replace `unpooled.protocol.comparing.deal`: as many bytes, and of no use."""
+    """Replace `unpooled.protocol.two_party.deal`: as many bytes, and of no use."""
     return os.urandom(len(original(*arguments)))
 
 
 def flipped_dealing(original: Any, seed: bytes, own: bytes, context: Any) -> bytes:
     """Replace the same: the bit that tells whether enough people have the third value is inverted."""
-    from unpooled.protocol import comparing
+    from unpooled.protocol import two_party
 
     dealing: bytes = original(seed, own, context)
     if context.circuit != "both-at-least":
         return dealing
-    found, rows = comparing._of(context.scheme, context.circuit, context.words)
+    found, rows = two_party._of(context.scheme, context.circuit, context.words)
     layers = found.dealt(rows)[:-1]  # the last one has a bit for each row
-    place = comparing.dealing.KEY_BYTES + sum(layer.bound_bytes for layer in layers)
+    place = two_party.dealing.KEY_BYTES + sum(layer.bound_bytes for layer in layers)
     return dealing[:place] + bytes([dealing[place] ^ 1 << 2]) + dealing[place + 1 :]
 
 
@@ -114,8 +114,8 @@ CODE_KEY = {"unpooled.protocol.codes:compensator_key": another_key}
 OPEN_WORDS = {"unpooled.protocol.codes:Blinding._number": hides_nothing}
 CHECK = {"unpooled.asking.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}
-DEALING = {"unpooled.protocol.comparing:deal": false_dealing}
-FLIPPED = {"unpooled.protocol.comparing:deal": flipped_dealing}
+DEALING = {"unpooled.protocol.two_party:deal": false_dealing}
+FLIPPED = {"unpooled.protocol.two_party:deal": flipped_dealing}
 SENT = {"unpooled_client.study.rounds:Answerer._decoded": answers_what_is_sent}
 BOOK = {"unpooled_client.study.book:Book._check": checks_nothing}
 # Without the first, the book still knows how much was released: the answers about a short list.

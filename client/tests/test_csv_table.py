@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unpooled.plan.categories import MARKERS
 from unpooled.plan.schema import Column
-from unpooled.plan.words import MARKERS
 from unpooled_client.data.findings.report import Code, Finding, Report, Severity
 from unpooled_client.data.tables import cells, open_table
 from unpooled_client.data.tables.faults import Faults

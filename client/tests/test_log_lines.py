@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
+from unpooled_client.sentences.log_lines import MOST, Sparing
 from unpooled_client.state.events import (
     Accepted,
     Agreed,
@@ -26,7 +27,6 @@ from unpooled_client.state.events import (
     Waiting,
 )
 from unpooled_client.study.remaining import FEWEST, Pace, last_pass
-from unpooled_client.words.log_lines import MOST, Sparing
 
 VARIANTS, CHUNK = 1_000_000, 20_000
 COHORTS = ("Graz", "Oulu", "Tartu", "Turin", "Utrecht")

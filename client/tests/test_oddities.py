@@ -16,7 +16,7 @@ from unpooled_client.data.checks.collinear import inflation, relations
 from unpooled_client.data.checks.outliers import outlying
 from unpooled_client.data.estimate import duration, memory, seconds
 from unpooled_client.data.findings.report import Code
-from unpooled_client.data.samples.codes import look_like_codes
+from unpooled_client.data.samples.missing_codes import look_like_codes
 
 
 @pytest.mark.parametrize(

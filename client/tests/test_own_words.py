@@ -11,12 +11,12 @@ import pytest
 
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.methods import algorithm, check, usual
 from unpooled.panel.panel import Panel
+from unpooled.plan.categories import MISSING, REST, Words
 from unpooled.plan.plan import ENCODING_FILE, NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import MISSING, REST, Words
 from unpooled_client.compare.tables import compare_tables
 
 NOBODY = Panel.of([])

@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.errors import DataProblem
 from unpooled.fitted.model import Model
 from unpooled.methods import algorithm, usual

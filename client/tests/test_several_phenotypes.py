@@ -11,7 +11,7 @@ import pytest
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.findings.report import Code, Report, Severity
-from unpooled_client.study.told import what_is_told
+from unpooled_client.study.problems import what_is_told
 
 PEOPLE = 60
 NAMES = ("ldl", "hdl", "tg")

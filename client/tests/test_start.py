@@ -19,7 +19,7 @@ TAKES_PART = """
 import unpooled_client.study.engine
 from unpooled.methods import check, questions_of, usual
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import what_leaves
+from unpooled.described.what_leaves import what_leaves
 from unpooled.plan.plan import NO_KEY, Plan
 plan = Plan(test={name!r}, phenotype="asthma", cohorts=3, compensator_key=NO_KEY, **usual({name!r}))
 check(plan), questions_of(plan), plan_facts(plan), what_leaves(plan, {{}})

@@ -12,18 +12,18 @@ import pytest
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods import usual
+from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import Words
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled_client.data.options import DataOptions
+from unpooled_client.sentences import sentences
 from unpooled_client.state.events import PEOPLE, FewApart
 from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import Agreement, Saved
 from unpooled_client.state.people import People, Whose
 from unpooled_client.study import few_apart
-from unpooled_client.words import sentences
 
 IDS = [b"FAM%d ID%d" % (k, k) for k in range(400)]
 

@@ -21,9 +21,9 @@ from unpooled.protocol.problems import Problem
 from unpooled_client.data.findings.report import Code, Report, Severity
 from unpooled_client.data.findings.show import as_text
 from unpooled_client.data.tables import open_table
+from unpooled_client.data.tables.categories import WORDS
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
-from unpooled_client.data.tables.words import WORDS
-from unpooled_client.study.told import what_is_told
+from unpooled_client.study.problems import what_is_told
 
 SMOKING = Column("smoking", "category", "", "ordinal", ("never", "former"))
 SCHEMA = (Column("id", "text"), SMOKING, Column("died", "integer"))

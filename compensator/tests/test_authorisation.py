@@ -16,7 +16,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from unpooled.protocol import codec, comparing, oprf
+from unpooled.protocol import codec, oprf, two_party
 from unpooled_compensator import app
 
 from .conftest import HEADERS, SECRET, Caller, Federation
@@ -87,7 +87,7 @@ def outcome(caller: Caller, study: Federation, principal: str, method: str, rout
     body = codec.encode(record)
     if route.endswith("comparisons"):
         opening = codec.encode(request := study.opening())
-        size = comparing.lengths(request.scheme, request.circuit, request.words).server[0]
+        size = two_party.lengths(request.scheme, request.circuit, request.words).server[0]
         body = len(opening).to_bytes(4, "little") + opening + bytes(size)
     headers: Any = {"content-type": HEADERS["content-type"]}
     headers |= {name: said.encode("latin-1") for name, said in PRINCIPALS[principal].items()}

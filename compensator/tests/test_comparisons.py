@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.protocol import codec, comparing, masking
+from unpooled.protocol import codec, masking, two_party
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import CHECKS_BYTES
 from unpooled.protocol.messages import OpeningRequest, ReleaseRequest
@@ -41,10 +41,10 @@ class Side:
         return cls(federation, federation.opening(round_, words=words), sums)
 
     @property
-    def lengths(self) -> comparing.Lengths:
-        return comparing.lengths(self.request.scheme, self.request.circuit, self.request.words)
+    def lengths(self) -> two_party.Lengths:
+        return two_party.lengths(self.request.scheme, self.request.circuit, self.request.words)
 
-    def begin(self, dealer: str = "") -> comparing.Messages:
+    def begin(self, dealer: str = "") -> two_party.Messages:
         asked, roster = self.request, self.federation.roster
         context = DealingContext(
             study=asked.study,
@@ -57,8 +57,8 @@ class Side:
             circuit=asked.circuit,
             words=asked.words,
         )
-        dealt = comparing.deal(self.federation.seeds[dealer or context.dealer], bytes(31) + b"o", context)
-        return comparing.server_side(self.masked, len(roster.members), dealt, asked.shuffle, context)
+        dealt = two_party.deal(self.federation.seeds[dealer or context.dealer], bytes(31) + b"o", context)
+        return two_party.server_side(self.masked, len(roster.members), dealt, asked.shuffle, context)
 
     @property
     def masked(self) -> np.ndarray:
@@ -104,7 +104,7 @@ def test_every_circuit_is_answered_as_declared(
     """Openings of any content are answered with as many bytes as follow from the request."""
     words = masking.scheme(scheme).check_words + 5 * row_words
     request = enrolled.opening(scheme=scheme, words=words, circuit=circuit)
-    lengths = comparing.lengths(scheme, circuit, words)
+    lengths = two_party.lengths(scheme, circuit, words)
     answers = []
     for number, size in enumerate(lengths.server, start=1):
         response = caller.turn(request, number, os.urandom(size))
@@ -202,7 +202,7 @@ def changes(request: OpeningRequest) -> dict[str, OpeningRequest]:
 def test_a_second_session_of_a_round_is_refused(caller: Caller, side: Side, change: str) -> None:
     bits, _ = side.compare(caller)
     other = changes(side.request)[change]
-    size = comparing.lengths(other.scheme, other.circuit, other.words).server[0]
+    size = two_party.lengths(other.scheme, other.circuit, other.words).server[0]
     assert refusal(caller.open(other, bytes(size))) == (409, "other_request")
     np.testing.assert_array_equal(side.compare(caller)[0], bits)
 
@@ -286,7 +286,7 @@ def test_a_request_cut_anywhere_is_refused(caller: Caller, side: Side) -> None:
         {"words": 17, "circuit": "both-at-least"},
         {"words": 0},
         {"words": -1},
-        {"words": 16 + comparing.MAX_COMPARISONS + 1},
+        {"words": 16 + two_party.MAX_COMPARISONS + 1},
         {"round": -1},
         {"question": b""},
         {"uploads": (("Graz", b"short"),)},

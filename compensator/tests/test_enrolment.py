@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol import codec, comparing, messages, oprf, witness
+from unpooled.protocol import codec, messages, oprf, two_party, witness
 from unpooled.protocol.messages import Enrolment, Roster, Witnesses
 from unpooled.protocol.sealing import Box, SealingKey, SigningKey, fingerprint, seal_seed
 from unpooled_compensator import state
@@ -94,7 +94,7 @@ def released(caller: Caller, federation: Federation) -> httpx.Response:
 def compared(caller: Caller, federation: Federation) -> httpx.Response:
     request = federation.opening()
     return caller.open(
-        request, bytes(comparing.lengths(request.scheme, request.circuit, request.words).server[0])
+        request, bytes(two_party.lengths(request.scheme, request.circuit, request.words).server[0])
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.asking.alone import after
 from unpooled.asking.cohort import Cohort, Table
 from unpooled.asking.driver import Place, Tree
+from unpooled.asking.in_one_process import after
 from unpooled.asking.procedure import Call, Rows, Study
 from unpooled.asking.question import Arrays, Question, answer
 from unpooled.methods import questions_of, whole, with_chunks

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.protocol import comparing, masking
+from unpooled.protocol import masking, two_party
 from unpooled.protocol.circuits import Circuit
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.gates import Party, Side, plane_bytes
@@ -58,17 +58,17 @@ class Comparison:
         )
 
     @property
-    def lengths(self) -> comparing.Lengths:
-        return comparing.lengths(self.scheme, self.circuit, self.count)
+    def lengths(self) -> two_party.Lengths:
+        return two_party.lengths(self.scheme, self.circuit, self.count)
 
     def dealt(self) -> bytes:
-        return comparing.deal(SEED, OWN, self.context)
+        return two_party.deal(SEED, OWN, self.context)
 
-    def server(self, dealt: bytes | None = None) -> comparing.Messages:
-        return comparing.server_side(self.total, COHORTS, dealt or self.dealt(), self.shuffle, self.context)
+    def server(self, dealt: bytes | None = None) -> two_party.Messages:
+        return two_party.server_side(self.total, COHORTS, dealt or self.dealt(), self.shuffle, self.context)
 
     def compensator(self, **changes: Any) -> Any:
-        side = comparing.compensator_side(self.masks, SEED, self.shuffle, replace(self.context, **changes))
+        side = two_party.compensator_side(self.masks, SEED, self.shuffle, replace(self.context, **changes))
         assert next(side) == b""
         return side
 

@@ -12,9 +12,9 @@ from normalizing import written
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.plan.categories import Words
 from unpooled.plan.plan import ENCODING_FILE, Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import Words
 
 Cells = dict[str, list[str | None]]
 """A cohort's columns of words, by title."""

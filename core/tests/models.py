@@ -16,9 +16,9 @@ from tests.contract.studies import plan_of as plan_of
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods import check
+from unpooled.plan.categories import Words
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import Words
 
 Cells = Mapping[str, Sequence[Any]]
 """A cohort's table by title: numbers, or words."""

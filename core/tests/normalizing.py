@@ -15,9 +15,9 @@ from unpooled import run
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods import check
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import SUMS
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.shared_options import SUMS
 
 NOBODY = Panel.of([])
 

@@ -12,14 +12,14 @@ from comparing_parties import COHORTS, OWN, SEED, Comparison, View, compute, wor
 from scipy import stats
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol import comparing, fixed_point, masking
+from unpooled.protocol import fixed_point, masking, two_party
 from unpooled.protocol.circuits import AtLeast, BothAtLeast, Grows, circuit
-from unpooled.protocol.comparing import WrongDealing
 from unpooled.protocol.dealing import dealer_of
 from unpooled.protocol.gates import Bits, Dealt, planes_from, planes_to_bits
 from unpooled.protocol.masking import ComparedContext, Gaussian, MaskContext, Modular
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.ring import Ring
+from unpooled.protocol.two_party import WrongDealing
 
 EDGES = [0, 1, -1, 2, -2, 63, 64, -64, -65]
 
@@ -215,7 +215,7 @@ def test_a_simulator_that_knows_the_bits_alone_makes_the_servers_view() -> None:
         real = views_of(number, False, 14)[0]
         halves = [(random.bytes(layer.free_bytes), random.bytes(layer.bound_bytes)) for layer in layers]
         share, opened = np.frombuffer(random.bytes(ROWS), np.uint8), []
-        party = found.shares(comparing.Party(comparing.Side.SERVER, layers, halves), share)
+        party = found.shares(two_party.Party(two_party.Side.SERVER, layers, halves), share)
         next(party)
         while True:
             opened.append(random.bytes(layers[len(opened)].opening_bytes))
@@ -260,7 +260,7 @@ def test_every_message_that_is_cut_lengthened_or_emptied_is_refused() -> None:
 def test_a_dealing_of_another_length_is_refused(dealt: bytes) -> None:
     one = min_max_counts()
     with pytest.raises(ProtocolError, match="wrong length"):
-        next(comparing.server_side(one.total, COHORTS, dealt, one.shuffle, one.context))
+        next(two_party.server_side(one.total, COHORTS, dealt, one.shuffle, one.context))
 
 
 def test_what_is_dealt_wrong_names_the_dealer() -> None:
@@ -271,7 +271,7 @@ def test_what_is_dealt_wrong_names_the_dealer() -> None:
             min_max_counts().run(dealt)
         assert caught.value.dealer == "Graz"
     with pytest.raises(WrongDealing):  # for another round, though with the same seeds
-        one.run(comparing.deal(SEED, OWN, dataclasses.replace(one.context, round=8)))
+        one.run(two_party.deal(SEED, OWN, dataclasses.replace(one.context, round=8)))
 
 
 @pytest.mark.parametrize("number", range(1, 6, 2))
@@ -325,10 +325,10 @@ def test_the_same_is_sent_whenever_it_is_asked_for() -> None:
 def test_neither_half_is_known_from_the_other_seed() -> None:
     one = min_max_counts()
     with pytest.raises(ProtocolError, match="second seed"):
-        comparing.deal(SEED, SEED, one.context)
-    assert comparing.deal(SEED, bytes(32), one.context) != one.dealt()
+        two_party.deal(SEED, SEED, one.context)
+    assert two_party.deal(SEED, bytes(32), one.context) != one.dealt()
     with pytest.raises(WrongDealing):
-        one.run(comparing.deal(OWN, SEED, one.context))  # of the wrong seed: the halves do not fit
+        one.run(two_party.deal(OWN, SEED, one.context))  # of the wrong seed: the halves do not fit
 
 
 def test_masks_of_a_comparison_are_no_release_and_the_other_way_round() -> None:
@@ -366,7 +366,7 @@ def test_masks_of_a_comparison_are_no_release_and_the_other_way_round() -> None:
 )
 def test_there_is_no_other_comparison(scheme: str, label: str, words: int, problem: str) -> None:
     with pytest.raises(ProtocolError, match=problem):
-        comparing.lengths(scheme, label, words)
+        two_party.lengths(scheme, label, words)
 
 
 def test_sums_under_normal_noise_are_not_compared() -> None:
@@ -378,7 +378,7 @@ def test_sums_under_normal_noise_are_not_compared() -> None:
 
 
 def test_65536_counts_take_4_requests_and_less_than_7_megabytes() -> None:
-    found = comparing.lengths("z32", "at-least", 8 + 65_536)
+    found = two_party.lengths("z32", "at-least", 8 + 65_536)
     assert len(found.server) == len(found.compensator) == 4
     assert sum(found.server) + sum(found.compensator) + found.dealing < 7e6
 
@@ -394,7 +394,7 @@ def test_what_is_sent_has_the_lengths_that_are_foreseen() -> None:
 
 
 def test_a_search_of_15_takes_5_requests() -> None:
-    assert len(comparing.lengths("z256", Grows(Ring(256), 15).label, 2 + 61 * 30).server) == 5
+    assert len(two_party.lengths("z256", Grows(Ring(256), 15).label, 2 + 61 * 30).server) == 5
 
 
 def test_each_cohort_deals_in_its_turn() -> None:

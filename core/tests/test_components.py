@@ -17,10 +17,10 @@ from unpooled.formats.eigenvectors import Loadings
 from unpooled.methods import ALGORITHMS, check, usual
 from unpooled.methods.components.blocks import first_block
 from unpooled.methods.components.directions import Directions
-from unpooled.methods.components.known import FIT, VALUES
 from unpooled.methods.components.krylov import Krylov, start
 from unpooled.methods.components.options import block_of
 from unpooled.methods.components.pca import PCA
+from unpooled.methods.components.precision import FIT, VALUES
 from unpooled.methods.components.questions import Multiply
 from unpooled.methods.shared.genotype_products import scores_of
 from unpooled.methods.shared.summary import VARIANTS

@@ -16,10 +16,10 @@ from scipy import stats
 
 from unpooled.asking.procedure import Asks
 from unpooled.described import facts
+from unpooled.described.file_list import most_bytes, report_name
 from unpooled.described.parties import what_parties_get
-from unpooled.described.result_files import most_bytes, report_name
+from unpooled.methods.tables.encoding import blinded_words
 from unpooled.methods.tables.encoding import procedure as encoding
-from unpooled.methods.tables.encoding import spelling
 from unpooled.methods.tables.encoding.questions import (
     CountLevels,
     CountRows,
@@ -236,7 +236,7 @@ def test_no_difference_of_counts_is_small(seed: int, missing: str) -> None:
 
 
 WORDS = st.text(min_size=1, max_size=16).filter(
-    lambda word: spelling.fits(word) and not word.endswith("\0") and _is_text(word)
+    lambda word: blinded_words.fits(word) and not word.endswith("\0") and _is_text(word)
 )
 
 
@@ -245,28 +245,28 @@ def _is_text(word: str) -> bool:
 
 
 def sums(*cohorts: list[str]) -> np.ndarray:
-    return np.sum([spelling.blinded(words) for words in cohorts], axis=0, dtype=np.uint64)
+    return np.sum([blinded_words.blinded(words) for words in cohorts], axis=0, dtype=np.uint64)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=8), st.integers(1, 20))
 def test_the_sum_over_any_number_of_cohorts_spells_the_words(words: list[str], cohorts: int) -> None:
-    assert spelling.read(sums(*[words] * cohorts)) == words
+    assert blinded_words.read(sums(*[words] * cohorts)) == words
 
 
 def test_factors_with_any_number_of_twos_are_divided_by() -> None:
-    row = spelling.blinded(["dihydroergotamine"])
+    row = blinded_words.blinded(["dihydroergotamine"])
     while int(row[0, 0]) % 2 == 0:
-        row = spelling.blinded(["dihydroergotamine"])
+        row = blinded_words.blinded(["dihydroergotamine"])
     for halvings in range(33):
-        assert spelling.read(row << np.uint64(halvings)) == ["dihydroergotamine"]
-    assert spelling.read(row << np.uint64(33)) == [None]
+        assert blinded_words.read(row << np.uint64(halvings)) == ["dihydroergotamine"]
+    assert blinded_words.read(row << np.uint64(33)) == [None]
 
 
 def test_what_is_no_word_is_none() -> None:
-    assert spelling.read(np.zeros((1, spelling.NUMBERS), np.uint64)) == [None]
-    assert spelling.read(sums(["aspirin"], ["warfarin"])) == [None]
-    noise = np.random.default_rng(1).integers(0, 2**64, (500, spelling.NUMBERS), np.uint64)
-    assert spelling.read(noise) == [None] * 500
+    assert blinded_words.read(np.zeros((1, blinded_words.NUMBERS), np.uint64)) == [None]
+    assert blinded_words.read(sums(["aspirin"], ["warfarin"])) == [None]
+    noise = np.random.default_rng(1).integers(0, 2**64, (500, blinded_words.NUMBERS), np.uint64)
+    assert blinded_words.read(noise) == [None] * 500
 
 
 def test_how_many_cohorts_have_the_word_does_not_show() -> None:
@@ -279,6 +279,6 @@ def test_how_many_cohorts_have_the_word_does_not_show() -> None:
 
 
 def test_a_word_that_is_too_long_is_none_to_spell() -> None:
-    assert spelling.fits("é" * 24) and not spelling.fits("é" * 25) and not spelling.fits("")
+    assert blinded_words.fits("é" * 24) and not blinded_words.fits("é" * 25) and not blinded_words.fits("")
     with pytest.raises(ValueError, match="a word of 50 bytes"):
-        spelling.blinded(["é" * 25])
+        blinded_words.blinded(["é" * 25])

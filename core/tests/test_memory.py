@@ -12,7 +12,7 @@ import pytest
 IN_TURN = """
 import threading
 import numpy as np
-from unpooled.memory.memory import share_one_heap
+from unpooled.memory.allocator import share_one_heap
 
 def take_and_free(done):
     blocks = [np.ones(1 << 20, np.uint8) for _ in range(20)]
@@ -35,7 +35,7 @@ end.set()
 
 HOLES = """
 import numpy as np
-from unpooled.memory.memory import give_back_what_is_free
+from unpooled.memory.allocator import give_back_what_is_free
 
 blocks = [np.ones(100_000, np.uint8) for _ in range(2_000)]
 del blocks[:-1]
@@ -45,7 +45,7 @@ print(open("/proc/self/status").read().split("VmRSS:")[1].split()[0])
 
 LARGE = """
 import numpy as np
-from unpooled.memory.memory import map_large_blocks
+from unpooled.memory.allocator import map_large_blocks
 
 {call}
 first = np.ones(24 << 20, np.uint8)

@@ -19,7 +19,7 @@ from tests.contract.studies import STUDIES, of_variants
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.asking.question import Arrays
-from unpooled.described.result_files import report_name, result_files
+from unpooled.described.file_list import report_name, result_files
 from unpooled.errors import Refuse
 from unpooled.methods import check, phenotypes, questions_of
 from unpooled.methods.phenotypes import (
@@ -33,7 +33,7 @@ from unpooled.methods.phenotypes import (
 )
 from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
 from unpooled.methods.regression.pool import Census, CountGenotypes, OrderAlleles
-from unpooled.methods.shared.coding import on_x
+from unpooled.methods.shared.allele_coding import on_x
 from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import Mean
 from unpooled.panel.panel import Panel

@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.studies import nothing_said
 from unpooled.described.facts import NOT_SAID, Change, changes, plan_facts
-from unpooled.described.result_files import (
+from unpooled.described.file_list import (
     manifest_name,
     methods_name,
     most_bytes,
@@ -23,7 +23,7 @@ from unpooled.described.result_files import (
 from unpooled.errors import CodecError, UnpooledError
 from unpooled.methods import ALGORITHMS, check
 from unpooled.panel.chromosomes import chromosome_codes
-from unpooled.plan import options, shared_options
+from unpooled.plan import common_options, options
 from unpooled.plan.clump_option import CLUMPED
 from unpooled.plan.file_names import is_stem, stem_of
 from unpooled.plan.glm_columns import USUAL, chosen
@@ -205,7 +205,7 @@ def test_a_value_that_cannot_be_is_refused_in_words(name: str, value: object, sa
 
 
 def test_a_name_is_of_one_option() -> None:
-    options.remember([shared_options.BETA])
+    options.remember([common_options.BETA])
     with pytest.raises(ValueError, match="beta"):
         options.remember([Switch(name="beta", label="Another")])
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from unpooled.plan.plan import Plan
-from unpooled.protocol import codec, codes, comparing, fixed_point, masking, messages, oprf, sealing, witness
-from unpooled.protocol.check import check_of, second_check_of
+from unpooled.protocol import codec, codes, fixed_point, masking, messages, oprf, sealing, two_party, witness
 from unpooled.protocol.codes import Blinding
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import ComparedContext, MaskContext
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.sealing import Purpose, SealingKey, SigningKey
+from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed
 
 FOLDER = Path(__file__).parent / "vectors"
@@ -102,12 +102,12 @@ def test_a_comparison() -> None:
     """Dealing, every message of both parties, and the bits: two counts, and the 64 that are known."""
     known = load("comparison.json")
     context, kind = built(known["context"]), masking.scheme("z32")
-    dealing = comparing.deal(bytes.fromhex(known["seed"]), bytes.fromhex(known["own"]), context)
+    dealing = two_party.deal(bytes.fromhex(known["seed"]), bytes.fromhex(known["own"]), context)
     assert dealing.hex() == known["dealing"]
     total, masks = (kind.from_bytes(bytes.fromhex(known[name]), context.words) for name in ("total", "masks"))
     shuffle = bytes.fromhex(known["shuffle"])
-    server = comparing.server_side(total, 3, dealing, shuffle, context)
-    compensator = comparing.compensator_side(masks, bytes.fromhex(known["seed"]), shuffle, context)
+    server = two_party.server_side(total, 3, dealing, shuffle, context)
+    compensator = two_party.compensator_side(masks, bytes.fromhex(known["seed"]), shuffle, context)
     next(compensator)
     message = next(server)
     for sent, answered in zip(known["server"], known["compensator"], strict=True):

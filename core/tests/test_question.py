@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from unpooled.asking import question as questions
 from unpooled.asking.question import Arrays, Bits, Count, Question, Real, Residue
 from unpooled.errors import BoundError, CodecError, ProtocolError
-from unpooled.protocol import check
-from unpooled.protocol.check import check_of
+from unpooled.protocol import share_check
 from unpooled.protocol.masking import Gaussian, Modular, Scheme, scheme
 from unpooled.protocol.ring import Ring
+from unpooled.protocol.share_check import check_of
 from unpooled.protocol.witness import Witnessed
 
 K, SALT = 3, bytes(range(32))
@@ -308,7 +308,9 @@ def test_the_check_is_the_combination_of_signed_words(
 
 
 @each_ring
-@pytest.mark.parametrize("size", [check._BLOCK - 1, check._BLOCK, check._BLOCK + 1, 2 * check._BLOCK + 5])
+@pytest.mark.parametrize(
+    "size", [share_check._BLOCK - 1, share_check._BLOCK, share_check._BLOCK + 1, 2 * share_check._BLOCK + 5]
+)
 @pytest.mark.parametrize("extreme", [False, True])
 def test_the_check_goes_over_all_blocks(kind: Modular, size: int, extreme: bool) -> None:
     bits, salt = kind.ring.bits, os.urandom(32)
@@ -592,8 +594,8 @@ def test_who_knows_the_sums_but_no_witness_finds_no_coefficient(kind: Modular) -
     for _ in range(20):
         round_ = replace(WITNESSED, question=os.urandom(32))
         total = vector(kind, [0, 0, 5, 0])
-        bare = check.second_check_of(total, kind, round_, padded=False)
-        padded = check.second_check_of(total, kind, round_, padded=True)
+        bare = share_check.second_check_of(total, kind, round_, padded=False)
+        padded = share_check.second_check_of(total, kind, round_, padded=True)
         assert bare % 5 == 0 and bare // 5 < 2**64
         assert padded % 2**256 > 2**200
 

@@ -19,7 +19,7 @@ from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, ArrayTable, Samples
 from unpooled.asking.driver import Running
 from unpooled.errors import BoundError, Refuse
-from unpooled.methods.components.known import refuse_unsettled
+from unpooled.methods.components.precision import refuse_unsettled
 from unpooled.methods.learning.floors import join_folds, of_missing
 from unpooled.methods.learning.questions import MOST_COLUMNS
 from unpooled.methods.learning.wide import refuse_zero

@@ -18,7 +18,7 @@ from unpooled.errors import Refuse
 from unpooled.kernels import least_squares as codes
 from unpooled.methods.regression.linear import SumWithGenotypes
 from unpooled.methods.regression.logistic_questions import OfModels
-from unpooled.methods.shared.coding import heterozygous_missing, sexes
+from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
 from unpooled.methods.shared.groups import COMPLETE, MEN, members
 from unpooled.panel.panel import Panel
 from unpooled.plan.clump_option import CLUMPED

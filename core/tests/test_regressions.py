@@ -24,7 +24,7 @@ from unpooled.formats.titles import Title
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
 from unpooled.methods.regression.logistic_questions import Evaluate
-from unpooled.methods.shared.coding import PLACES, by_plink2
+from unpooled.methods.shared.allele_coding import PLACES, by_plink2
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import run

@@ -14,7 +14,7 @@ from pooled import GENERATED
 
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.methods import Run
+from unpooled.described.methods_section import Run
 from unpooled.described.report import MOST_LOCI, About, File, Member, Pictures, report
 from unpooled.methods import check, usual
 from unpooled.pages.page import (

@@ -11,10 +11,10 @@ from test_comparing import sums_to_grow, words_to_grow
 
 from unpooled.protocol import gates, masking, sacrificing
 from unpooled.protocol.circuits import KNOWN, AtLeast, Circuit, circuit
-from unpooled.protocol.comparing import WrongDealing
 from unpooled.protocol.dealing import KEY_BYTES
 from unpooled.protocol.gates import Side
 from unpooled.protocol.ring import Ring
+from unpooled.protocol.two_party import WrongDealing
 
 COMPARISONS = {
     "at-least": lambda: Comparison("at-least", "z32", words_of(Ring(32), [5, -7, 0])),

@@ -24,8 +24,8 @@ from unpooled import run
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Arrays, Question, words
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import BY_NOBODY, DEALING, EVERYONE_BY_SUM, what_leaves
 from unpooled.described.parties import what_parties_get
+from unpooled.described.what_leaves import BY_NOBODY, DEALING, EVERYONE_BY_SUM, what_leaves
 from unpooled.errors import BoundError, DataProblem, Refuse
 from unpooled.fitted.scaler import BLURRED, CONSTANT
 from unpooled.methods import METHODS, check, questions_of
@@ -34,10 +34,10 @@ from unpooled.methods.tables.order import NarrowByBits, keys, values_of
 from unpooled.methods.tables.ranges import FindRangeByBits
 from unpooled.methods.tables.signs import SIGNS, FindDirection, MeasureUnderway, Outwards, SearchBySigns
 from unpooled.methods.tables.summary import QUANTILES, wanted
+from unpooled.plan.common_options import BITS, SUMS
 from unpooled.plan.plan import Plan, PlanError
 from unpooled.plan.schema import NUMBER, Column, read_schema
-from unpooled.plan.shared_options import BITS, SUMS
-from unpooled.protocol import comparing
+from unpooled.protocol import two_party
 
 OF_NUMBERS = [name for name, method in METHODS.items() if method.column_type == NUMBER]
 
@@ -509,7 +509,7 @@ def test_a_usual_table_takes_few_rounds_and_bytes() -> None:
     for question in searched:
         scheme = plan_of("yeo-johnson", 30, 10).scheme(question.ring_bits)
         share = words(question, scheme)
-        lengths = comparing.lengths(scheme.label, question.opens.circuit, share)
+        lengths = two_party.lengths(scheme.label, question.opens.circuit, share)
         sent += 10 * scheme.word_bytes * share + lengths.dealing
         sent += sum(lengths.server) + sum(lengths.compensator)
     assert sent <= 0.75e6 * 30

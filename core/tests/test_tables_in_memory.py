@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, 
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.model import Model
 from unpooled.fitted.scaler import Scaler
-from unpooled.plan.words import is_missing, normal, text_of
+from unpooled.plan.categories import is_missing, normal, text_of
 
 ENCODING = {
     "format": "unpooled/encoding",

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled.memory.text import blocks, classes, distinct, integers, strings, tokenize
+from unpooled.memory.tokenizer import blocks, classes, distinct, integers, strings, tokenize
 
 # The first call of a kernel compiles it, which takes longer than hypothesis lets an example take.
 settings.register_profile("kernels")

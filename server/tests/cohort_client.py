@@ -17,7 +17,7 @@ from unpooled.methods import questions_of, whole, with_chunks
 from unpooled.panel.agreement import align
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
-from unpooled.protocol import VERSION, comparing, masking, messages, witness
+from unpooled.protocol import VERSION, masking, messages, two_party, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Questions, Roster, Told
@@ -183,7 +183,7 @@ class Client:
         if step.opens is None or dealer_of(self.roster, question.round) != self.name:
             return None
         context = DealingContext(dealer=self.name, circuit=step.opens.circuit, **named)
-        return comparing.deal(self.seed, self.dealer_seed, context)
+        return two_party.deal(self.seed, self.dealer_seed, context)
 
     def _asked(self, question: Question) -> tuple[Plan, questions.Question, dict[str, Any]]:
         """The plan, the question, and what is common to all that names its masks and its dealing."""

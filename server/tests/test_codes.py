@@ -11,8 +11,8 @@ from federation_fixtures import Federation, work
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.plan.categories import Words
 from unpooled.plan.plan import Plan
-from unpooled.plan.words import Words
 from unpooled.protocol import messages
 from unpooled.protocol.codes import Blinding, checked
 from unpooled.protocol.oprf import POINT_BYTES

@@ -16,7 +16,7 @@ from federation_fixtures import Federation, work
 from platform_fixtures import CompensatorProcess
 from round_fixtures import Killed
 
-from unpooled.protocol import comparing, messages
+from unpooled.protocol import messages, two_party
 from unpooled.protocol.messages import OpeningRequest, Question
 from unpooled_server.compensator_client import Compensator
 from unpooled_server.models import Round, RowFile, Share, Traffic
@@ -40,8 +40,8 @@ def settled(trial: Federation, current: Round) -> None:
     assert compared_round(trial).pk > current.pk
 
 
-def lengths(current: Round) -> comparing.Lengths:
-    return comparing.lengths(current.scheme, current.circuit, current.words)
+def lengths(current: Round) -> two_party.Lengths:
+    return two_party.lengths(current.scheme, current.circuit, current.words)
 
 
 @pytest.mark.services

@@ -13,7 +13,7 @@ import pytest
 from federation_fixtures import Federation, variants, work
 
 from unpooled import run
-from unpooled.described.result_files import result_files
+from unpooled.described.file_list import result_files
 from unpooled.methods import algorithm
 from unpooled.panel.panel import Panel
 from unpooled_server.models import Kept, Share

@@ -18,8 +18,8 @@ from unpooled.asking.procedure import Study
 from unpooled.methods import questions_of, whole, with_chunks
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, masking, messages
-from unpooled.protocol.check import check_of, second_check_of
 from unpooled.protocol.messages import Question, Questions, Told
+from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed, unsealed
 from unpooled_client.state.events import Exit
 from unpooled_client.state.folder import StateFolder

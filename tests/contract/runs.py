@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unpooled.asking import alone, sizes
+from unpooled.asking import in_one_process, sizes
 from unpooled.asking import question as questions
 from unpooled.asking.driver import Place, Tree
 from unpooled.asking.procedure import Rows, Study
 from unpooled.asking.question import Arrays, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import what_leaves
+from unpooled.described.file_list import report_name
 from unpooled.described.parties import what_parties_get
-from unpooled.described.result_files import report_name
+from unpooled.described.what_leaves import what_leaves
 from unpooled.methods import TESTS, questions_of, whole
 from unpooled.methods.phenotypes import tables_of
 from unpooled.run import _Federation
@@ -74,7 +74,7 @@ class Run:
 
     @functools.cached_property
     def tables(self) -> Tables:
-        return alone.collect(self.rows)
+        return in_one_process.collect(self.rows)
 
     @functools.cached_property
     def files(self) -> dict[str, bytes]:

@@ -27,11 +27,11 @@ from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.panel.panel import Panel
+from unpooled.plan.categories import Words
+from unpooled.plan.common_options import BITS, OPENS, SUMS
 from unpooled.plan.dosage_option import FILES
 from unpooled.plan.plan import NO_KEY, SUMS_FILE, Covariate, Plan
 from unpooled.plan.schema import CATEGORY, OUTCOME, Column
-from unpooled.plan.shared_options import BITS, OPENS, SUMS
-from unpooled.plan.words import Words
 
 from ..one_more.one_more_test import ONE_MORE
 

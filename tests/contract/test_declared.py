@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 from unpooled.asking import question as questions
-from unpooled.asking.alone import after
+from unpooled.asking.in_one_process import after
 from unpooled.asking.question import Question, Real
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import LIST, PLAN_DIGEST, SINGLE_VALUES, Form, most_bytes_of, what_leaves
-from unpooled.described.result_files import result_files
+from unpooled.described.file_list import result_files
+from unpooled.described.what_leaves import LIST, PLAN_DIGEST, SINGLE_VALUES, Form, most_bytes_of, what_leaves
 from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_of
 from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
 from unpooled.methods.phenotypes import tables_of
-from unpooled.methods.shared.told import AS_ASKED
+from unpooled.methods.shared.sums_returned import AS_ASKED
 from unpooled.plan.file_names import LONGEST_STEM, is_plain
 from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.plan.templates import Template

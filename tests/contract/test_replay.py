@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from unpooled.asking import alone, driver
+from unpooled.asking import driver, in_one_process
 from unpooled.asking import question as questions
 from unpooled.asking.driver import Entry, Running
 from unpooled.asking.procedure import PROCEDURES, Call, Rows
@@ -93,7 +93,7 @@ def test_a_study_that_is_never_in_memory_has_the_same_results(name: str) -> None
     before, again = run(name), replayed(name)
     assert next(again.answers, None) is None  # everything was asked again, once
     assert len(again.rows) == len(before.rows)  # and nothing reported twice
-    found = alone.collect(again.rows)
+    found = in_one_process.collect(again.rows)
     assert found.keys() == before.tables.keys()
     for table, columns in before.tables.items():
         assert found[table].keys() == columns.keys()

@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unpooled.errors import DataProblem
+from unpooled.plan.categories import is_missing
 from unpooled.plan.schema import Column
-from unpooled.plan.words import is_missing
 from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.imputed.copied_people import rows_of_psam
 from unpooled_client.data.imputed.vcf import open_vcf

@@ -12,9 +12,9 @@ from unpooled.asking.question import Arrays
 from unpooled.methods.algorithm import AboutFile
 from unpooled.methods.chi_square import CHI_SQUARE
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.options import Answer, Choice, Number, Numbers, Place, Switch, Whole, Wholes, Words
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import COVARIATES
 
 OPTIONS = (
     COVARIATES,

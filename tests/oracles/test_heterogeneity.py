@@ -17,15 +17,15 @@ from statsmodels.stats.meta_analysis import combine_effects
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort
-from unpooled.described.methods import Run, methods
+from unpooled.described.methods_section import Run, methods
 from unpooled.errors import BoundError
 from unpooled.kernels.meta_analysis import fixed_effect, random_weight
 from unpooled.methods import algorithm, check
 from unpooled.methods.regression.heterogeneity import TABLE, SumAgain, SumEstimates
 from unpooled.methods.regression.own_fit import Model, own_estimates
 from unpooled.methods.shared.chunks import chromosome_class
+from unpooled.methods.shared.informative_covariates import telling
 from unpooled.methods.shared.summary import Summary
-from unpooled.methods.shared.telling import telling
 from unpooled.panel.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations

@@ -26,7 +26,7 @@ from unpooled.fitted.scaler import (
     Z_SCORE,
     Scaler,
 )
-from unpooled.plan.shared_options import BITS, SUMS
+from unpooled.plan.common_options import BITS, SUMS
 
 from ..conftest import Rehearse
 from ..fuzz.tables.truth import moments

@@ -18,7 +18,7 @@ from scipy import stats
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from unpooled.fitted.scaler import CONSTANT, FLAT, NEARLY_CONSTANT, YEO_JOHNSON, Scaler
-from unpooled.plan.shared_options import BITS, SUMS
+from unpooled.plan.common_options import BITS, SUMS
 
 from ..fuzz.tables import truth
 from .of_tables import SPLITS, TABLES, Columns, agreed, column, evenly, loaded, table

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from window_desk import Desk
 
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled_client.compare.pictures import pictures
 from unpooled_client.compare.pool import NothingToCompare

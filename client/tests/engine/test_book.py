@@ -12,7 +12,7 @@ from books import SIZES, answerer_of, asked, started_again
 
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.asking.question import Question
-from unpooled.described.leaving import most_bytes_of
+from unpooled.described.what_leaves import most_bytes_of
 from unpooled.methods.chi_square import CountGenotypes
 from unpooled.methods.ld.lead_questions import CountFounders
 from unpooled.methods.presence import Presence

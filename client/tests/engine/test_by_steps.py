@@ -17,12 +17,12 @@ from client_trials import Member, Trial, ended
 from tests.patience import PATIENCE, until
 from tests.starting import Program, run
 from unpooled_client.data.options import DataOptions
+from unpooled_client.sentences.sentences import grouped
 from unpooled_client.state.events import Agreed, Finished, Joined, ReviewNeeded, Started
 from unpooled_client.state.files import StateError
 from unpooled_client.state.journal import Journal
 from unpooled_client.state.stage import Stage, stage_of
 from unpooled_client.study import background, before_run
-from unpooled_client.words.sentences import grouped
 
 MakeStudy = Callable[..., Trial]
 

@@ -7,10 +7,11 @@ import json
 
 import pytest
 
-from unpooled.described.leaving import what_leaves
+from unpooled.described.what_leaves import what_leaves
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster
 from unpooled_client.commands import screen
+from unpooled_client.sentences import sentences
 from unpooled_client.state.events import (
     BYTES,
     Accepted,
@@ -35,7 +36,6 @@ from unpooled_client.state.events import (
     Unreachable,
     Waiting,
 )
-from unpooled_client.words import sentences
 
 PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=NO_KEY)
 FINGERPRINT = " ".join(["ab12"] * 8)

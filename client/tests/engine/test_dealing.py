@@ -16,7 +16,7 @@ from unpooled.methods import algorithm, usual
 from unpooled.methods.tables.order import Narrow
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.protocol import comparing, masking, messages
+from unpooled.protocol import masking, messages, two_party
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
 from unpooled_client.state.folder import StateFolder
@@ -92,7 +92,7 @@ def test_a_cohort_deals_in_its_turn(answerer: Answerer) -> None:
     found = [dealt(answerer, asked(round_)) for round_ in (3, 4, 5)]
     assert [dealing is not None for dealing in found] == [False, True, False]
     scheme = masking.scheme("z32")
-    want = comparing.lengths(scheme.label, "at-least", questions.words(question(), scheme)).dealing
+    want = two_party.lengths(scheme.label, "at-least", questions.words(question(), scheme)).dealing
     assert found[OSLO] is not None and len(found[OSLO].data) == want
 
 
@@ -188,7 +188,7 @@ def test_what_the_plan_does_not_allow_is_not_dealt_for(
 
 def test_more_than_can_be_compared_is_not_answered(answerer: Answerer) -> None:
     """A question of a dishonest server: an honest one asks in parts."""
-    features = comparing.MAX_COMPARISONS // (2 * 255) + 1
+    features = two_party.MAX_COMPARISONS // (2 * 255) + 1
     wide = COMPARED.first_about(np.full(features, 120), np.tile([1, 120], (features, 1)))
     answerer = replace(answerer, terms=terms_of(schema=tuple(Column(f"f{k}") for k in range(features))))
     with pytest.raises(Distrust, match="cannot be compared"):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from client_trials import Member, Platform, Table, Trial, ended, make_trial
 
-from unpooled.described.leaving import CODES
+from unpooled.described.what_leaves import CODES
 from unpooled.protocol import codes, oprf
 from unpooled.protocol.messages import Questions
 from unpooled.protocol.problems import Problem

@@ -13,7 +13,7 @@ import pytest
 from client_dishonest import PLAN, Cohort
 from client_scripted import Scripted
 
-from unpooled.described.result_files import methods_name, most_bytes
+from unpooled.described.file_list import methods_name, most_bytes
 from unpooled.plan.plan import Plan
 from unpooled_client.compare.report import Place, Study, write_tables
 from unpooled_client.state.events import Event, Exit, Failed, Results

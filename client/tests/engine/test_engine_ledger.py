@@ -12,7 +12,7 @@ import pytest
 from client_trials import Member, Trial
 from client_typed import typed
 
-from unpooled.described.leaving import DOING, PROBLEM, TIMING
+from unpooled.described.what_leaves import DOING, PROBLEM, TIMING
 from unpooled.simulate import SimulationReport, simulate
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state import ledger

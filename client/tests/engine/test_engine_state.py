@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from unpooled.described.leaving import Form
+from unpooled.described.what_leaves import Form
 from unpooled.memory.spool import NoRoom
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem

@@ -14,7 +14,7 @@ from books import answerer_of, asked
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, Samples
-from unpooled.described.leaving import Leaving, what_leaves
+from unpooled.described.what_leaves import Leaving, what_leaves
 from unpooled.errors import BoundError
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.chi_square import Census

@@ -9,7 +9,7 @@ import pytest
 from client_trials import Member, Platform, Trial, ended, make_trial
 
 from tests.patience import PATIENCE
-from unpooled.described.leaving import Form
+from unpooled.described.what_leaves import Form
 from unpooled.simulate import SimulationReport
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state import ledger

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import COHORT_SUMS, SERVER, Form, what_leaves
-from unpooled.described.methods import Run, methods
+from unpooled.described.methods_section import Run, methods
 from unpooled.described.parties import what_parties_get
+from unpooled.described.what_leaves import COHORT_SUMS, SERVER, Form, what_leaves
 from unpooled.methods.shared.summary import Summary
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.invitation import Invitation
@@ -24,11 +24,11 @@ from unpooled.protocol.messages import Roster
 from unpooled_client.commands.review import review as command
 from unpooled_client.commands.screen import LineScreen
 from unpooled_client.data.options import DataOptions
+from unpooled_client.sentences import sentences
+from unpooled_client.sentences.review import review_page
 from unpooled_client.state.events import PEOPLE, FewApart, ReleaseNeeded
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
-from unpooled_client.words import sentences
-from unpooled_client.words.review import review_page
 
 PLAN = Plan(
     test="logistic", phenotype="asthma", cohorts=3, compensator_key=NO_KEY, files=("assoc",),

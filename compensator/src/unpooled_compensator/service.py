@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import codec, codes, comparing, masking, messages, oprf, sealing, witness
-from unpooled.protocol.comparing import Lengths
+from unpooled.protocol import codec, codes, masking, messages, oprf, sealing, two_party, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import NONCE_BYTES, MaskContext
 from unpooled.protocol.messages import (
@@ -27,6 +26,7 @@ from unpooled.protocol.messages import (
     Witnesses,
 )
 from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
+from unpooled.protocol.two_party import Lengths
 from unpooled_compensator.sessions import Session, Sessions, Side
 from unpooled_compensator.store import NoStudy, Replaced, Store
 
@@ -181,7 +181,7 @@ class Compensator:
         _check_request(request)
         _check(len(request.shuffle) == SHUFFLE_BYTES, f"the order of rows follows from {SHUFFLE_BYTES} bytes")
         try:
-            return comparing.lengths(request.scheme, request.circuit, request.words)
+            return two_party.lengths(request.scheme, request.circuit, request.words)
         except ProtocolError as error:
             raise _invalid(str(error)) from None
 
@@ -270,7 +270,7 @@ class Compensator:
             seed for (name, _), seed in zip(request.uploads, seeds, strict=True) if name == context.dealer
         ]
         vector = masking.scheme(request.scheme).from_bytes(masks, request.words)
-        return comparing.compensator_side(vector, seed, request.shuffle, context)
+        return two_party.compensator_side(vector, seed, request.shuffle, context)
 
     def _take_round(self, request: ReleaseRequest, enrolment: Enrolment, content: bytes) -> None:
         """Record for what a round is answered; Refused if that was something else."""

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
-from unpooled.protocol.comparing import Lengths
+from unpooled.protocol.two_party import Lengths
 
 MAX_BYTES = 1 << 30
 """Maximum bytes of all sessions together, but the last: one is always kept, however large."""

@@ -1,8 +1,8 @@
 """The table of methods: what each is called, and the module that declares it.
 
 A module is imported when something of its method is first looked up: what the registry knows of it
-(`unpooled.methods`), its options (`unpooled.plan.options`), or a procedure by the name under which a branch was
-stored (`unpooled.asking.procedure`). So a program loads the methods that it meets, and no others.
+(`unpooled.methods`), its options (`unpooled.plan.options`), or a procedure by the name under which a branch
+was stored (`unpooled.asking.procedure`). So a program loads the methods that it meets, and no others.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled.asking import opening
+from unpooled.asking import compared_sums
 from unpooled.asking import question as questions
-from unpooled.asking.alone import Alone, after, tables
 from unpooled.asking.cohort import Cohort, Table
 from unpooled.asking.driver import Place, Tree, digest
+from unpooled.asking.in_one_process import Alone, after, tables
 from unpooled.asking.procedure import Call, Study
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import ProtocolError
@@ -159,7 +159,7 @@ class _Federation:
             circuit=question.opens.circuit,
             words=words,
         )
-        bits = opening.in_process(
+        bits = compared_sums.in_process(
             question, masked, masks, scheme, k, (self.seeds[dealer], self.own_seeds[dealer]), context
         )
         return bits, lambda: dict(bits)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from unpooled.asking.driver import label
 from unpooled.methods.shared.summary import FREQUENCIES_FAR, Summary
 from unpooled.plan.plan import Plan
-from unpooled.protocol import comparing
+from unpooled.protocol import two_party
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
 
 
@@ -323,7 +323,7 @@ class Round(models.Model):
         """Number of turns with the compensator until its sums are compared; 0 if they are read."""
         if not self.circuit:
             return 0
-        return len(comparing.lengths(self.scheme, self.circuit, self.words).compensator)
+        return len(two_party.lengths(self.scheme, self.circuit, self.words).compensator)
 
 
 class Asked(models.Model):

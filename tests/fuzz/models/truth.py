@@ -11,9 +11,9 @@ from unpooled.asking.cohort import ArrayTable
 from unpooled.methods import algorithm
 from unpooled.methods.learning.names import LINEAR
 from unpooled.methods.learning.reading import Examples
+from unpooled.plan.categories import Words
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import Words
 
 from .federation import OUTCOME, PATIENT, Cohort, Federation
 

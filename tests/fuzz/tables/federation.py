@@ -11,9 +11,9 @@ import numpy as np
 from unpooled.fitted.scaler import MIN_MAX, QUANTILES, ROBUST, YEO_JOHNSON, Z_SCORE
 from unpooled.methods import ALGORITHMS, usual
 from unpooled.methods.tables.census import FEWEST_COHORTS, FEWEST_VALUES
+from unpooled.plan.common_options import BITS, OPENS
 from unpooled.plan.plan import NO_KEY, QUANTILES_FILE, Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.shared_options import BITS, OPENS
 
 from .columns import KINDS, Random
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.scaler import Scaler
-from unpooled.plan.words import MARKERS, is_missing
+from unpooled.plan.categories import MARKERS, is_missing
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables import open_table
 from unpooled_client.study.normalizing import beside, write_to

@@ -8,7 +8,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import celeryd_init, worker_init, worker_ready
 
-from unpooled.memory.memory import map_large_blocks, share_one_heap
+from unpooled.memory.allocator import map_large_blocks, share_one_heap
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
 app = Celery("unpooled")

@@ -20,22 +20,22 @@ import unpooled_server
 import unpooled_webapp
 from unpooled.asking.question import at_turn
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import Form, what_leaves
+from unpooled.described.file_list import about
 from unpooled.described.parties import what_parties_get
-from unpooled.described.result_files import about
+from unpooled.described.what_leaves import Form, what_leaves
 from unpooled.methods import ALGORITHMS, FITS, METHODS, usual
 from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
 from unpooled.methods.learning.questions import MOST_COLUMNS
 from unpooled.methods.phenotypes import CountApart
 from unpooled.plan.apart_option import COHORTS_APART, FEWEST
+from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
 from unpooled.plan.dosage_option import DOSAGES, FILES
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import CATEGORY, OUTCOME
-from unpooled.plan.shared_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage

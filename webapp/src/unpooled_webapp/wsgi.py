@@ -4,7 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from unpooled.memory.memory import map_large_blocks, share_one_heap
+from unpooled.memory.allocator import map_large_blocks, share_one_heap
 
 share_one_heap()
 map_large_blocks()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from unpooled.plan.plan import Plan
     from unpooled.plan.schema import Column
-    from unpooled_client.data.checks.closer import Closer
+    from unpooled_client.data.checks.thorough import Closer
     from unpooled_client.data.findings.report import Report
     from unpooled_client.data.imputed.pieces import Told
     from unpooled_client.data.options import DataOptions
@@ -61,7 +61,7 @@ def check(
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
     from unpooled_client.commands.screen import in_lines, progress
-    from unpooled_client.data.checks.closer import Closer, look_closer
+    from unpooled_client.data.checks.thorough import Closer, look_closer
     from unpooled_client.data.cohort import open_cohort
     from unpooled_client.data.imputed.copies import COPYING
     from unpooled_client.data.options import options_from

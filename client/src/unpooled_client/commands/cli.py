@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from unpooled.errors import DataProblem, UnpooledError
-from unpooled.memory.memory import share_one_heap
+from unpooled.memory.allocator import share_one_heap
 
 PROGRAM = "unpooled-client"
 COMPLETE_VARIABLE = "_UNPOOLED_CLIENT_COMPLETE"

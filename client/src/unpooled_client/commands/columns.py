@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from unpooled_client.data.column_examples import Column, Columns, columns_of
 from unpooled_client.data.findings.report import Report
-from unpooled_client.data.seen import Column, Columns, columns_of
 
 _HEADS = ("number", "name", "type", "missing", "values", "hint")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.errors import DataProblem, Refuse, listed
 from unpooled.methods import algorithm
 from unpooled.methods.learning import COEFFICIENTS_FILE

@@ -14,12 +14,12 @@ from unpooled_client.commands.cli import EXIT_CODES
 from unpooled_client.commands.options import state_option
 from unpooled_client.commands.run import few_apart_option, state_folder
 from unpooled_client.data.options import DataOptions
+from unpooled_client.sentences import review as words
+from unpooled_client.sentences import sentences
 from unpooled_client.state.events import Exit
 from unpooled_client.state.files import write_atomically
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
 from unpooled_client.study import before_run
-from unpooled_client.words import review as words
-from unpooled_client.words import sentences
 
 
 @click.command(epilog=EXIT_CODES)

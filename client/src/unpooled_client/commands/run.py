@@ -18,6 +18,7 @@ from unpooled_client.commands.options import FOLDER, network_options, state_opti
 from unpooled_client.commands.screen import Screen, screen_for
 from unpooled_client.data.options import DataOptions, options_from
 from unpooled_client.network.api import Network
+from unpooled_client.sentences import sentences
 from unpooled_client.state.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import StateFolder, current_folders, folder_of
@@ -26,7 +27,6 @@ from unpooled_client.study import background
 from unpooled_client.study.answering import MOST_THREADS
 from unpooled_client.study.engine import Engine, Until
 from unpooled_client.study.invitation import invitation_from
-from unpooled_client.words import sentences
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)

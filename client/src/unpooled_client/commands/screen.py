@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import click
 
+from unpooled_client.sentences import sentences
+from unpooled_client.sentences.log_lines import Sparing
 from unpooled_client.state.events import (
     Compared,
     Event,
@@ -25,8 +27,6 @@ from unpooled_client.state.events import (
     Sent,
     StepProgress,
 )
-from unpooled_client.words import sentences
-from unpooled_client.words.log_lines import Sparing
 
 if TYPE_CHECKING:
     from rich.console import Group

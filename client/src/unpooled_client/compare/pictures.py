@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.described.result_files import manifest_name
+from unpooled.described.file_list import manifest_name
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report, neg_log10, number
 from unpooled.kernels.statistics import chi_square_neg_log10_p

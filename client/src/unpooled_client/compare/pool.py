@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.errors import UnpooledError
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report, neg_log10, number

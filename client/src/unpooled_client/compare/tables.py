@@ -18,6 +18,7 @@ from unpooled.fitted.model import FORMAT as MODEL_FORMAT
 from unpooled.methods import algorithm
 from unpooled.methods.learning.stored import error_without
 from unpooled.panel.panel import Panel
+from unpooled.plan.categories import MISSING, REST
 from unpooled.plan.plan import (
     ENCODING_FILE,
     MODEL_FILE,
@@ -27,7 +28,6 @@ from unpooled.plan.plan import (
     SUMS_FILE,
     Plan,
 )
-from unpooled.plan.words import MISSING, REST
 from unpooled.run import run_alone
 from unpooled_client.compare.pool import NothingToCompare, file_of
 

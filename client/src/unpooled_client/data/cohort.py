@@ -16,8 +16,8 @@ from unpooled.panel.filesets import OF_PFILE
 from unpooled.panel.panel import Panel
 from unpooled.plan.floors import QUANTITATIVE
 from unpooled_client.data.checks.calls import look_at_calls
-from unpooled_client.data.checks.check import check_floors, check_samples, summarise
 from unpooled_client.data.checks.collinear import check_collinear, check_sex
+from unpooled_client.data.checks.data_checks import check_floors, check_samples, summarise
 from unpooled_client.data.checks.outliers import check_outliers
 from unpooled_client.data.checks.sexes import check_sexes
 from unpooled_client.data.findings.report import Code, Report, Severity

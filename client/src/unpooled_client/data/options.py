@@ -11,10 +11,10 @@ from typing import Any
 from unpooled.methods import TESTS
 from unpooled.panel.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
+from unpooled.plan.common_options import EVERYONE
 from unpooled.plan.floors import QUANTITATIVE
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.shared_options import EVERYONE
 from unpooled_client.data.findings.report import Code, Report
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from unpooled.asking.question import without_turn
 from unpooled.described.facts import Change
-from unpooled.described.leaving import Leaving
+from unpooled.described.what_leaves import Leaving
 from unpooled.errors import UnpooledError
 from unpooled.plan.plan import Plan
 from unpooled.protocol.messages import Roster

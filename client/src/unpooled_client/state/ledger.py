@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unpooled.described.leaving import Form
+from unpooled.described.what_leaves import Form
 from unpooled.errors import UnpooledError
 
 _START = "0" * 64

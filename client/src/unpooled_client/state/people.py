@@ -22,7 +22,7 @@ import numpy as np
 from filelock import FileLock
 
 from unpooled.errors import CodecError
-from unpooled.plan.shared_options import FEWEST_AT_A_LEVEL
+from unpooled.plan.common_options import FEWEST_AT_A_LEVEL
 from unpooled.protocol import codec
 from unpooled_client.state.events import FewApart
 from unpooled_client.state.files import StateError, write_atomically

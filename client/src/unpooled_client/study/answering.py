@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayTable, Cohort
-from unpooled.described.leaving import DEALING, TO_SERVER, Form
+from unpooled.described.what_leaves import DEALING, TO_SERVER, Form
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions, Told
 from unpooled.protocol.problems import Problem
@@ -37,7 +37,7 @@ from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identi
 
 if TYPE_CHECKING:
     from unpooled_client.state.folder import Acceptance
-    from unpooled_client.study.coding import Coding
+    from unpooled_client.study.word_codes import Coding
 
 MOST_THREADS = 8
 """A server has no more questions open at once."""
@@ -109,7 +109,7 @@ class Work:
         self.lock = threading.Lock()
 
     def _coding(self, acceptance: Acceptance) -> Coding:
-        from unpooled_client.study.coding import Coding  # few studies search for words
+        from unpooled_client.study.word_codes import Coding  # few studies search for words
 
         return Coding(self.session, self.terms, acceptance.seed, acceptance.own, self.outbox.append)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from unpooled.errors import DataProblem, listed
-from unpooled_client.data.checks.closer import AS_USUAL, Closer, look_closer
+from unpooled_client.data.checks.thorough import AS_USUAL, Closer, look_closer
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.imputed.copies import nobody

@@ -31,7 +31,7 @@ from typing import ClassVar, TypeAlias
 
 from unpooled.asking.question import Question
 from unpooled.asking.sizes import Sizes
-from unpooled.described.leaving import most_bytes_of
+from unpooled.described.what_leaves import most_bytes_of
 from unpooled.errors import CodecError
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from unpooled.asking.sizes import Sizes
-from unpooled.described.result_files import most_bytes, result_files, results_name
+from unpooled.described.file_list import most_bytes, result_files, results_name
 from unpooled.errors import UnpooledError
 from unpooled.plan.file_names import is_plain
 from unpooled.plan.plan import Plan

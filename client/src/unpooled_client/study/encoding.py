@@ -6,7 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.fitted.encoder import Encoder
 from unpooled.plan.plan import ENCODING_FILE, Plan
 from unpooled_client.data.options import DataOptions
@@ -15,10 +15,10 @@ from unpooled_client.network.api import ServerError
 from unpooled_client.state.events import Event, Transformed
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.state.written import Written
-from unpooled_client.study.coding import as_in_dictionary
 from unpooled_client.study.normalizing import beside
 from unpooled_client.study.reading import guard, open_under
 from unpooled_client.study.session import Session
+from unpooled_client.study.word_codes import as_in_dictionary
 
 
 def encode(

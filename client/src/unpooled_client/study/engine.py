@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described import leaving
-from unpooled.described.leaving import Form
+from unpooled.described import what_leaves
+from unpooled.described.what_leaves import Form
 from unpooled.plan.plan import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation
@@ -367,7 +367,7 @@ class Engine:
         session.api.doing = Doing.STOPPED
         try:
             told = bodies.problem(found.problem.value, found.quantity)
-            session.record(leaving.PROBLEM, told, Form.CLEAR, leaving.TO_COORDINATOR)
+            session.record(what_leaves.PROBLEM, told, Form.CLEAR, what_leaves.TO_COORDINATOR)
             telling = session.spawn(session.api.report_problem, found.problem, found.quantity)
             return telling.exception(timeout=_LAST_WORD) is None
         except (OSError, TimeoutError):
@@ -402,7 +402,7 @@ def _of_own_people(file: str) -> _Writes | None:
 
 
 def _beside_the_pool(session: Session, files: Sequence[Path], top: int) -> Iterator[Event]:
-    from unpooled_client.study.comparing import compare_with_pool
+    from unpooled_client.study.this_cohort_and_pool import compare_with_pool
 
     yield from compare_with_pool(session, files, top)
 

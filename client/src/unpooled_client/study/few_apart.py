@@ -22,15 +22,15 @@ from unpooled.methods.shared.groups import (
     Group,
     members,
 )
+from unpooled.plan.categories import Words
 from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.plan import Plan
-from unpooled.plan.words import Words
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import read_fam
+from unpooled_client.data.tables.categories import read_words
 from unpooled_client.data.tables.faults import Faults
-from unpooled_client.data.tables.words import read_words
 from unpooled_client.state.events import PEOPLE, ROWS, Event, FewApart
 from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.state.people import People, Whose

@@ -7,8 +7,7 @@ import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 
-from unpooled.described import leaving
-from unpooled.described.leaving import Form, what_leaves
+from unpooled.described.what_leaves import SEED, SIGNING_KEY, TO_COHORTS, TO_COMPENSATOR, Form, what_leaves
 from unpooled.errors import listed
 from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, bodies
@@ -108,7 +107,7 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
         public = SigningKey(session.saved.signing_key).public
     again = bool(session.saved.cohort)
     session.save()  # a key that the server knows must not be lost
-    yield session.record(leaving.SIGNING_KEY, bodies.joining(public), Form.CLEAR, leaving.TO_COHORTS)
+    yield session.record(SIGNING_KEY, bodies.joining(public), Form.CLEAR, TO_COHORTS)
     yield from session.wait_for(session.api.join, public)
     session.save(cohort=study.cohort)
     yield Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
@@ -247,7 +246,7 @@ def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
     if acceptance is None:
         raise AssertionError("nothing was accepted")
     said = acceptance.plan_hash, acceptance.roster_hash, acceptance.sealed, acceptance.signature
-    yield session.record(leaving.SEED, bodies.acceptance(*said), Form.SEALED, leaving.TO_COMPENSATOR)
+    yield session.record(SEED, bodies.acceptance(*said), Form.SEALED, TO_COMPENSATOR)
     try:
         yield from session.wait_for(session.api.accept, *said)
     except Conflict as conflict:

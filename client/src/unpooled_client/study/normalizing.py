@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.fitted.scaler import Scaler
 from unpooled.plan.plan import PARAMETERS_FILE, Plan
 from unpooled_client.data.findings.report import Report

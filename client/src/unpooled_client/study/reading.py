@@ -16,8 +16,8 @@ import numpy as np
 from unpooled.asking import sizes
 from unpooled.asking.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
 from unpooled.asking.question import Question
-from unpooled.described import leaving
-from unpooled.described.leaving import Form
+from unpooled.described import what_leaves
+from unpooled.described.what_leaves import Form
 from unpooled.errors import DataProblem, ProtocolError, Refuse, UnpooledError
 from unpooled.memory.spool import forget, slices
 from unpooled.methods import algorithm
@@ -29,11 +29,11 @@ from unpooled.panel.list_form import in_parts
 from unpooled.panel.overlap import Overlap, beside
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
-from unpooled.protocol import bodies, check
+from unpooled.protocol import bodies, share_check
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
-from unpooled_client.data.checks.check import check_floors
 from unpooled_client.data.checks.completeness import kept_by_mind
+from unpooled_client.data.checks.data_checks import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.imputed.copies import COPYING, nobody
@@ -44,8 +44,8 @@ from unpooled_client.network.api import Study
 from unpooled_client.state.events import Checked, Event, PanelAgreed, StepProgress
 from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
 from unpooled_client.study.book import has_answered
+from unpooled_client.study.problems import what_is_told
 from unpooled_client.study.session import BEFORE, Session
-from unpooled_client.study.told import what_is_told
 from unpooled_client.study.trust import TELL_BOTH, TELL_OPERATOR, Distrust, Terms
 
 _FEW = 0.01
@@ -100,7 +100,7 @@ def open_data(
     Raises DataRefused, or DataChanged.
     """
     started = time.perf_counter()
-    session.spawn(check.load, terms.plan.scheme(terms.plan.ring_bits))
+    session.spawn(share_check.load, terms.plan.scheme(terms.plan.ring_bits))
     paths = options.paths
     if released:
         same_options(DataOptions.from_json(session.saved.options), options, terms.plan)
@@ -204,18 +204,20 @@ def announce(session: Session, study: Study, terms: Terms, data: PlinkData | Arr
         return
     if isinstance(data, ArrayTable):
         digest = terms.plan_hash
-        yield session.record(leaving.PLAN_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
+        yield session.record(
+            what_leaves.PLAN_DIGEST, bodies.digest(digest), Form.CLEAR, what_leaves.TO_SERVER
+        )
         yield from session.wait_for(session.api.put_panel_digest, digest)
         return
     by_list = terms.plan.panel_mode == "list"
     digest = terms.plan.panel_digest if by_list else data.listed.digest
-    yield session.record(leaving.LIST_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
+    yield session.record(what_leaves.LIST_DIGEST, bodies.digest(digest), Form.CLEAR, what_leaves.TO_SERVER)
     wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
     if wanted and not by_list:
         session.api.doing = Doing.SENDING
         start, size = 0, data.listed.canonical_bytes
         for part in in_parts(data.listed.pieces()):
-            yield session.record(leaving.LIST, part, Form.CLEAR, leaving.TO_SERVER)
+            yield session.record(what_leaves.LIST, part, Form.CLEAR, what_leaves.TO_SERVER)
             yield from session.wait_for(session.api.put_panel_list, start, size, part)
             start += len(part)
 

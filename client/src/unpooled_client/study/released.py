@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from unpooled.described.leaving import what_leaves
+from unpooled.described.what_leaves import what_leaves
 from unpooled.plan.plan import Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.folder import Agreement, Saved

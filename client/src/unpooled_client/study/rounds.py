@@ -20,7 +20,7 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Question
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.methods.presence import Presence
-from unpooled.protocol import comparing, masking, messages, witness
+from unpooled.protocol import masking, messages, two_party, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.problems import Problem
@@ -197,7 +197,7 @@ class Answerer:
             circuit=circuit,
             words=questions.words(question, scheme),
         )
-        data = comparing.deal(self.seed, self.own, context)
+        data = two_party.deal(self.seed, self.own, context)
         self.book.deal(question, Dealt(message.round, circuit, hashlib.sha256(data).digest()))
         return Dealing(message.round, data, question.title)
 
@@ -236,7 +236,7 @@ class Answerer:
 def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:
     """Distrust where server and compensator could not compare what is asked for."""
     try:
-        comparing.lengths(scheme, circuit, words)
+        two_party.lengths(scheme, circuit, words)
     except ProtocolError as error:
         raise Distrust(
             Problem.QUESTION,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.result_files import report_name
+from unpooled.described.file_list import report_name
 from unpooled.formats.density import read_density
 from unpooled.formats.eigenvectors import Loadings, exactly
 from unpooled.formats.scoring_file import ScoringFile

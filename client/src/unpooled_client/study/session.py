@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeVar
 
-from unpooled.described import leaving
-from unpooled.described.leaving import Form
+from unpooled.described import what_leaves
+from unpooled.described.what_leaves import Form
 from unpooled.errors import UnpooledError
 from unpooled.protocol import bodies
 from unpooled_client.network.api import Api, Study, Trouble
@@ -150,7 +150,7 @@ class Session:
     def report_timing(self) -> Generator[Event, None, Future[None]]:
         """Tell the coordinator how long what took; whole seconds say little of this cohort's size."""
         timing = {phase: round(value) for phase, value in self.seconds.items()}
-        yield self.record(leaving.TIMING, bodies.timing(timing), Form.CLEAR, leaving.TO_COORDINATOR)
+        yield self.record(what_leaves.TIMING, bodies.timing(timing), Form.CLEAR, what_leaves.TO_COORDINATOR)
         return self.spawn(self.api.report_timing, timing)
 
     def _told_beside(self) -> Iterator[Event]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unpooled.described.file_list import manifest_name, result_files
 from unpooled.described.manifest import ListedRound
-from unpooled.described.result_files import manifest_name, result_files
 from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client.state.folder import Acceptance, Agreement, StateFolder

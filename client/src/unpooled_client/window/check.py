@@ -11,6 +11,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
+from unpooled_client.sentences.sentences import amount
 from unpooled_client.state.events import Event, StepProgress
 from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Child, Ended
@@ -20,7 +21,6 @@ from unpooled_client.window.model import Card, Tone, trouble
 from unpooled_client.window.parts import Document, Facts, Page, panel, save_as
 from unpooled_client.window.study import Study
 from unpooled_client.window.tables import Table
-from unpooled_client.words.sentences import amount
 
 _READING = Card(
     Tone.WAITING,

@@ -9,11 +9,11 @@ from typing import Any
 from unpooled.described.facts import plan_facts
 from unpooled.plan.plan import Plan
 from unpooled.protocol.sealing import grouped
+from unpooled_client.sentences import sentences
 from unpooled_client.state.events import Proposal, ReviewNeeded
 from unpooled_client.state.folder import Agreement
 from unpooled_client.window.model import Card
 from unpooled_client.window.wording import name_and_option
-from unpooled_client.words import sentences
 
 ONE_OPERATOR = (
     "One operator: not blind. Server and compensator are run by the same people, "

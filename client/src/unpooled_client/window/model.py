@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from unpooled_client.sentences import sentences
 from unpooled_client.state.events import (
     Agreed,
     Event,
@@ -33,7 +34,6 @@ from unpooled_client.state.events import (
 )
 from unpooled_client.state.stage import Stage
 from unpooled_client.window.wording import in_window
-from unpooled_client.words import sentences
 
 
 class Tone(Enum):

@@ -9,10 +9,10 @@ from typing import Any
 from unpooled.described.facts import Change
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import fingerprint
+from unpooled_client.sentences import sentences
 from unpooled_client.window.model import Tone
 from unpooled_client.window.tables import Cell, Column, Row, number, strong
 from unpooled_client.window.wording import in_window, name_and_option
-from unpooled_client.words import sentences
 
 _SEVERITIES = {"error": Tone.PROBLEM, "warning": Tone.WARNING, "note": Tone.LATER}
 

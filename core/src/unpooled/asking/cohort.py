@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from unpooled.plan.words import Words
+from unpooled.plan.categories import Words
 
 UNKNOWN_SEX, MALE, FEMALE = 0, 1, 2
 

@@ -16,8 +16,8 @@ A procedure is a generator that yields
 
 and `yield from` runs a call in its own place. It is pure: it knows no clock, no chance and no file. So what
 runs can be stored as the name, the arguments and the sums that came in since, and is run again from there
-wherever it is not in memory (`unpooled.asking.driver`). What LAPACK or a C library has computed only makes rows: a
-second machine might find another last bit, and ask something else. What takes long goes on by `Go`.
+wherever it is not in memory (`unpooled.asking.driver`). What LAPACK or a C library has computed only makes
+rows: a second machine might find another last bit, and ask something else. What takes long goes on by `Go`.
 """
 
 from __future__ import annotations

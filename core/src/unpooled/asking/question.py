@@ -22,8 +22,8 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
-from unpooled.protocol.check import check_of, second_check_of
 from unpooled.protocol.masking import NOT_CANCELLED, Scheme
+from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed
 
 __all__ = [

@@ -9,8 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from unpooled.described.leaving import SINGLE_VALUES
-from unpooled.described.result_files import about
+from unpooled.described.file_list import about
+from unpooled.described.what_leaves import SINGLE_VALUES
 from unpooled.methods import algorithm, with_chunks
 from unpooled.plan.options import Place
 from unpooled.plan.plan import NOT_REPORTED, Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from unpooled.described.leaving import BY_NOBODY, CODES, DEALING, EVERYONE_BY_SUM, Form, what_leaves
+from unpooled.described.what_leaves import BY_NOBODY, CODES, DEALING, EVERYONE_BY_SUM, Form, what_leaves
 from unpooled.methods import algorithm
 from unpooled.plan.plan import Plan
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from unpooled.asking.question import Arrays
 from unpooled.described.facts import plan_facts
-from unpooled.described.methods import Run, methods
+from unpooled.described.methods_section import Run, methods
 from unpooled.described.parties import what_parties_get
 from unpooled.errors import listed
 from unpooled.formats import table_summary
 from unpooled.kernels.statistics import inflation_text
 from unpooled.methods import algorithm
-from unpooled.methods.components import known
+from unpooled.methods.components import precision
 from unpooled.methods.regression.dependent import sex_is_determined
 from unpooled.methods.shared.summary import FREQUENCIES_FAR
 from unpooled.pages.page import Html, document, facts, mark, section, table, tag
@@ -110,7 +110,7 @@ def report(
         *_of_x(plan, panel, tables),
         *(_results(plan, found) if found else []),
         *([shown(tables, plan)] if shown else []),
-        *([known.shown(tables)] if known.VALUES in tables else []),
+        *([precision.shown(tables)] if precision.VALUES in tables else []),
         _asked(plan, about),
         _people(plan, about),
         _methods(plan, about.run),

@@ -20,8 +20,8 @@ import numpy as np
 from unpooled.fitted import hashing
 from unpooled.fitted.transformer import Transformer
 from unpooled.plan import encodings
+from unpooled.plan.categories import MISSING, REST, Words, normal
 from unpooled.plan.encodings import Encoding
-from unpooled.plan.words import MISSING, REST, Words, normal
 
 FORMAT, VERSION = "unpooled/encoding", 1
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from unpooled.errors import DataProblem
-from unpooled.plan.words import is_missing
+from unpooled.plan.categories import is_missing
 
 _FRAMES = ("pandas", "polars")
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
+from unpooled.formats.association_tests import Which, of_test
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, blocks, write_table
-from unpooled.formats.tests import Which, of_test
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.multiple_testing import Adjusted, adjust
 from unpooled.panel.panel import Panel

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.formats import titles
-from unpooled.formats.plink import Variants
-from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
-from unpooled.formats.tests import (
+from unpooled.formats.association_tests import (
     Lines,
     as_plink2_orders,
     begin_of_sex,
@@ -25,6 +23,8 @@ from unpooled.formats.tests import (
     tests_each,
     with_joint_test,
 )
+from unpooled.formats.plink import Variants
+from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.statistics import normal_quantile, scaled_p_value
 from unpooled.panel.alleles import UNSEEN

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.formats import titles
+from unpooled.formats.association_tests import Which
 from unpooled.formats.table import Column, Name, Pool, Real, Slashed, Text, Whole, blocks, write_table
-from unpooled.formats.tests import Which
 from unpooled.kernels.statistics import chi_square_p_value, odds_ratio_interval
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from unpooled.asking.question import Arrays
 from unpooled.formats import glm, meta, plink, ssf, titles
 from unpooled.formats.adjusted import reported, write_adjusted
+from unpooled.formats.association_tests import Lines, tests, tests_each, with_joint_test
 from unpooled.formats.clumped import write_clumped
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
-from unpooled.formats.tests import Lines, tests, tests_each, with_joint_test
 from unpooled.kernels.statistics import normal_quantile, p_value
 from unpooled.panel.panel import Panel
 from unpooled.plan.clump_option import CLUMPED

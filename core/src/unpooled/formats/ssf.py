@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
+from unpooled.formats.association_tests import of_test
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, write_table
-from unpooled.formats.tests import of_test
 from unpooled.kernels.statistics import p_value
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel

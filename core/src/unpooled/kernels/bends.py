@@ -1,7 +1,7 @@
 """Sums of Yeo and Johnson's transform about a centre, and of its derivative, over one column.
 
-The transform, its centre and the offsets s = phi(x) - phi(centre) are those of `unpooled.fitted.yeo_johnson`. With
-(e^y - 1) / y = e1(y) and its derivative e1'(y) = h(y), where values and centre are not negative
+The transform, its centre and the offsets s = phi(x) - phi(centre) are those of `unpooled.fitted.yeo_johnson`.
+With (e^y - 1) / y = e1(y) and its derivative e1'(y) = h(y), where values and centre are not negative
 
     about = (1 + c) s e1(lambda s)        its derivative by lambda = (1 + c) s^2 h(lambda s)
 

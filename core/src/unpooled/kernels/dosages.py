@@ -49,8 +49,8 @@ def from_copies(copies: NDArray[np.float32]) -> Dosages:
 def count_dosages(values: Dosages, members: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Count the members of each group with a dosage, and sum their dosages and the squares of these.
 
-    `values` are (m, n) as in `unpooled.asking.cohort.Dosages`, `members` (groups, n); int64 (m, groups, 3), in units
-    of 1, `COPY`, and its square: exact up to 2^33 people.
+    `values` are (m, n) as in `unpooled.asking.cohort.Dosages`, `members` (groups, n); int64 (m, groups, 3),
+    in units of 1, `COPY`, and its square: exact up to 2^33 people.
     """
     out = np.empty((len(values), len(members), 3), np.int64)
     _count(np.ascontiguousarray(values), np.ascontiguousarray(members), out)

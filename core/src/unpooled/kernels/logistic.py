@@ -27,7 +27,7 @@ from unpooled.kernels.compiled import compiled, inlined, intrinsic, ir, types
 from unpooled.kernels.elementary import LN2
 from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.penalty import penalise
-from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
+from unpooled.kernels.two_bits import COPIES, first_sample, next_samples, without_call
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]

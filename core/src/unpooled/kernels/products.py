@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.kernels.compiled import compiled, intrinsic, ir, types
-from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
+from unpooled.kernels.two_bits import COPIES, first_sample, next_samples, without_call
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -33,8 +33,8 @@ def products(
 ) -> Floats:
     """Sums over called samples of copies times column, then of their squares times column `squared`.
 
-    `words` is (m, w) as in `unpooled.asking.cohort.Packed`, the columns are (n, c) and (n, s), and the result is
-    float64 (m, c + s). The copies are those of A1, where `second` those of A2. Who is 0 in a column counts
+    `words` is (m, w) as in `unpooled.asking.cohort.Packed`, the columns are (n, c) and (n, s), and the result
+    is float64 (m, c + s). The copies are those of A1, where `second` those of A2. Who is 0 in a column counts
     nowhere in it; neither does what pads a row.
     """
     squared = np.zeros((len(columns), 0)) if squared is None else squared

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.kernels.compiled import compiled, inlined
-from unpooled.kernels.words import COPIES
+from unpooled.kernels.two_bits import COPIES
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -29,8 +29,8 @@ _THREE = np.uint64(3)
 def add_scores(words: Words, second: NDArray[np.bool_], mean: Floats, weights: Floats, out: Floats) -> None:
     """Add to each sample's sums over the variants of (copies - mean) x weight; a missing call adds nothing.
 
-    `words` is (m, w) as in `unpooled.asking.cohort.Packed`; the copies are those of A1, where `second`, (m,), those
-    of A2. `mean` is (m,), `weights` (m, s), and `out`, (samples, s), C-contiguous.
+    `words` is (m, w) as in `unpooled.asking.cohort.Packed`; the copies are those of A1, where `second`, (m,),
+    those of A2. `mean` is (m,), `weights` (m, s), and `out`, (samples, s), C-contiguous.
     """
     values = (COPIES[second.astype(np.int64)] - mean[:, None])[:, :, None] * weights[:, None, :]
     values[:, _NO_CALL] = 0

@@ -13,10 +13,10 @@ from unpooled.methods.shared import summary
 from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
 from unpooled.plan import options
+from unpooled.plan.common_options import BITS, OF_EVERY_STUDY, OPENS
 from unpooled.plan.options import Option
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import NUMBER, Column
-from unpooled.plan.shared_options import BITS, OF_EVERY_STUDY, OPENS
 from unpooled.plan.templates import Template
 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]

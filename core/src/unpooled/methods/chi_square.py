@@ -29,7 +29,7 @@ from unpooled.methods.shared.frequencies import CountFar, count_far
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE, Counted, order_ties
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
-from unpooled.plan import shared_options as options
+from unpooled.plan import common_options as options
 from unpooled.plan.clump_option import CLUMPED, CLUMPING
 from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.plan import FILES, Plan

@@ -28,8 +28,8 @@ from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, Group, membe
 from unpooled.methods.shared.people_without_any import is_few_without_any
 from unpooled.methods.shared.tables_of_several import ending, of_several
 from unpooled.methods.shared.without_any import capped
+from unpooled.plan.common_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
 from unpooled.protocol import codec
 
 Columns = TypeVar("Columns", bound=Mapping[str, Any])

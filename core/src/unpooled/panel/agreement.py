@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from unpooled.memory import text
+from unpooled.memory import tokenizer
 from unpooled.memory.spool import filled, forget, slices
 from unpooled.panel import partition
 from unpooled.panel.alleles import UNSEEN, Pair, agree, crossed, is_ambiguous, strand
@@ -224,7 +224,7 @@ def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
     names = _keys_by_place(panels) if all(panel.by_place for panel in panels) else _ids(panels)
     width = names.dtype.itemsize
     start = np.arange(len(names)) * width
-    code, first = text.classes(names.view(np.uint8), start, start + width)
+    code, first = tokenizer.classes(names.view(np.uint8), start, start + width)
     tables, at = [], 0
     for panel in panels:
         own = code[at : at + len(panel)]
@@ -393,7 +393,7 @@ def _cases(table: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
     flat = np.ascontiguousarray(np.moveaxis(small, 1, 0)).reshape(table.shape[1], -1).view(np.uint8)
     width = flat.shape[1]
     start = np.arange(len(flat)) * width
-    code, first = text.classes(flat.ravel(), start, start + width)
+    code, first = tokenizer.classes(flat.ravel(), start, start + width)
     code = code.astype(np.min_scalar_type(len(first)))  # few bits are sorted by counting
     order = np.argsort(code, kind="stable")
     bounds = np.flatnonzero(np.diff(code[order])) + 1

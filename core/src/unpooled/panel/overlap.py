@@ -22,7 +22,7 @@ from unpooled.panel.alleles import strand
 from unpooled.panel.chromosomes import HUMAN
 from unpooled.panel.panel import Panel, between_cuts, place_cuts, places
 from unpooled.panel.partition import number_of_parts
-from unpooled.plan.shared_options import BY_PLACE
+from unpooled.plan.common_options import BY_PLACE
 
 ENOUGH = 0.5
 """Lists fit together if they share this part of the shorter one."""

@@ -5,10 +5,10 @@ The estimates are those of a regression that has an indicator of each cohort amo
 
 from __future__ import annotations
 
+from unpooled.plan.common_options import COVAR_VARIANCE_STANDARDIZE
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Place, Switch
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import COVAR_VARIANCE_STANDARDIZE
 
 FEWEST = 4
 """Cohorts, at the least. From the results follows the sum of n p^2 over the cohorts, for n people and

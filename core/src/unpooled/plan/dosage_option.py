@@ -5,10 +5,10 @@ Dosages are counted as plink2 counts them. PLINK 1.9's reports are of calls, so 
 
 from __future__ import annotations
 
+from unpooled.plan.common_options import CONDITION
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Number, Place, Switch
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import CONDITION
 
 FILES = ("glm", "ssf")
 """Result files that a study of dosages can have."""

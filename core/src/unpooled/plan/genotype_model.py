@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.options import Answer, Choice, Place, Words
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import COVARIATES
 
 ADDITIVE = "additive"
 JOINT = "GENO_2DF"

@@ -2,7 +2,7 @@
 
 An algorithm lists the options that it has. Validation of plans, the API's schema, the browser's form, what
 coordinators and cohorts read of a plan, the flags of `rehearse`, the methods section and the documentation's
-table are all made from the declarations. `unpooled.plan.shared_options` has those of the first release.
+table are all made from the declarations. `unpooled.plan.common_options` has those of the first release.
 """
 
 from __future__ import annotations

@@ -17,16 +17,16 @@ from typing import Any, ClassVar
 from unpooled.errors import CodecError, UnpooledError
 from unpooled.panel.chromosomes import MOST_AUTOSOMES, chromosome_codes
 from unpooled.plan import options
+from unpooled.plan.common_options import CONDITION, COVARIATES, OF_EVERY_STUDY, PHENOTYPES, SEVERAL
+from unpooled.plan.common_options import EXACT as EXACT
+from unpooled.plan.common_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
+from unpooled.plan.common_options import FEWEST_COHORTS as FEWEST_COHORTS
+from unpooled.plan.common_options import MEAN as MEAN
+from unpooled.plan.common_options import component_titles as component_titles
 from unpooled.plan.floors import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, TRAITS
 from unpooled.plan.options import Covariate as Covariate
 from unpooled.plan.options import as_typed, is_name, refused
 from unpooled.plan.schema import Column, schema_problem
-from unpooled.plan.shared_options import CONDITION, COVARIATES, OF_EVERY_STUDY, PHENOTYPES, SEVERAL
-from unpooled.plan.shared_options import EXACT as EXACT
-from unpooled.plan.shared_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
-from unpooled.plan.shared_options import FEWEST_COHORTS as FEWEST_COHORTS
-from unpooled.plan.shared_options import MEAN as MEAN
-from unpooled.plan.shared_options import component_titles as component_titles
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec
 from unpooled.protocol.masking import MAX_VARIANCE, Gaussian, Modular, Scheme
 from unpooled.protocol.messages import MIN_COHORTS, digest

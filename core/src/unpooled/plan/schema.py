@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from unpooled.errors import CodecError, DataProblem
 from unpooled.plan import encodings
+from unpooled.plan.categories import MISSING, REST, normal
 from unpooled.plan.encodings import Encoding
-from unpooled.plan.words import MISSING, REST, normal
 from unpooled.protocol import codec
 
 NUMBER, INTEGER, TEXT, CATEGORY = "number", "integer", "text", "category"

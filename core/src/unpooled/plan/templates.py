@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from unpooled.plan import shared_options as options
+from unpooled.plan import common_options as options
 from unpooled.plan.options import Covariate, Option
 
 

@@ -1,7 +1,7 @@
 """Oddities of real files, planted on purpose: one line per kind in `ODDITIES`.
 
-Each kind has variants of its own. Whether a study keeps them follows from the rules of `unpooled.panel.agreement`;
-the reasons given here are for the reader of `truth.json`.
+Each kind has variants of its own. Whether a study keeps them follows from the rules of
+`unpooled.panel.agreement`; the reasons given here are for the reader of `truth.json`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Loads compiled kernels while a worker has nothing else to do: the first study need not wait for them.
 
-`python -m unpooled_server.bells.warming TEST…` compiles them for all programs on this machine: set-up does so.
+`python -m unpooled_server.bells.warming TEST…` compiles them for all programs on this machine: set-up does
+so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from unpooled import run
 from unpooled.asking.cohort import ArrayCohort, Samples
-from unpooled.memory import text
+from unpooled.memory import tokenizer
 from unpooled.methods import TESTS, usual
 from unpooled.methods.algorithm import Algorithm
 from unpooled.panel.agreement import reconcile
@@ -64,5 +65,5 @@ def _cohort(variants: int) -> ArrayCohort:
 
 
 if __name__ == "__main__":
-    text.load_kernels()
+    tokenizer.load_kernels()
     warm_up(sys.argv[1:])

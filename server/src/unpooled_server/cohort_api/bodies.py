@@ -11,7 +11,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 
 from unpooled.panel.list_form import PART_BYTES
-from unpooled_server.bells.lending import give_back_connection
+from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.errors import Refused
 from unpooled_server.services import panels
 from unpooled_server.storage import store

@@ -15,7 +15,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.http import HttpRequest
 
-from unpooled_server.bells.lending import give_back_connection
+from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.bells.pacing import until_next_look
 from unpooled_server.reads import selectors
 

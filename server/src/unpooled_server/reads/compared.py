@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from unpooled.pictures.associations import ODDS_RATIO
 from unpooled_server.errors import Refused
 from unpooled_server.reads import annotation, pictures
-from unpooled_server.reads.kept import Results
+from unpooled_server.reads.result_columns import Results
 
 Row = dict[str, Any]
 Group: TypeAlias = tuple[list[Row], list[Row]]

@@ -19,7 +19,7 @@ from unpooled.pictures import loci, lookup, manhattan
 from unpooled.pictures.associations import Associations
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.reads import annotation
-from unpooled_server.reads.kept import Results
+from unpooled_server.reads.result_columns import Results
 from unpooled_server.services.pictures import IDS, LINKAGE, LOCI, MANHATTAN, QUANTILES, TESTED
 
 Row = dict[str, Any]

@@ -33,11 +33,11 @@ from django.utils import timezone
 from unpooled.asking.driver import label
 from unpooled.asking.question import Question, at_turn
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import what_leaves
-from unpooled.described.methods import Run
+from unpooled.described.file_list import results_name
+from unpooled.described.methods_section import Run
 from unpooled.described.parties import what_parties_get
 from unpooled.described.report import About, File, Member
-from unpooled.described.result_files import results_name
+from unpooled.described.what_leaves import what_leaves
 from unpooled.methods import questions_of
 from unpooled.methods.shared.summary import Summary
 from unpooled.plan.plan import Plan
@@ -57,8 +57,8 @@ from unpooled_server.names import (
     StudyState,
 )
 from unpooled_server.reads import remaining, stages, turns
-from unpooled_server.reads.kept import Results
 from unpooled_server.reads.prepared import Prepared
+from unpooled_server.reads.result_columns import Results
 from unpooled_server.reads.stages import Standing
 from unpooled_server.storage import store
 from unpooled_server.storage.archives import zipped

@@ -24,7 +24,7 @@ from unpooled.asking.driver import Entry, Outcome, Running
 from unpooled.asking.procedure import PROCEDURES, Call, Each
 from unpooled.asking.question import Question
 from unpooled.methods import questions_of, with_chunks
-from unpooled.protocol import codec, comparing, masking
+from unpooled.protocol import codec, masking, two_party
 from unpooled_server.bells import doorbell
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Kept, Round, RowFile, Study
@@ -217,7 +217,7 @@ def _round(study: Study, branch: Branch, question: Question) -> Round:
     questions.check_fits(question, scheme, plan.cohorts)
     words, circuit = questions.words(question, scheme), question.opens.circuit if question.opens else ""
     if circuit:
-        comparing.lengths(scheme.label, circuit, words)  # refuses what cannot be compared
+        two_party.lengths(scheme.label, circuit, words)  # refuses what cannot be compared
     opened = Round(
         study=study,
         branch=branch,

@@ -10,9 +10,9 @@ from django.db import transaction
 from unpooled.described.facts import changes
 from unpooled.errors import UnpooledError
 from unpooled.methods import ALGORITHMS, METHODS, completed
+from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.file_names import stem_of
 from unpooled.plan.plan import OF_VARIANTS, Plan, PlanError
-from unpooled.plan.shared_options import FILE_STEM
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import NO_LIST_YET, Study
 from unpooled_server.names import StudyState

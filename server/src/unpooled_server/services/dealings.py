@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol import comparing
+from unpooled.protocol import two_party
 from unpooled.protocol.dealing import dealer_of
-from unpooled_server.bells.lending import give_back_connection
+from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.reads.selectors import roster_of
@@ -34,7 +34,7 @@ def dealer(study: Study, round_id: int) -> str:
 
 def size(wanted: Awaited | Round) -> int:
     """The exact length of a round's dealing, which follows from the question."""
-    return comparing.lengths(wanted.scheme, wanted.circuit, wanted.words).dealing
+    return two_party.lengths(wanted.scheme, wanted.circuit, wanted.words).dealing
 
 
 def is_there(current: Round) -> bool:

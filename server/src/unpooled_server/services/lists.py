@@ -1,4 +1,5 @@
-"""The coordinator's list of variants: `unpooled.panel.list_text`, or any text or .bim file that says the same.
+"""The coordinator's list of variants: `unpooled.panel.list_text`, or any text or .bim file that says the
+same.
 
 It is read in pieces. Each is put in order and on the disk, and all are then merged.
 """
@@ -12,8 +13,8 @@ from typing import NoReturn
 import numpy as np
 
 from unpooled.errors import ProtocolError
-from unpooled.memory import text
-from unpooled.memory.text import Tokens
+from unpooled.memory import tokenizer
+from unpooled.memory.tokenizer import Tokens
 from unpooled.panel import partition
 from unpooled.panel.agreement import merged
 from unpooled.panel.alleles import capital
@@ -42,8 +43,8 @@ def read(data: bytes | mmap.mmap, autosomes: int, piece: int = PIECE) -> Panel:
 def _pieces(data: bytes | mmap.mmap, piece: int) -> Iterator[Tokens]:
     """The words of some lines at a time; all lines have five words, or all six."""
     found: set[int] = set()
-    for block, line in text.blocks(data, piece):
-        tokens = text.tokenize(block, line)
+    for block, line in tokenizer.blocks(data, piece):
+        tokens = tokenizer.tokenize(block, line)
         found.update(np.unique(tokens.widths).tolist())
         if len(found) > 1 or not found <= _COLUMNS.keys():
             raise ProtocolError(
@@ -62,7 +63,7 @@ def _panel(tokens: Tokens, autosomes: int) -> Panel:
     table: dict[bytes, int] = {}
     numbers = []
     for column in pair:
-        code, words = text.distinct(tokens.text, *column)
+        code, words = tokenizer.distinct(tokens.text, *column)
         known = [table.setdefault(capital(word), len(table)) for word in words]
         numbers.append(np.array(known, np.uint32)[code])
     alleles = sorted(table)
@@ -76,7 +77,7 @@ def _panel(tokens: Tokens, autosomes: int) -> Panel:
 
 def _names(tokens: Tokens, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     _require_narrow(len(tokens), int((end - start).max(initial=0)), len(tokens.text))
-    return text.strings(tokens.text, start, end)
+    return tokenizer.strings(tokens.text, start, end)
 
 
 def _require_narrow(ids: int, longest: int, letters: int) -> None:
@@ -85,7 +86,7 @@ def _require_narrow(ids: int, longest: int, letters: int) -> None:
 
 
 def _codes(tokens: Tokens, start: np.ndarray, end: np.ndarray, autosomes: int) -> np.ndarray:
-    which, words = text.distinct(tokens.text, start, end)
+    which, words = tokenizer.distinct(tokens.text, start, end)
     codes = [chromosome_code(word.decode("ascii", "replace"), autosomes) for word in words]
 
     def what(word: bytes) -> str:
@@ -96,7 +97,7 @@ def _codes(tokens: Tokens, start: np.ndarray, end: np.ndarray, autosomes: int) -
 
 
 def _positions(tokens: Tokens, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    values, good = text.integers(tokens.text, start, end)
+    values, good = tokenizer.integers(tokens.text, start, end)
     lead = tokens.text[start]
     good &= (lead >= ord("0")) & (lead <= ord("9")) & (values < 2**31)
     _check(good, tokens, start, end, lambda _: f"the position is not a number up to {2**31 - 1}")

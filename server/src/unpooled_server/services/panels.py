@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled.errors import ProtocolError
-from unpooled.memory.memory import give_back_what_is_free
+from unpooled.memory.allocator import give_back_what_is_free
 from unpooled.memory.spool import slices
 from unpooled.panel import overlap
 from unpooled.panel.agreement import TABLE_HEADER, WINDOW_ROWS, absences, reconciled

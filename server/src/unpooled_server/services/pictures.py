@@ -11,13 +11,13 @@ import numpy as np
 
 from unpooled.asking.question import Arrays
 from unpooled.described.report import Pictures
-from unpooled.memory.memory import give_back_what_is_free
+from unpooled.memory.allocator import give_back_what_is_free
 from unpooled.methods.ld import leads
 from unpooled.methods.shared import summary
 from unpooled.pictures import linkage, loci, lookup, manhattan
 from unpooled.pictures.associations import Associations
 from unpooled.pictures.quantiles import quantiles
-from unpooled_server.reads.kept import Results
+from unpooled_server.reads.result_columns import Results
 from unpooled_server.storage import store
 
 TESTED = "neg_log10_p"

@@ -16,9 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled.asking.question import Arrays
-from unpooled.described.methods import methods
-from unpooled.described.report import Pictures, report
-from unpooled.described.result_files import (
+from unpooled.described.file_list import (
     manifest_name,
     metadata_name,
     methods_name,
@@ -26,8 +24,10 @@ from unpooled.described.result_files import (
     remarks_name,
     report_name,
 )
+from unpooled.described.methods_section import methods
+from unpooled.described.report import Pictures, report
 from unpooled.formats import ssf
-from unpooled.memory.memory import give_back_what_is_free
+from unpooled.memory.allocator import give_back_what_is_free
 from unpooled.methods import algorithm
 from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared import summary
@@ -37,8 +37,8 @@ from unpooled.plan.plan import Plan
 from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
 from unpooled_server.reads import selectors
-from unpooled_server.reads.kept import Results, folder_of
 from unpooled_server.reads.manifest import manifest
+from unpooled_server.reads.result_columns import Results, folder_of
 from unpooled_server.services import panels, pictures
 from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import PLATFORM, fail, move

@@ -14,10 +14,10 @@ from collections.abc import Callable, Generator, Sequence
 
 import numpy as np
 
-from unpooled.asking.opening import open_bits
+from unpooled.asking.compared_sums import open_bits
 from unpooled.asking.question import Question
 from unpooled.errors import ProtocolError
-from unpooled.protocol import comparing, masking
+from unpooled.protocol import masking, two_party
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.messages import SHUFFLE_BYTES, OpeningRequest, Roster
 from unpooled_server.compensator_client import ComparisonLost, Compensator, CompensatorAway, Meter
@@ -99,7 +99,7 @@ def _context(current: Round, study: Study, roster: Roster) -> DealingContext:
 def _played(turns: Generator[bytes, bytes, Bits], current: Round, ask: Ask) -> Bits:
     """All turns, one after the other; how long each took is noted with the round."""
     seconds: list[float] = []
-    sizes = comparing.lengths(current.scheme, current.circuit, current.words).compensator
+    sizes = two_party.lengths(current.scheme, current.circuit, current.words).compensator
     openings, noted = next(turns), time.monotonic()
     try:
         for number, size in enumerate(sizes, start=1):

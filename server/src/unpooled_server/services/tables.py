@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from unpooled.asking.columns import joined
 from unpooled.asking.question import Arrays
-from unpooled.memory.memory import give_back_what_is_free
+from unpooled.asking.result_columns import joined
+from unpooled.memory.allocator import give_back_what_is_free
 from unpooled_server.models import RowFile, Study
 from unpooled_server.storage import store
 from unpooled_server.storage.columns import Columns, add_rows, begin_column

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from unpooled.described.result_files import about
+from unpooled.described.file_list import about
 from unpooled.methods import ALGORITHMS, METHODS, usual
 from unpooled.methods.algorithm import Algorithm
 from unpooled.plan.plan import Plan

@@ -12,10 +12,10 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from unpooled.described.result_files import stem_of_reports
+from unpooled.described.file_list import stem_of_reports
 from unpooled.pictures import manhattan, quantiles
 from unpooled_server.reads import compared, pictures
-from unpooled_server.reads.kept import Results, results_of
+from unpooled_server.reads.result_columns import Results, results_of
 from unpooled_webapp.api import picture_forms
 from unpooled_webapp.api.access import OpenToTokens, visible
 from unpooled_webapp.api.parameters import PHENOTYPE, number

@@ -13,7 +13,7 @@ from unpooled.protocol.stages import Stage
 from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
 from unpooled_server.names import CohortState, StudyState
 from unpooled_server.reads import pictures, selectors, stages
-from unpooled_server.reads.kept import results_of
+from unpooled_server.reads.result_columns import results_of
 from unpooled_server.reads.stages import Standing
 from unpooled_server.services.studies import why_not_startable
 from unpooled_webapp import accounts

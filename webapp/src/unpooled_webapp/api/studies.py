@@ -14,12 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from unpooled.described.result_files import results_name
+from unpooled.described.file_list import results_name
 from unpooled_server.cohort_api import bodies
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.models import Study
 from unpooled_server.reads import selectors
-from unpooled_server.reads.kept import results_of
+from unpooled_server.reads.result_columns import results_of
 from unpooled_server.services import changing, comparing, invitations, panels, repeating, studies
 from unpooled_webapp import accounts
 from unpooled_webapp.api import progress_forms, serializers

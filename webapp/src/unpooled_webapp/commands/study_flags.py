@@ -9,8 +9,8 @@ import click
 
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.algorithm import Algorithm
+from unpooled.plan.common_options import COVARIATES, PHENOTYPES
 from unpooled.plan.options import Choice, Entries, Number, Option, Switch, Whole
-from unpooled.plan.shared_options import COVARIATES, PHENOTYPES
 
 CHOSEN_FROM_FILES = (COVARIATES, PHENOTYPES)
 """Options that follow from flags about files: --covar-name, --pheno-name and the like."""

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from unpooled.methods import ALGORITHMS, FITS, METHODS
-from unpooled.plan.shared_options import COVARIATES
+from unpooled.plan.common_options import COVARIATES
 
 TEMPLATES = {
     template.name: (template, method) for method in ALGORITHMS.values() for template in method.templates

@@ -14,7 +14,7 @@ def worker(threads: int) -> None:
     """Look for work in the database, and move studies and rounds forward."""
     import django
 
-    from unpooled.memory.memory import map_large_blocks, share_one_heap
+    from unpooled.memory.allocator import map_large_blocks, share_one_heap
 
     share_one_heap()
     map_large_blocks()

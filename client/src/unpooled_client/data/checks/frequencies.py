@@ -16,8 +16,8 @@ from unpooled.asking.cohort import COPY
 from unpooled.errors import DataProblem
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.dosages import count_dosages
-from unpooled.memory import text
-from unpooled.memory.text import Tokens
+from unpooled.memory import tokenizer
+from unpooled.memory.tokenizer import Tokens
 from unpooled.panel.alleles import capital, crossed, is_ambiguous
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
@@ -157,12 +157,12 @@ def _read(path: Path, report: Report) -> Reference | None:
     table: dict[bytes, int] = {}
     first, second = (_codes(rows, column, table) for column in (a1, a2))
     return Reference(
-        text.strings(rows.text, *rows.column(name)), tuple(table), first, second, values, counted
+        tokenizer.strings(rows.text, *rows.column(name)), tuple(table), first, second, values, counted
     )
 
 
 def _codes(rows: Tokens, column: int, table: dict[bytes, int]) -> np.ndarray:
-    code, words = text.distinct(rows.text, *rows.column(column))
+    code, words = tokenizer.distinct(rows.text, *rows.column(column))
     return np.array([table.setdefault(capital(word), len(table)) for word in words], np.uint32)[code]
 
 

@@ -10,7 +10,7 @@ from unpooled.pages.page import Html, columns, document, facts, joined, mark, se
 from unpooled_client.data.findings.report import Finding, Report, Severity
 from unpooled_client.data.findings.show import WORDS, details, headline, in_words, verdict
 from unpooled_client.data.samples.table import MATCHING
-from unpooled_client.data.tables.words import WORDS as WORDS_OF
+from unpooled_client.data.tables.categories import WORDS as WORDS_OF
 
 _TONES = {Severity.ERROR: "bad", Severity.WARNING: "warning", Severity.NOTE: "plain"}
 _TITLES = {

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from unpooled_client.data.findings.report import Finding, Report, Severity
 from unpooled_client.data.samples.table import MATCHING
-from unpooled_client.data.tables.words import WORDS as WORDS_OF
+from unpooled_client.data.tables.categories import WORDS as WORDS_OF
 
 # Of parts that are lists, with their names in them.
 HEADINGS = {

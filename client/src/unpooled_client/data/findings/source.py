@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.memory.text import Tokens
+from unpooled.memory.tokenizer import Tokens
 from unpooled.panel.filesets import FILESETS, OF_BFILE, Fileset
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from unpooled.memory.text import Tokens, tokenize
+from unpooled.memory.tokenizer import Tokens, tokenize
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, shown
 from unpooled_client.data.findings.source import enough_columns, even_columns, read_bytes, select
 from unpooled_client.data.plink.fam import Fam, read_fam

@@ -27,7 +27,9 @@ class Piece:
     lines: list[str]
     """Chromosome, position, ID, REF and ALT, with tabs between; several alternate alleles with commas."""
     dosages: np.ndarray
-    """uint16 (k, n): of ALT, as `unpooled.asking.cohort.Dosages` says. NO_DOSAGE for all if there are several."""
+    """uint16 (k, n): of ALT, as `unpooled.asking.cohort.Dosages` says. NO_DOSAGE for all if there are
+    several.
+    """
     quality: np.ndarray
     """float32 (k,): of imputation, as `unpooled_client.data.plink.imputed` says; NaN where there is none."""
 

@@ -48,7 +48,8 @@ class BedFile:
         return HEADER + self.variants * self.row_bytes
 
     def words(self, rows: np.ndarray) -> np.ndarray:
-        """Return packed calls, as `unpooled_client.data.plink.genotypes` says; takes about 1 MiB of memory besides
+        """Return packed calls, as `unpooled_client.data.plink.genotypes` says; takes about 1 MiB of memory
+        besides
         the result.
         """
         out = np.empty((len(rows), -(-self.samples // 32)), "<u8")

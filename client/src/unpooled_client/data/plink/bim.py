@@ -12,8 +12,8 @@ over and has its row in the .pgen.
 Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are skipped.
 Bases in lower case, which PLINK takes for other alleles, are read as capitals.
 
-The file is read in blocks. What they say goes to the disk if it is much (`unpooled.memory.spool`), and is made into
-the list once all alleles are known: neither the file nor the list is ever in memory as a whole.
+The file is read in blocks. What they say goes to the disk if it is much (`unpooled.memory.spool`), and is
+made into the list once all alleles are known: neither the file nor the list is ever in memory as a whole.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from unpooled.memory import text
+from unpooled.memory import tokenizer
 from unpooled.memory.spool import AT_ONCE, ROOM, NoRoom, Spool, forget
-from unpooled.memory.text import Tokens
+from unpooled.memory.tokenizer import Tokens
 from unpooled.panel.alleles import UNSEEN, capital
 from unpooled.panel.chromosomes import HUMAN, chromosome_code
 from unpooled.panel.panel import NEGATIVE, NO_CHROMOSOME, SEVERAL_ALLELES, UNUSABLE, Panel
@@ -213,7 +213,7 @@ class _Reader:
             self._read_header(data, first_line)
         if self.is_unknown:
             return None
-        rows = without_comments(text.tokenize(data, first_line), self.path, self.what, self.report)
+        rows = without_comments(tokenizer.tokenize(data, first_line), self.path, self.what, self.report)
         if not len(rows):
             return None
         self.rows += len(rows)
@@ -227,14 +227,14 @@ class _Reader:
             return None
         position = self._positions(tokens, layout.position)
         if layout.centimorgans is not None and layout.centimorgans < layout.columns and not position.any():
-            _, words = text.distinct(tokens.text, *tokens.column(layout.centimorgans))
+            _, words = tokenizer.distinct(tokens.text, *tokens.column(layout.centimorgans))
             self.has_centimorgans |= any(word.strip(b"0.") for word in words)
         several = self._several(tokens, layout.a1) if self.is_pvar else np.zeros(len(tokens), bool)
         a1, a2 = self._alleles(tokens, (layout.a1, layout.a2), several)
         return _Block(
             np.where(several, np.uint8(SEVERAL_ALLELES), self._chromosomes(tokens, layout.chromosome)),
             position,
-            None if self.by_place else text.strings(tokens.text, *tokens.column(layout.name)),
+            None if self.by_place else tokenizer.strings(tokens.text, *tokens.column(layout.name)),
             a1,
             a2,
             tokens.line.astype(np.uint32),
@@ -262,7 +262,7 @@ class _Reader:
 
     def _several(self, tokens: Tokens, column: int) -> np.ndarray:
         """Mark the variants with more than one alternate allele, bool (rows,)."""
-        code, words = text.distinct(tokens.text, *tokens.column(column))
+        code, words = tokenizer.distinct(tokens.text, *tokens.column(column))
         several = np.array([b"," in word for word in words])[code]
         if several.any():
             self._tell(
@@ -279,7 +279,7 @@ class _Reader:
         return several
 
     def _chromosomes(self, tokens: Tokens, column: int) -> np.ndarray:
-        code, words = text.distinct(tokens.text, *tokens.column(column))
+        code, words = tokenizer.distinct(tokens.text, *tokens.column(column))
         codes = [chromosome_code(word.decode("utf-8", "replace"), self.autosomes) for word in words]
         bad = np.array([c is None for c in codes])[code]
         if bad.any():
@@ -297,7 +297,7 @@ class _Reader:
         return np.array([NO_CHROMOSOME if c is None else c for c in codes], np.uint8)[code]
 
     def _positions(self, tokens: Tokens, column: int) -> np.ndarray:
-        values, good = text.integers(tokens.text, *tokens.column(column))
+        values, good = tokenizer.integers(tokens.text, *tokens.column(column))
         bad = ~good | (values > LAST_POSITION)
         if bad.any():
             self._tell(
@@ -317,7 +317,7 @@ class _Reader:
     ) -> tuple[np.ndarray, np.ndarray]:
         codes, small = [], np.zeros(len(tokens), bool)
         for column in columns:
-            code, words = text.distinct(tokens.text, *tokens.column(column))
+            code, words = tokenizer.distinct(tokens.text, *tokens.column(column))
             if self.is_pvar:
                 words = [_NOT_SEEN.get(word, word) for word in words]
             small |= np.array([capital(word) != word for word in words])[code]

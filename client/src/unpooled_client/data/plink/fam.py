@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.asking.cohort import FEMALE, MALE, UNKNOWN_SEX
-from unpooled.memory import text
-from unpooled.memory.text import Tokens, tokenize
+from unpooled.memory import tokenizer
+from unpooled.memory.tokenizer import Tokens, tokenize
 from unpooled_client.data.findings.report import Code, Report, at_lines, shown
 from unpooled_client.data.findings.source import (
     enough_columns,
@@ -77,7 +77,7 @@ class Fam:
     @property
     def words_of_sex(self) -> np.ndarray:
         """bytes (n,): the sexes as they are written."""
-        return text.strings(self.tokens.text, *self.tokens.column(4))
+        return tokenizer.strings(self.tokens.text, *self.tokens.column(4))
 
     @functools.cached_property
     def index(self) -> dict[tuple[bytes, bytes], int]:
@@ -126,7 +126,7 @@ def read_fam(path: Path, report: Report, *, by_header: bool = False) -> Fam | No
     place = _places(header)
     if header:
         tokens = _as_fam(tokens, place)
-    fid, iid, father, mother, sex = (text.strings(tokens.text, *tokens.column(j)) for j in range(5))
+    fid, iid, father, mother, sex = (tokenizer.strings(tokens.text, *tokens.column(j)) for j in range(5))
     founder = (father == b"0") & (mother == b"0")
     phenotype = shown(header[place[5]]) if header and place[5] < len(header) else ""
     numbers = tuple(0 if j == _NONE else j + 1 for j in place)

@@ -22,13 +22,15 @@ class Genotypes(Protocol):
         """True if any dosage is not a whole number of copies, as far as was looked."""
 
     def words(self, rows: np.ndarray) -> np.ndarray:
-        """The calls of some rows, uint64 (k, ceil(samples/32)), packed as `unpooled.asking.cohort.Packed` says.
+        """The calls of some rows, uint64 (k, ceil(samples/32)), packed as `unpooled.asking.cohort.Packed`
+        says.
 
         `rows`, int64 (k,), in any order; -1 gives missing calls. What pads a row is arbitrary. DataProblem if
         the file cannot be read or was cut off.
         """
 
     def dosages(self, rows: np.ndarray) -> np.ndarray:
-        """The dosages of some rows, uint16 (k, samples), as `unpooled.asking.cohort.Dosages` says; calls where there
+        """The dosages of some rows, uint16 (k, samples), as `unpooled.asking.cohort.Dosages` says; calls
+        where there
         is no dosage. `rows` and errors as above; a row of -1 is NO_DOSAGE.
         """

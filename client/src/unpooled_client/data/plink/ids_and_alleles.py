@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.memory import text
+from unpooled.memory import tokenizer
 from unpooled.memory.spool import AT_ONCE, slices
-from unpooled.memory.text import Bytes
+from unpooled.memory.tokenizer import Bytes
 from unpooled.panel import partition
 from unpooled.panel.agreement import UNNAMED
 from unpooled.panel.alleles import UNSEEN
@@ -161,7 +161,7 @@ def _repeated(name: np.ndarray) -> np.ndarray:
     letters: Bytes = np.ascontiguousarray(name).view(np.uint8)
     letters.flags.writeable = False  # as the text of a file is: one compiled kernel serves both
     start = np.arange(len(name), dtype=np.int64) * width
-    code, first = text.classes(letters, start, start + width)
+    code, first = tokenizer.classes(letters, start, start + width)
     if len(first) == len(name):
         return np.zeros(len(name), bool)
     return np.bincount(code)[code] > 1

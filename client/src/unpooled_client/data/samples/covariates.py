@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.memory import text
+from unpooled.memory import tokenizer
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
 from unpooled_client.data.options import Covariate, DataOptions
 from unpooled_client.data.plink.fam import Fam
-from unpooled_client.data.samples.codes import LIKE_MISSING, missing_as, warn_of_codes
+from unpooled_client.data.samples.missing_codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.samples.numbers import Column, is_missing, mean, read_numbers
 from unpooled_client.data.samples.table import Table, one_row_each, read_table
 
@@ -239,7 +239,7 @@ class _Reader:
 
     def _read_levels(self, covariate: Covariate, index: int) -> None:
         tokens = self.table.tokens
-        words = text.strings(tokens.text, *tokens.column(index))
+        words = tokenizer.strings(tokens.text, *tokens.column(index))
         missing = np.array(
             [is_missing(w) or w == b"%d" % self.options.missing_phenotype for w in words], bool
         )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unpooled.memory import text
-from unpooled.memory.text import Tokens
+from unpooled.memory import tokenizer
+from unpooled.memory.tokenizer import Tokens
 
 MISSING = frozenset({b"na", b"nan", b"n/a", b"#n/a", b"<na>", b".", b"-", b"null", b"none", b"missing"})
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -40,7 +40,7 @@ class Column:
 def read_numbers(tokens: Tokens, index: int, place: int | None = None) -> Column:
     """Read word `index` of every row; every row must have it. In the file it is column `place`, if not so."""
     start, end = tokens.column(index)
-    code, words = text.distinct(tokens.text, start, end)
+    code, words = tokenizer.distinct(tokens.text, start, end)
     values = np.array([number(word) for word in words], float)
     strange = np.array([np.isnan(v) and not is_missing(w) for v, w in zip(values, words, strict=True)], bool)
     return Column(tokens, index, values[code], strange[code], index + 1 if place is None else place)

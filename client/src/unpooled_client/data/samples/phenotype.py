@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.memory import text
+from unpooled.memory import tokenizer
 from unpooled.plan.floors import CASE_CONTROL, QUANTITATIVE
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import Fam
-from unpooled_client.data.samples.codes import LIKE_MISSING, missing_as, warn_of_codes
+from unpooled_client.data.samples.missing_codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.samples.numbers import Column, read_numbers
 from unpooled_client.data.samples.table import Table, one_row_each, read_table
 
@@ -240,7 +240,7 @@ def _report_text(source: _Source, report: Report) -> None:
             examples=at_lines(column.tokens.line[bad[:EXAMPLES]].tolist(), words),
         )
     start, end = column.tokens.column(column.index)
-    is_nan = text.strings(column.tokens.text, start, end)
+    is_nan = tokenizer.strings(column.tokens.text, start, end)
     nan = np.flatnonzero(np.char.lower(is_nan) == b"nan") if len(is_nan) else is_nan
     if len(nan):
         report.warning(
@@ -382,7 +382,7 @@ def _listed(values: np.ndarray) -> str:
 
 def _seen(source: _Source) -> dict[str, int]:
     column = source.column
-    code, words = text.distinct(column.tokens.text, *column.tokens.column(column.index))
+    code, words = tokenizer.distinct(column.tokens.text, *column.tokens.column(column.index))
     counts = dict(zip(words, np.bincount(code, minlength=len(words)).tolist(), strict=True))
     if len(counts) > FEW:
         codes = [word for word in words if word in (b"-9", b"0") or not re.match(rb"[+-.0-9]", word)]

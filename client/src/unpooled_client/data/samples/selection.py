@@ -13,7 +13,7 @@ import numpy as np
 
 from unpooled.asking.cohort import FEMALE, MALE
 from unpooled.panel.chromosomes import chromosome_codes
-from unpooled.plan.shared_options import EVERYONE, FEMALES, MALES
+from unpooled.plan.common_options import EVERYONE, FEMALES, MALES
 from unpooled_client.data.findings.report import Code, Report, shown
 from unpooled_client.data.findings.source import read_bytes
 from unpooled_client.data.options import DataOptions

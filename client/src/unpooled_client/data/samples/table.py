@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.memory import text
-from unpooled.memory.text import Tokens, tokenize
+from unpooled.memory import tokenizer
+from unpooled.memory.tokenizer import Tokens, tokenize
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, shown
 from unpooled_client.data.findings.source import enough_columns, even_columns, read_bytes, select
 from unpooled_client.data.plink.fam import Fam
@@ -156,7 +156,7 @@ def _warn_of_near_header(
 
 def _samples(rows: Tokens, ids: int, fam: Fam) -> np.ndarray:
     """Row of each row's sample in the .fam, -1 where there is none."""
-    first, last = (text.strings(rows.text, *rows.column(j)).tolist() for j in (0, ids - 1))
+    first, last = (tokenizer.strings(rows.text, *rows.column(j)).tolist() for j in (0, ids - 1))
     if ids == 1:
         return np.array([fam.index_by_iid.get(iid, -1) for iid in first], np.int64)
     return np.array([fam.index.get(pair, -1) for pair in zip(first, last, strict=True)], np.int64)

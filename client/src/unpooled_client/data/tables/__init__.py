@@ -25,8 +25,8 @@ from unpooled_client.data.estimate import of_search
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.findings.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
+from unpooled_client.data.tables.categories import check_words, read_words
 from unpooled_client.data.tables.faults import WHAT, Faults
-from unpooled_client.data.tables.words import check_words, read_words
 
 __all__ = ["cells_of", "open_table", "read_features", "schema_of", "write_normalized"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.plan.categories import is_missing
 from unpooled.plan.schema import INTEGER, Column
-from unpooled.plan.words import is_missing
 from unpooled_client.data.findings.report import Code
 from unpooled_client.data.tables.columns import features_of, is_outside, places_of
 from unpooled_client.data.tables.faults import Faults, Tally

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from unpooled.plan.categories import MARKERS, is_missing
 from unpooled.plan.schema import Column
-from unpooled.plan.words import MARKERS, is_missing
 from unpooled_client.data.findings.report import Code
 from unpooled_client.data.findings.source import BYTE_ORDER_MARK, good_line_ends, is_text, note_of_end
 from unpooled_client.data.tables import cells

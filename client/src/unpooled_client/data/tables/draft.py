@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.plan.categories import normal
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.schema import CATEGORY, NUMBER, OUTCOME, PATIENT, TEXT, Column, levels_problem
-from unpooled.plan.words import normal
+from unpooled_client.data.column_examples import type_of
 from unpooled_client.data.findings.report import Report, shown
 from unpooled_client.data.samples.numbers import number
-from unpooled_client.data.seen import type_of
 from unpooled_client.data.tables import cells_of
 
 _BOOLEANS, _ZERO_ONE = {"false", "true"}, {"0", "1"}

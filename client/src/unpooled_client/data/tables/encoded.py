@@ -15,8 +15,8 @@ import numpy as np
 
 from unpooled.errors import DataProblem
 from unpooled.fitted.encoder import Coded, Encoder
+from unpooled.plan.categories import Words
 from unpooled.plan.schema import Column
-from unpooled.plan.words import Words
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.faults import Faults

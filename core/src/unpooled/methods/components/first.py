@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unpooled.asking.procedure import PROCEDURES, Asks, Go, Study, procedure
-from unpooled.methods.components.known import known, refuse_unsettled
+from unpooled.methods.components.precision import known, refuse_unsettled
 from unpooled.methods.components.procedure import components
 from unpooled.methods.components.questions import KeepScores
 

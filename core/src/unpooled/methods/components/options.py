@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from unpooled.plan.common_options import COMPONENTS as COMPONENTS
+from unpooled.plan.common_options import COMPONENTS_METHODS, MOST_COMPONENTS
+from unpooled.plan.common_options import MODULAR as MODULAR
 from unpooled.plan.options import Number, Place, Whole
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import COMPONENTS as COMPONENTS
-from unpooled.plan.shared_options import COMPONENTS_METHODS, MOST_COMPONENTS
-from unpooled.plan.shared_options import MODULAR as MODULAR
 
 MOST_ROUNDS = 20
 """Maximum number of rounds; each gives the server one product of the genotypes per direction of a block."""

@@ -44,8 +44,8 @@ from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import Counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.people_without_any import people_without_any
+from unpooled.plan.common_options import MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.plan.shared_options import MAF
 
 FEWEST_FOUNDERS = 50
 """Minimum number of founders to estimate a frequency from, as in PLINK."""

@@ -16,8 +16,8 @@ from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.chunks import chunks_of
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import BY_PLACE, GENO, HWE, MAF, SEXES
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import BY_PLACE, GENO, HWE, MAF, SEXES
 
 IN, OUT = "prune.in", "prune.out"
 _REMOVED = "removed"

@@ -44,7 +44,7 @@ from unpooled.methods.learning.result import columns_of, shown, write_coefficien
 from unpooled.methods.learning.scores import AverageScores, SiftScores, SumScores
 from unpooled.methods.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
-from unpooled.methods.shared.told import BITS, COUNTS, FLOORS, VALUES
+from unpooled.methods.shared.sums_returned import BITS, COUNTS, FLOORS, VALUES
 from unpooled.methods.tables.census import CountValues
 from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread

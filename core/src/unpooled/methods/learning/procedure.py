@@ -51,9 +51,9 @@ from unpooled.methods.tables.encoding.procedure import ROWS, sift
 from unpooled.methods.tables.encoding.questions import no_codes, sizes_of, split
 from unpooled.methods.tables.encoding.rest import fold_rests
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, find_means, find_spread
+from unpooled.plan.categories import MISSING
 from unpooled.plan.encodings import ONE_HOT, ORDINAL
 from unpooled.plan.plan import Plan
-from unpooled.plan.words import MISSING
 
 FOLDS, DESIGN = "folds", "design"
 """The result tables: people and sums of each fold; how each column is standardised. The dictionaries

@@ -13,8 +13,8 @@ from unpooled.asking.cohort import ArrayTable
 from unpooled.methods.learning.options import COMPLETE
 from unpooled.methods.tables.encoding.options import MISSING_STAYS
 from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.plan.categories import normal
 from unpooled.plan.plan import Plan
-from unpooled.plan.words import normal
 
 _INFO = b"unpooled/validation-folds/1"
 

@@ -18,8 +18,8 @@ from unpooled.methods.polygenic.result import (
 )
 from unpooled.methods.regression.pool import Census, CountGenotypes
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread
+from unpooled.plan.common_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
 from unpooled.plan.plan import SCORE_FILE, Plan
-from unpooled.plan.shared_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
 from unpooled.plan.templates import QUALITY, Template
 
 POLYGENIC_SCORE = "polygenic"

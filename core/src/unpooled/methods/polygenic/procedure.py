@@ -19,8 +19,8 @@ from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import grid_of, settled
 from unpooled.kernels.least_squares import MOST_INFLATED
+from unpooled.methods.polygenic.base import OF_ALL, OF_SOME, Ground, Part, of_fit
 from unpooled.methods.polygenic.counts import GROUPS, CountLeftOut, CountSides
-from unpooled.methods.polygenic.ground import OF_ALL, OF_SOME, Ground, Part, of_fit
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
 from unpooled.methods.polygenic.questions import (
     CountCarriers,
@@ -40,8 +40,8 @@ from unpooled.methods.shared.groups import CASE, COMPLETE
 from unpooled.methods.shared.people_without_any import is_few_without_any, people_without_any
 from unpooled.methods.shared.standardise import column_names, standardise
 from unpooled.methods.shared.without_any import holds_without_any
+from unpooled.plan.common_options import COVARIATES, MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.plan.shared_options import COVARIATES, MAF
 
 WEIGHT_BITS = 36
 """Precision, in bits of the largest weight, to which the weights of tested scores are settled."""

@@ -15,9 +15,9 @@ import numpy as np
 from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Sent
 from unpooled.methods.regression.copies import CalledCopies, Copies, DosageCopies
-from unpooled.methods.shared.asked import OfAsked
+from unpooled.methods.shared.allele_coding import called_words, sexes
 from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.coding import called_words, sexes
+from unpooled.methods.shared.some_variants import OfAsked
 from unpooled.methods.shared.standardise import column_names, fraction_bits
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import EXACT, Plan

@@ -32,11 +32,19 @@ from unpooled.methods.regression.least_squares import Fitting, Problem
 from unpooled.methods.regression.own_columns import CodedCalls
 from unpooled.methods.regression.pool import TIES, Calls, Pool, everyone, foreseen_chunks, ordered
 from unpooled.methods.regression.symmetric import pairs, square
-from unpooled.methods.shared.asked import flags
+from unpooled.methods.shared.allele_coding import (
+    PLACES,
+    X2_KNOWN,
+    by_plink2,
+    by_sex,
+    most_copies,
+    on_x,
+    sexes,
+)
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y
-from unpooled.methods.shared.coding import PLACES, X2_KNOWN, by_plink2, by_sex, most_copies, on_x, sexes
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN, complete
+from unpooled.methods.shared.some_variants import flags
 from unpooled.methods.shared.standardise import (
     Columns,
     PooledColumns,

@@ -10,7 +10,7 @@ from unpooled.asking.cohort import COPY
 from unpooled.kernels import genotype_alone, penalty
 from unpooled.kernels.elementary import log
 from unpooled.kernels.fixed_order import total
-from unpooled.methods.shared.coding import haploid, heterozygous_missing, sexes
+from unpooled.methods.shared.allele_coding import haploid, heterozygous_missing, sexes
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, Group

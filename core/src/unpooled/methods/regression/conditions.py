@@ -26,8 +26,8 @@ from unpooled.methods.shared.conditions import places_of
 from unpooled.methods.shared.genotype_counts import Counted, carriers, most_say_first
 from unpooled.methods.shared.groups import COMPLETE, members
 from unpooled.methods.shared.standardise import PooledColumns, standardise
+from unpooled.plan.common_options import CONDITION
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
-from unpooled.plan.shared_options import CONDITION
 
 _ANOTHER = "Condition on another variant, such as one in linkage disequilibrium with it"
 

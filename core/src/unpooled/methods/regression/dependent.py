@@ -9,8 +9,8 @@ from unpooled.errors import Refuse, listed
 from unpooled.kernels import least_squares as codes
 from unpooled.methods.regression.symmetric import square
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import COVARIATES
 
 _RIDGE = 1e-10
 """Added to the correlations' diagonal, so that there is an inverse: a column that others determine has a

@@ -19,8 +19,8 @@ from unpooled.asking.question import Arrays, Condition, Count
 from unpooled.methods.regression import pool as of_calls
 from unpooled.methods.regression.pool import CountGenotypes, Pool, counts_table, wanted_groups
 from unpooled.methods.shared import filters
+from unpooled.methods.shared.allele_coding import PLACES
 from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.coding import PLACES
 from unpooled.methods.shared.dosage_table import DosageTable, counted
 from unpooled.methods.shared.frequencies import count_far
 from unpooled.methods.shared.genotype_counts import Counted

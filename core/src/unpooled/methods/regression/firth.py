@@ -18,10 +18,10 @@ from unpooled.asking.procedure import Asks, Call, Go, Study, procedure
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import inverses
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS
-from unpooled.methods.regression.climb import SMALL_STEP, Climb
 from unpooled.methods.regression.firth_questions import EvaluatePenalised, Penalty
 from unpooled.methods.regression.fitting import Fitting
 from unpooled.methods.regression.logistic_questions import OfModels, about_some
+from unpooled.methods.regression.newton import SMALL_STEP, Climb
 
 
 def fit_penalised(

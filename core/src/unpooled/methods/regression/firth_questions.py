@@ -11,8 +11,8 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Real
 from unpooled.kernels.logistic import penalty
 from unpooled.methods.regression.logistic_questions import Evaluate
+from unpooled.methods.shared.allele_coding import counts_as_plink2
 from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.coding import counts_as_plink2
 from unpooled.plan.firth_option import NEVER, choice
 from unpooled.plan.plan import Plan
 

@@ -19,7 +19,7 @@ from unpooled.methods.regression.own_columns import CodedCalls, raw_products, sa
 from unpooled.methods.regression.pool import TABLE_BY_FIRTH, Calls, Pool, table_of
 from unpooled.methods.regression.reported import joint_test, reported_tests
 from unpooled.methods.regression.symmetric import congruent, pairs, square
-from unpooled.methods.shared.coding import most_copies, unit
+from unpooled.methods.shared.allele_coding import most_copies, unit
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN
 from unpooled.methods.shared.standardise import PooledColumns
@@ -118,7 +118,7 @@ class Fitting:
     pool: Pool
     model: CovariatesModel
     coding: str
-    """Coding of copies: `unpooled.methods.shared.coding`."""
+    """Coding of copies: `unpooled.methods.shared.allele_coding`."""
     variants: Counted
     n: np.ndarray
     """int64 (m,): people in the regression."""

@@ -20,9 +20,9 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Questio
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.regression.pool import Calls, Pool, foreseen_fits
 from unpooled.methods.shared import dosage_table, genotype_counts
+from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
 from unpooled.methods.shared.beside_means import CountBeside, few_beside, refuse_few_beside
 from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.coding import heterozygous_missing, sexes
 from unpooled.methods.shared.genotype_counts import Counted, carriers
 from unpooled.methods.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
 from unpooled.methods.shared.people_without_any import is_few_without_any

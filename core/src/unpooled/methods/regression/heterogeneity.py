@@ -16,17 +16,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.columns import Turned
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, Sent
+from unpooled.asking.result_columns import Turned
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.meta_analysis import FixedEffect, fixed_effect, random_weight
 from unpooled.methods.regression.own_fit import Model, kept_estimates
 from unpooled.methods.shared import chunks
-from unpooled.methods.shared.asked import OfAsked, flags
+from unpooled.methods.shared.allele_coding import by_plink2
 from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.coding import by_plink2
 from unpooled.methods.shared.genotype_counts import Counted
+from unpooled.methods.shared.some_variants import OfAsked, flags
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.heterogeneity_option import FEWEST, META, fewest_of_random, fewest_studies

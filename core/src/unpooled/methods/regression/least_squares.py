@@ -24,8 +24,8 @@ from unpooled.methods.regression.own_columns import (
 from unpooled.methods.regression.pool import Calls, Pool, table_of
 from unpooled.methods.regression.reported import joint_test, reported_tests
 from unpooled.methods.regression.symmetric import pairs, square
+from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, most_copies, on_x, unit
 from unpooled.methods.shared.chunks import X, Y
-from unpooled.methods.shared.coding import PLACES, X2_KNOWN, most_copies, on_x, unit
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import PooledColumns
@@ -85,7 +85,7 @@ class Fitting:
 
     plan: Plan
     coding: str
-    """Coding of copies: `unpooled.methods.shared.coding`."""
+    """Coding of copies: `unpooled.methods.shared.allele_coding`."""
     pool: Pool
     columns: PooledColumns
     """Covariates, and the phenotype last."""

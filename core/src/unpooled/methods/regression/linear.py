@@ -26,7 +26,6 @@ from unpooled.methods.ld.lead_questions import LEADS_ASKS
 from unpooled.methods.ld.leads import clumped_or, with_leads
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED, AboutVariants
-from unpooled.methods.regression.among import among
 from unpooled.methods.regression.apart import (
     SumColumnsApart,
     SumGenotypesApart,
@@ -50,6 +49,7 @@ from unpooled.methods.regression.floors import (
 )
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
 from unpooled.methods.regression.least_squares import Block, Fit, places_of_sex
+from unpooled.methods.regression.one_phenotype import among
 from unpooled.methods.regression.ordering import OrderBeforeFit, order_of
 from unpooled.methods.regression.own_columns import CodedCalls, OwnSums
 from unpooled.methods.regression.pool import (
@@ -67,12 +67,12 @@ from unpooled.methods.regression.pool import (
     report_ties,
 )
 from unpooled.methods.regression.symmetric import pairs
-from unpooled.methods.shared.asked import flags
+from unpooled.methods.shared.allele_coding import PLACES, by_sex, counted, on_x
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, X, Y
-from unpooled.methods.shared.coding import PLACES, by_sex, counted, on_x
 from unpooled.methods.shared.frequencies import CountFar
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE
+from unpooled.methods.shared.some_variants import flags
 from unpooled.methods.shared.standardise import (
     Columns,
     Magnitude,
@@ -84,8 +84,8 @@ from unpooled.methods.shared.standardise import (
     standardised,
 )
 from unpooled.methods.shared.tables_of_several import of_several
+from unpooled.plan import common_options as options
 from unpooled.plan import genotype_model, heterogeneity_option
-from unpooled.plan import shared_options as options
 from unpooled.plan.apart_option import COHORTS_APART, few_cohorts, is_apart
 from unpooled.plan.clump_option import CLUMPED, CLUMPING
 from unpooled.plan.dosage_option import OF_DOSAGES

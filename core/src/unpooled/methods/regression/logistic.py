@@ -68,14 +68,14 @@ from unpooled.methods.regression.pool import (
     report_ties,
 )
 from unpooled.methods.regression.symmetric import pairs
-from unpooled.methods.shared.asked import flags
+from unpooled.methods.shared.allele_coding import sexes
 from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.coding import sexes
 from unpooled.methods.shared.frequencies import CountFar
 from unpooled.methods.shared.genotype_counts import Counted
+from unpooled.methods.shared.some_variants import flags
 from unpooled.methods.shared.standardise import Magnitude, Mean, PooledColumns, Spread
+from unpooled.plan import common_options as options
 from unpooled.plan import genotype_model, heterogeneity_option
-from unpooled.plan import shared_options as options
 from unpooled.plan.apart_option import not_apart
 from unpooled.plan.clump_option import CLUMPING
 from unpooled.plan.dosage_option import OF_DOSAGES

@@ -20,8 +20,8 @@ from unpooled.methods.regression.copies import Copies
 from unpooled.methods.regression.people import LikelihoodBounded, People
 from unpooled.methods.regression.pool import TIES, Pool, everyone, foreseen_fits
 from unpooled.methods.regression.symmetric import pairs
+from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, on_x, sexes
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y
-from unpooled.methods.shared.coding import MT2, X2, X2_KNOWN, Y2, on_x, sexes
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL
 from unpooled.methods.shared.standardise import Columns
 from unpooled.plan.genotype_model import Terms, terms_of

@@ -17,7 +17,7 @@ import numpy as np
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.regression.pool import Calls
 from unpooled.methods.regression.symmetric import congruent, of_rows
-from unpooled.methods.shared.coding import by_plink2, most_copies
+from unpooled.methods.shared.allele_coding import by_plink2, most_copies
 from unpooled.plan.genotype_model import Terms
 
 _ONE = -1

@@ -8,14 +8,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from unpooled.asking.alone import Alone, tables
 from unpooled.asking.cohort import Cohort, Dosages, Packed, Samples
+from unpooled.asking.in_one_process import Alone, tables
 from unpooled.asking.procedure import PROCEDURES, Study
 from unpooled.kernels.least_squares import REFUSED
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y
 from unpooled.methods.shared.groups import complete
-from unpooled.methods.shared.telling import telling
+from unpooled.methods.shared.informative_covariates import telling
 from unpooled.panel.panel import Panel
 from unpooled.plan.options import Covariate
 from unpooled.plan.plan import EXACT, MEAN, NO_KEY, OwnPlan

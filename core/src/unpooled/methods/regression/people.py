@@ -9,7 +9,7 @@ import numpy as np
 from unpooled.asking.cohort import MALE, Samples
 from unpooled.errors import ProtocolError
 from unpooled.methods.regression.about_variants import Bounded
-from unpooled.methods.shared.coding import counted, of_one_copy, sexes
+from unpooled.methods.shared.allele_coding import counted, of_one_copy, sexes
 from unpooled.methods.shared.groups import complete
 from unpooled.methods.shared.standardise import Columns, fraction_bits
 

@@ -3,7 +3,7 @@
 The genotype counts of a chunk come first. From these follow A1, the filters, the number of calls, and the
 sums of the genotype and of its square: no later question asks for them again. The questions about those that
 remain also settle ties; `OrderAlleles` is only for ties that are reported without being fitted. On X
-and Y men are counted separately; `unpooled.methods.shared.coding` says why.
+and Y men are counted separately; `unpooled.methods.shared.allele_coding` says why.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import COPY, Cohort
-from unpooled.asking.columns import Chosen
 from unpooled.asking.procedure import Asks, Later, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.result_columns import Chosen
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.regression.heterogeneity import with_meta
 from unpooled.methods.shared import chunks, filters, genotype_counts, groups, summary
-from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y
-from unpooled.methods.shared.coding import (
+from unpooled.methods.shared.allele_coding import (
     PLACES,
     X2_KNOWN,
     by_plink2,
@@ -34,6 +33,7 @@ from unpooled.methods.shared.coding import (
     sexes,
     with_plink2,
 )
+from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y
 from unpooled.methods.shared.dosage_table import DosageTable, mach_r2
 from unpooled.methods.shared.filters import COUNTED
 from unpooled.methods.shared.genotype_counts import (
@@ -60,11 +60,11 @@ from unpooled.methods.shared.groups import (
 )
 from unpooled.methods.shared.people_without_any import is_few_without_any
 from unpooled.methods.shared.without_any import capped
+from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
 from unpooled.plan.glm_columns import MACH_R2
 from unpooled.plan.heterogeneity_option import META
 from unpooled.plan.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
-from unpooled.plan.shared_options import COVARIATES
 
 TABLE = summary.VARIANTS
 """A row per variant that passes the filters. Columns, beside those of `GenotypeTable`:

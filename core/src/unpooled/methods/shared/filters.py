@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled.asking.columns import Chosen
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
+from unpooled.asking.result_columns import Chosen
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.summary import VARIANTS

@@ -18,11 +18,11 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.shared import dosage_table, genotype_counts
-from unpooled.methods.shared.asked import OfAsked, flags
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, FOUNDER, Group
+from unpooled.methods.shared.some_variants import OfAsked, flags
 from unpooled.methods.shared.summary import FREQUENCIES
 from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan

@@ -1,8 +1,8 @@
 """Normalization of tables: the parameters that the pooled table would give.
 
 Each method begins with the number of values of each feature. What follows are sums (`moments`, `yeo_johnson`)
-or nothing but counts (`order`). The parameters file and what it does to a table are in `unpooled.fitted.scaler`; a
-study of quantiles only finds them.
+or nothing but counts (`order`). The parameters file and what it does to a table are in
+`unpooled.fitted.scaler`; a study of quantiles only finds them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from unpooled.fitted.scaler import (
 )
 from unpooled.formats import parameters_table
 from unpooled.methods.algorithm import Algorithm, Writer
-from unpooled.methods.shared.told import AS_ASKED, COUNTS, RESULTS, VALUES
-from unpooled.methods.shared.told import BITS as ONLY_BITS
+from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, RESULTS, VALUES
+from unpooled.methods.shared.sums_returned import BITS as ONLY_BITS
 from unpooled.methods.tables.census import CountValues, count_values
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure
 from unpooled.methods.tables.order import THRESHOLDS, Narrow, NarrowByBits, interpolated, report_elements
@@ -43,11 +43,11 @@ from unpooled.methods.tables.table import FEATURES
 from unpooled.methods.tables.yeo_johnson import AverageLogarithms, yeo_johnson
 from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
-from unpooled.plan import shared_options as options
+from unpooled.plan import common_options as options
+from unpooled.plan.common_options import BITS
 from unpooled.plan.plan import NONE, PARAMETERS_FILE, QUANTILES_FILE, Plan
-from unpooled.plan.shared_options import BITS
 from unpooled.plan.templates import Template
-from unpooled.protocol.comparing import MAX_COMPARISONS
+from unpooled.protocol.two_party import MAX_COMPARISONS
 
 Found = Callable[[Arrays], Mapping[str, np.ndarray]]
 """The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""

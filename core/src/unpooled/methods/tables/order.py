@@ -23,8 +23,8 @@ from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, Ques
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.tables.census import count_values
 from unpooled.methods.tables.table import FEATURES, derived, known, table_values
+from unpooled.plan.common_options import BITS
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import BITS
 
 THRESHOLDS = 255
 TOP_BYTE = 56

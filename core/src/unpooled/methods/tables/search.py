@@ -24,8 +24,8 @@ from unpooled.kernels.elementary import exp
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.methods.tables.table import FEATURES, derived, known, table_values, titles_of
+from unpooled.plan.common_options import BITS
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import BITS
 
 _LARGEST_POWER = 700.0
 """Exponent of e beyond which the transform, or an intermediate result, may not be finite."""

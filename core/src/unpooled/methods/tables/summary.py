@@ -19,7 +19,7 @@ from unpooled.asking.question import Arrays, Count
 from unpooled.formats import table_summary
 from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.told import AS_ASKED, COUNTS, VALUES
+from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, VALUES
 from unpooled.methods.tables import order
 from unpooled.methods.tables.census import CountValues, refuse_rare_features
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure

@@ -2,8 +2,8 @@
 
 The log-likelihood of lambda is -n/2 log Var(Psi) + (lambda - 1) sum of phi (Yeo and Johnson 2000; the
 search by signs is that of Marchand and others 2022, SecureFedYJ). Cohorts sum the transform about a common
-centre, g, as `unpooled.fitted.yeo_johnson` has it. It differs from Psi by a shift, which a variance does not see,
-and by the factor exp((lambda - 1) phi(centre)); so the derivative by lambda, divided by n and times the
+centre, g, as `unpooled.fitted.yeo_johnson` has it. It differs from Psi by a shift, which a variance does not
+see, and by the factor exp((lambda - 1) phi(centre)); so the derivative by lambda, divided by n and times the
 variance, is
 
     mean(phi - phi(centre)) Var(g) - Cov(g, g')
@@ -34,8 +34,8 @@ from unpooled.methods.tables.ranges import FindRange, ends
 from unpooled.methods.tables.search import Pool, search
 from unpooled.methods.tables.signs import by_signs
 from unpooled.methods.tables.table import table_values
+from unpooled.plan.common_options import BITS
 from unpooled.plan.plan import Plan
-from unpooled.plan.shared_options import BITS
 
 LARGEST_LOGARITHM = 710.0
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from unpooled.methods.algorithm import AboutFile, Algorithm
-from unpooled.methods.shared.told import BITS, COUNTS, RESULTS, VALUES
+from unpooled.methods.shared.sums_returned import BITS, COUNTS, RESULTS, VALUES
 from unpooled.methods.tables.encoding.dictionary import SiftCodes, SpellWords
 from unpooled.methods.tables.encoding.options import OPTIONS
 from unpooled.methods.tables.encoding.procedure import ROWS, encode
@@ -27,10 +27,10 @@ from unpooled.methods.tables.encoding.questions import (
 from unpooled.methods.tables.encoding.reading import categories_of
 from unpooled.methods.tables.encoding.rest import OF_ROWS
 from unpooled.methods.tables.encoding.result import columns_of, shown, write
+from unpooled.plan.categories import normal
 from unpooled.plan.plan import ENCODING_FILE, NONE, Plan
 from unpooled.plan.schema import CATEGORY
 from unpooled.plan.templates import Template
-from unpooled.plan.words import normal
 
 
 def _rules(plan: Plan) -> Mapping[str, str]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from unpooled.asking.cohort import ArrayTable, Cohort, Table
 from unpooled.methods.tables.encoding.dictionary import CODE_BITS, code_text
+from unpooled.plan.categories import Words, normal
 from unpooled.plan.plan import Plan
-from unpooled.plan.words import Words, normal
 from unpooled.protocol import codes, oprf
 from unpooled.protocol.codes import Blinding
 

@@ -19,7 +19,7 @@ from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, For
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.tables.encoding import spelling
+from unpooled.methods.tables.encoding import blinded_words
 from unpooled.methods.tables.encoding.options import OWN
 from unpooled.methods.tables.encoding.questions import Codes, floors
 from unpooled.plan.plan import Plan
@@ -40,7 +40,7 @@ def find_words(study: Study) -> Asks[Codes]:
     words: list[str | None] = [code_text(code) for code in codes.tolist()]
     if plan.spelled != OWN and len(codes):
         sums = yield SpellWords(columns, codes)
-        words = spelling.read(sums["spelled"])
+        words = blinded_words.read(sums["spelled"])
     told = sorted((word, place) for place, word in enumerate(words) if word is not None)
     order = np.array([place for _, place in told], np.int64)
     columns, codes = columns[order], codes[order]
@@ -198,7 +198,7 @@ class SpellWords(OfCodes):
     sends: ClassVar[tuple[Residue, ...]] = (
         Residue(
             "spelled",
-            ("words", spelling.NUMBERS),
+            ("words", blinded_words.NUMBERS),
             "per code that was kept: the word in pieces, times a random number, if this table has it; else 0",
             "the words that enough people have; not how many cohorts have one",
         ),
@@ -214,14 +214,14 @@ class SpellWords(OfCodes):
         return Foreseen([cls(codes.astype(np.int64), codes)], exact=False)
 
     def local(self, table: Table) -> Arrays:
-        found, spelled = table.categories, np.zeros((self.words, spelling.NUMBERS), np.uint64)
+        found, spelled = table.categories, np.zeros((self.words, blinded_words.NUMBERS), np.uint64)
         for column in np.unique(self.columns).tolist():
             place = {int(self.codes[k]): k for k in np.flatnonzero(self.columns == column)}
             own = zip(found.codes[column].tolist(), found.searched[column], strict=True)
             asked = [(place[code], word) for code, word in own if code in place]
             rows = np.array([row for row, _ in asked], np.int64)
             # Not assigned: of two words with the same code both must be added, so that their sum spells none.
-            np.add.at(spelled, rows, spelling.blinded([word for _, word in asked]))
+            np.add.at(spelled, rows, blinded_words.blinded([word for _, word in asked]))
         return {"spelled": spelled}
 
 

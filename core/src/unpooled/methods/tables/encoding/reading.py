@@ -9,11 +9,11 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from unpooled.asking.cohort import Categories
+from unpooled.methods.tables.encoding.blinded_words import is_looked_for
 from unpooled.methods.tables.encoding.options import MISSING_IN_REST, MISSING_IS_VALUE
-from unpooled.methods.tables.encoding.spelling import is_looked_for
+from unpooled.plan.categories import MISSING, Words, normal
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import MISSING, Words, normal
 
 _INFO = b"unpooled/folds/1"
 

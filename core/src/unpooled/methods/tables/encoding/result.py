@@ -17,10 +17,10 @@ from unpooled.methods.tables.encoding.procedure import COLUMNS, LEVELS, ROWS, TA
 from unpooled.methods.tables.encoding.questions import folds_of
 from unpooled.pages.page import Html, joined, section, table
 from unpooled.panel.panel import Panel
+from unpooled.plan.categories import MISSING, REST
 from unpooled.plan.encodings import FREQUENCY, TARGET
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
-from unpooled.plan.words import MISSING, REST
 
 _SHOWN = 50
 """Values of a column that the report shows: the most frequent ones."""

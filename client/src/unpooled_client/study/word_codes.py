@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.leaving import CODES, TO_SERVER_AND_COMPENSATOR, Form
+from unpooled.described.what_leaves import CODES, TO_SERVER_AND_COMPENSATOR, Form
 from unpooled.errors import ProtocolError
 from unpooled.methods.tables.encoding.coding import as_codes, blinding, unblinded, with_codes
 from unpooled.methods.tables.encoding.options import OWN

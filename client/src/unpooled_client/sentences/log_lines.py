@@ -9,6 +9,7 @@ for the results, or for what went wrong.
 
 from __future__ import annotations
 
+from unpooled_client.sentences import sentences
 from unpooled_client.state import events
 from unpooled_client.state.events import (
     Checked,
@@ -24,7 +25,6 @@ from unpooled_client.state.events import (
     Unreachable,
     Waiting,
 )
-from unpooled_client.words import sentences
 
 MOST = 40
 """Most lines for one study, including those that name the result files."""

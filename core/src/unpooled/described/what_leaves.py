@@ -15,10 +15,10 @@ from unpooled.asking.question import Bits, Count, Foreseen, Question, Sent, shap
 from unpooled.asking.sizes import LIST_BYTES, VARIANTS, Sizes
 from unpooled.errors import listed
 from unpooled.methods import algorithm, questions_of, with_chunks
-from unpooled.plan import shared_options
+from unpooled.plan import common_options
+from unpooled.plan.common_options import BITS
 from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
-from unpooled.plan.shared_options import BITS
-from unpooled.protocol import bodies, comparing, oprf
+from unpooled.protocol import bodies, oprf, two_party
 from unpooled.protocol.masking import Scheme
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
 from unpooled.protocol.stages import Doing
@@ -30,7 +30,7 @@ BY_NOBODY = "nobody; and nobody reads this sum"
 OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
-COHORT_SUMS = shared_options.COHORT_SUMS.label
+COHORT_SUMS = common_options.COHORT_SUMS.label
 KNOWN_FROM_SUMS = "the server; those in the results, everyone; not whose they are, nor from which cohort"
 
 DEALING = "randomness for comparing"
@@ -101,8 +101,8 @@ class Leaving:
 def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = False) -> tuple[Leaving, ...]:
     """Everything that a client sends in a study by this plan, in the order in which it is sent.
 
-    `sizes` are of the cohort's own data, once they are known: `unpooled.asking.sizes`. `one_operator`: server and
-    compensator are run by the same people.
+    `sizes` are of the cohort's own data, once they are known: `unpooled.asking.sizes`. `one_operator`: server
+    and compensator are run by the same people.
     """
     return tuple(_lines(plan, sizes, one_operator))
 
@@ -362,7 +362,7 @@ def _dealt(kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme:
     bytes_ = None
     if foreseen is not None:
         shares = [words(question, scheme) for question in foreseen.questions]
-        bytes_ = sum(comparing.lengths(scheme.label, opens.circuit, share).dealing for share in shares)
+        bytes_ = sum(two_party.lengths(scheme.label, opens.circuit, share).dealing for share in shares)
     return Leaving(
         f"{kind.title}: {DEALING}",
         f"with it, server and compensator compare the sums above. They tell the server {opens.learns}. The "

@@ -1,7 +1,7 @@
 """Opening of a question whose sums are compared and read by nobody: the server's side.
 
 The masked sum and the sum of the masks are shares of the sums. Neither is ever put together: server and
-compensator compute from both (`unpooled.protocol.comparing`).
+compensator compute from both (`unpooled.protocol.two_party`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from unpooled.asking.question import Arrays, Question, shape, words
 from unpooled.errors import ProtocolError
-from unpooled.protocol import comparing
+from unpooled.protocol import two_party
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import SEED_BYTES, Scheme
 from unpooled.protocol.messages import SHUFFLE_BYTES
@@ -41,7 +41,7 @@ def open_bits(
     if question.opens is None or len(total) != words(question, scheme):
         raise ProtocolError(f"{question.title}: not the sum of what is compared")
     share = scheme.subtract(total, _thresholds(question, scheme))
-    bits = yield from comparing.server_side(share, cohorts, dealing, shuffle, context)
+    bits = yield from two_party.server_side(share, cohorts, dealing, shuffle, context)
     return {question.opens.name: bits.reshape(shape(question, question.opens))}
 
 
@@ -70,9 +70,9 @@ def in_process(
     context: DealingContext,
 ) -> Arrays:
     """Both sides and the dealer, with its two seeds, in one process: messages go from hand to hand."""
-    dealing, shuffle = comparing.deal(*seeds, context), os.urandom(SHUFFLE_BYTES)
+    dealing, shuffle = two_party.deal(*seeds, context), os.urandom(SHUFFLE_BYTES)
     server = open_bits(question, total, scheme, cohorts, dealing, shuffle, context)
-    compensator = comparing.compensator_side(masks, seeds[0], shuffle, context)
+    compensator = two_party.compensator_side(masks, seeds[0], shuffle, context)
     next(compensator)
     message = next(server)
     while True:

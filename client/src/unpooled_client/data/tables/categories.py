@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unpooled.methods.tables.encoding import spelling
-from unpooled.methods.tables.encoding.spelling import is_looked_for
+from unpooled.methods.tables.encoding import blinded_words
+from unpooled.methods.tables.encoding.blinded_words import is_looked_for
+from unpooled.plan.categories import Words, is_missing, normal, text_of
 from unpooled.plan.schema import LONGEST_WORD, Column
-from unpooled.plan.words import Words, is_missing, normal, text_of
 from unpooled_client.data.findings.report import EXAMPLES, Code, shown
 from unpooled_client.data.samples.numbers import is_missing as is_marker
 from unpooled_client.data.tables import cells, csv_table, parquet
@@ -153,8 +153,8 @@ class _Look:
         if different > most:
             everything = range(len(self.normal))
             self._tell(Code.WORDS_TOO_MANY, everything, different=f"{different:,}", most=f"{most:,}")
-        if long := [k for k, word in enumerate(self.normal) if word and not spelling.fits(word)]:
-            self._tell(Code.WORD_LONG, long, most=spelling.WORD_BYTES)
+        if long := [k for k, word in enumerate(self.normal) if word and not blinded_words.fits(word)]:
+            self._tell(Code.WORD_LONG, long, most=blinded_words.WORD_BYTES)
 
     def summary(self) -> dict[str, object]:
         """Return the column's name and encoding, and the counts of its values, the most frequent first."""

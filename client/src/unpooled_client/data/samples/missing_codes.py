@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.memory.text import classes
+from unpooled.memory.tokenizer import classes
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, shown
 from unpooled_client.data.samples.numbers import Column, is_missing
 

@@ -1,14 +1,14 @@
 """Summary of what will leave this computer, in five lines: people read it before the whole table, or instead
 of it.
 
-Made from the rows of that table (`unpooled.described.leaving`), so that it cannot say anything else.
+Made from the rows of that table (`unpooled.described.what_leaves`), so that it cannot say anything else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from unpooled.described.leaving import COHORT_SUMS, OPERATOR, SINGLE_VALUES, Form, Leaving
+from unpooled.described.what_leaves import COHORT_SUMS, OPERATOR, SINGLE_VALUES, Form, Leaving
 from unpooled.errors import listed
 
 _COUNTED = {

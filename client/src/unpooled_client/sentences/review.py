@@ -13,12 +13,12 @@ from importlib.metadata import version
 from typing import Any
 
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import COHORT_SUMS, Leaving, what_leaves
 from unpooled.described.parties import what_parties_get
+from unpooled.described.what_leaves import COHORT_SUMS, Leaving, what_leaves
 from unpooled.pages.page import Html, document, facts, joined, mark, section, table, tag
 from unpooled.protocol.sealing import fingerprint
+from unpooled_client.sentences import sentences
 from unpooled_client.state.folder import Agreement, Saved
-from unpooled_client.words import sentences
 
 _NEVER = (
     "The data files, and any value, ID or name in them beyond this table. Files, lines, IDs, values and the "

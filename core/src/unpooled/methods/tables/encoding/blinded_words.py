@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unpooled.plan.words import MISSING, REST
+from unpooled.plan.categories import MISSING, REST
 
 WORD_BYTES = 48
 """The longest word, in UTF-8."""

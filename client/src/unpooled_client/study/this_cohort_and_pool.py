@@ -131,7 +131,7 @@ def _of_tables(
 ) -> Compared:
     # A cohort of a study of variants need not load the methods for tables.
     from unpooled_client.compare.tables import compare_tables
-    from unpooled_client.study.coding import as_in_dictionary
+    from unpooled_client.study.word_codes import as_in_dictionary
 
     table = cast(ArrayTable, _opened(study.plan, options, session.threads))
     table = as_in_dictionary(session.folder, table, study.plan)

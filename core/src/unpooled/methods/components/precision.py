@@ -13,8 +13,8 @@ from unpooled.methods.components.krylov import standing_out
 from unpooled.methods.components.options import STANDS_OUT, WORST_COVARIATE
 from unpooled.methods.components.procedure import Components
 from unpooled.pages.page import Html, facts, section, table
+from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import component_titles as titles
-from unpooled.plan.shared_options import COMPONENTS
 
 VALUES, FIT = "components", "fit"
 """Result tables beside that of the variants: a row for each component, and one in all."""

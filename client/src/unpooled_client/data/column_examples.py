@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.memory.text import classes
+from unpooled.memory.tokenizer import classes
 from unpooled_client.data.findings.report import Report, shown
 from unpooled_client.data.findings.source import exists, select
-from unpooled_client.data.samples.codes import look_like_codes
 from unpooled_client.data.samples.covariates import MANY_LEVELS
+from unpooled_client.data.samples.missing_codes import look_like_codes
 from unpooled_client.data.samples.numbers import is_missing, number
 from unpooled_client.data.samples.phenotype import WITH_ONE, WITHOUT_ONE
 from unpooled_client.data.samples.table import header_of, words_of

@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unpooled.asking import opening
+from unpooled.asking import compared_sums
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort, Extended, Table
-from unpooled.asking.columns import joined
 from unpooled.asking.driver import Place, Tree
 from unpooled.asking.procedure import Call, Rows
 from unpooled.asking.question import Arrays, Question
+from unpooled.asking.result_columns import joined
 from unpooled.plan.plan import Plan
 
 
@@ -69,5 +69,5 @@ class Alone:
         share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
         self.cohort = after(question, self.cohort)
         if question.opens:
-            return opening.alone(question, share, scheme)
+            return compared_sums.alone(question, share, scheme)
         return questions.unpack(question, share, scheme, 1, salt)

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unpooled.described.result_files import about
+from unpooled.described.file_list import about
 from unpooled.kernels.statistics import inflation_text
 from unpooled.methods import algorithm
 from unpooled.methods.shared.summary import Summary

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from unpooled.described.facts import plan_facts
-from unpooled.described.leaving import (
+from unpooled.described.what_leaves import (
     COHORT_SUMS,
     EVERYONE_BY_SUM,
     OPERATOR,
@@ -17,6 +17,7 @@ from unpooled.described.leaving import (
 )
 from unpooled.methods import algorithm
 from unpooled.protocol.sealing import fingerprint, grouped
+from unpooled_client.sentences import in_short
 from unpooled_client.state.events import (
     BYTES,
     PEOPLE,
@@ -44,7 +45,6 @@ from unpooled_client.state.events import (
     Unreachable,
     Waiting,
 )
-from unpooled_client.words import in_short
 
 _WIDTH = 100
 _ONE_OPERATOR = (
