@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from pgenlib import PgenWriter
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.simulate import simulate
 from unpooled_client.data.plink.bed import BedFile
 

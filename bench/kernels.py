@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 from pgenlib import PgenWriter
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.asking.share_check import check_of
 from unpooled.kernels import dosages as of_dosages
 from unpooled.kernels.counts import count_genotypes, group_masks
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
 from unpooled.protocol import masking
-from unpooled.protocol.share_check import check_of
 from unpooled_client.data.plink.pgen import PgenFile
 
 PEOPLE, VARIANTS, COVARIATES = 1_781, 10_000, 4

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import list_text
 from unpooled.asking import question as questions
 from unpooled.methods import algorithm
 from unpooled.methods.chi_square import CountGenotypes
-from unpooled.panel import list_text
 from unpooled.panel.panel import Panel
 from unpooled.protocol import masking, messages
 from unpooled.protocol.messages import Question, Questions, ReleaseRequest

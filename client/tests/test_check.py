@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.findings.report import Code, Finding, Severity
-from unpooled_client.data.findings.show import plain_lines
 from unpooled_client.data.options import Covariate, DataOptions
 from unpooled_client.data.samples.numbers import mean
+from unpooled_client.data.show import plain_lines
 
 N = 60
 FAM = [f"F{k} I{k} 0 0 {1 + k % 2} {1 + k // 30}" for k in range(N)]

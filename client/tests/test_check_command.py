@@ -26,13 +26,13 @@ from unpooled.errors import DataProblem
 from unpooled_client.commands.check import check
 from unpooled_client.commands.columns import columns
 from unpooled_client.commands.data_flags import data_options, plan_options
+from unpooled_client.data.check_page import as_page
 from unpooled_client.data.checks.data_checks import BINS
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.column_examples import columns_of
-from unpooled_client.data.findings.check_page import as_page
 from unpooled_client.data.findings.report import Report
-from unpooled_client.data.findings.show import as_text, show
 from unpooled_client.data.options import Covariate, DataOptions, options_from
+from unpooled_client.data.show import as_text, show
 
 
 def run(files: Any, *arguments: str) -> Result:

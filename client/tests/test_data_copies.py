@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from tests.patience import until
-from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled_client.commands.check import check
 from unpooled_client.data.checks.calls import codes_of
 from unpooled_client.data.cohort import PlinkData, open_cohort

@@ -11,9 +11,9 @@ from unpooled.methods.shared.conditions import with_copies
 from unpooled.methods.shared.groups import complete, phenotype
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Plan
-from unpooled_client.data.checks.completeness import kept_by_mind, missing_calls
 from unpooled_client.data.findings.report import Code
 from unpooled_client.data.options import Covariate
+from unpooled_client.data.thorough.completeness import kept_by_mind, missing_calls
 from unpooled_client.study.reading import Alignments, DataRefused
 
 SEXES = ["1", "2", "0", "-9", "M", "F", "01", "1.0", "3", "NA"]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.packing import MISSING, pack_copies
 from unpooled_client.data import estimate
 from unpooled_client.data.checks.calls import codes_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.findings.report import Code
 from unpooled_client.data.options import DataOptions

@@ -14,7 +14,11 @@ from scipy.stats import chi2_contingency
 from tests.plinks import call, plink2, write_bed
 from unpooled.panel.panel import Panel
 from unpooled_client.commands.check import check
-from unpooled_client.data.checks.frequencies import (
+from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.findings.report import Code, Finding, Report, Severity
+from unpooled_client.data.options import DataOptions
+from unpooled_client.data.plink.variants import Variants
+from unpooled_client.data.thorough.frequencies import (
     Reference,
     _in_both,
     _read,
@@ -24,10 +28,6 @@ from unpooled_client.data.checks.frequencies import (
     expected_of,
     observed_in,
 )
-from unpooled_client.data.cohort import PlinkData, open_cohort
-from unpooled_client.data.findings.report import Code, Finding, Report, Severity
-from unpooled_client.data.options import DataOptions
-from unpooled_client.data.plink.variants import Variants
 
 PEOPLE = 400
 PAIRS = ["A G", "C T", "A T", "G C", "A C", "T G", "T A", "C G"] * 3

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from unpooled.errors import DataProblem
 from unpooled.fitted.scaler import Scaler
 from unpooled.plan.schema import Column
+from unpooled_client.data.draft import draft
 from unpooled_client.data.findings.report import Report
-from unpooled_client.data.findings.show import plain_lines
+from unpooled_client.data.show import plain_lines
 from unpooled_client.data.tables import cells_of, read_features, schema_of, write_normalized
-from unpooled_client.data.tables.draft import draft
 
 SCHEMA = (Column("age", "integer"), Column("site", "text"), Column("glucose"))
 SCALER = Scaler(

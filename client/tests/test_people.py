@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from tests.plinks import plink2, rows, write_bed
 from unpooled.kernels.kinship import SCREEN, related
 from unpooled_client.commands.check import check
-from unpooled_client.data.checks import people
-from unpooled_client.data.checks.people import check_people
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.findings.report import Code, Finding, Report
 from unpooled_client.data.options import DataOptions
+from unpooled_client.data.thorough import people
+from unpooled_client.data.thorough.people import check_people
 
 PEOPLE, VARIANTS = 90, 1500
 TWIN, BROTHERS, PARENT = (3, 80), (10, 11), (20, 21)

@@ -10,9 +10,8 @@ import pytest
 from pgenlib import PgenReader, PgenWriter
 
 from tests.plinks import plink2
-from unpooled.asking.cohort import NO_DOSAGE
 from unpooled.errors import DataProblem
-from unpooled.kernels.dosages import from_copies
+from unpooled.kernels.dosages import NO_DOSAGE, from_copies
 from unpooled_client.data.plink.pgen import PgenFile
 from unpooled_client.data.plink.pgen_records import take_dosages
 

@@ -19,7 +19,7 @@ from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
 from unpooled.protocol.problems import Problem
 from unpooled_client.data.findings.report import Code, Report, Severity
-from unpooled_client.data.findings.show import as_text
+from unpooled_client.data.show import as_text
 from unpooled_client.data.tables import open_table
 from unpooled_client.data.tables.categories import WORDS
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded

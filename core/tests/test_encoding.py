@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from normalizing import NOBODY
 from scipy import stats
 
+from unpooled.asking import blinded_words
 from unpooled.asking.procedure import Asks
 from unpooled.described import facts
 from unpooled.described.file_list import most_bytes, report_name
 from unpooled.described.parties import what_parties_get
-from unpooled.methods.tables.encoding import blinded_words
 from unpooled.methods.tables.encoding import procedure as encoding
 from unpooled.methods.tables.encoding.questions import (
     CountLevels,

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import hypergeom
 
 from unpooled import run
-from unpooled.asking.cohort import COPY, FEMALE, MALE, NO_DOSAGE, ArrayCohort, Samples
+from unpooled.asking.cohort import FEMALE, MALE, ArrayCohort, Samples
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.shared.frequencies import CountFar, scores
 from unpooled.panel.panel import Panel

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.contract.studies import STUDIES
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.fitted import yeo_johnson
 from unpooled.kernels.columns import BLOCK, exact_moments, moments, within_powers
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.kernels.dosages import from_copies
+from unpooled.kernels.dosages import COPY, NO_DOSAGE, from_copies
 from unpooled.kernels.dosages import over_missing as over_missing_dosages
 from unpooled.kernels.dosages import products as products_of_dosages
 from unpooled.kernels.logistic import CLIP, Design, evaluate, penalty

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import list_text
 from unpooled.asking.cohort import Dosages
 from unpooled.errors import ProtocolError
 from unpooled.memory.spool import Shelf, Spool, forget
-from unpooled.panel import agreement, list_form, list_text, partition
+from unpooled.panel import agreement, list_file, partition
 from unpooled.panel.agreement import TABLE_HEADER, align, reconcile, reconciled
 from unpooled.panel.alleles import agree, capital, complement, strand
 from unpooled.panel.builds import ENDS
@@ -235,7 +236,7 @@ def test_in_windows_the_agreement_is_that_of_whole_lists(
     assert with_ids(found.panel).digest == whole.panel.digest
     assert found.table() == whole.table()
     assert TABLE_HEADER + b"".join(line for part in parts for line in part.lines()) == whole.table()
-    assert list_form.measured([part.panel for part in parts])[0] == found.panel.digest
+    assert list_file.measured([part.panel for part in parts])[0] == found.panel.digest
 
 
 def with_ids(panel: Panel) -> Panel:
@@ -284,7 +285,7 @@ def test_by_id_the_agreement_in_windows_is_that_of_whole_lists(
     assert found.panel.digest == whole.panel.digest
     assert found.table() == whole.table()
     assert TABLE_HEADER + b"".join(line for part in parts for line in part.lines()) == whole.table()
-    assert list_form.measured([part.panel for part in parts])[0] == whole.panel.digest
+    assert list_file.measured([part.panel for part in parts])[0] == whole.panel.digest
     assert again.index.tolist() == aligned.index.tolist()
     assert again.swapped.tolist() == aligned.swapped.tolist()
 
@@ -329,7 +330,7 @@ def test_the_form_does_not_depend_on_how_a_list_came_about() -> None:
 
 
 def test_a_long_list_is_mapped_and_written_in_parts(tmp_path: Path) -> None:
-    rows = 3 * list_form.BLOCK_ROWS + 7
+    rows = 3 * list_file.BLOCK_ROWS + 7
     alleles = tuple(sorted(b"A" * k + b"C" for k in range(300)))
     position = 3 * np.arange(rows, dtype=np.int32)
     first, second = np.zeros(rows, np.uint16), (np.arange(rows) % 299 + 1).astype(np.uint16)
@@ -338,8 +339,8 @@ def test_a_long_list_is_mapped_and_written_in_parts(tmp_path: Path) -> None:
     again = Panel.of_file(tmp_path / "list")
     assert again.digest == panel.digest and again.second.tolist() == second.tolist()
     parts = [again.take(slice(0, 50_000)), again.take(slice(50_000, rows))]
-    assert b"".join(list_form.pieces(parts)) == panel.canonical
-    sent = list(list_form.in_parts(panel.pieces(), 100_000))
+    assert b"".join(list_file.pieces(parts)) == panel.canonical
+    sent = list(list_file.in_parts(panel.pieces(), 100_000))
     assert b"".join(sent) == panel.canonical and {len(part) for part in sent[:-1]} == {100_000}
 
 
@@ -393,7 +394,7 @@ def test_an_id_that_is_too_long_is_refused() -> None:
 
 def test_a_list_with_one_id_far_longer_than_the_others_is_refused() -> None:
     """Each ID takes the room of the longest: of less than a megabyte that could be four gigabytes."""
-    rows = list_form.BLOCK_ROWS
+    rows = list_file.BLOCK_ROWS
     many = Panel.of([(1, 1, b"x", b"A", b"C")]).take(np.zeros(rows, np.int64))
     for length in (1_000, 2_000):
         ids = np.full(rows, b"x", f"S{length}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, codes, fixed_point, masking, messages, oprf, sealing, two_party, witness
 from unpooled.protocol.codes import Blinding
@@ -17,7 +18,6 @@ from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import ComparedContext, MaskContext
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.sealing import Purpose, SealingKey, SigningKey
-from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed
 
 FOLDER = Path(__file__).parent / "vectors"

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled.asking import question as questions
+from unpooled.asking import share_check
 from unpooled.asking.question import Arrays, Bits, Count, Question, Real, Residue
+from unpooled.asking.share_check import check_of
 from unpooled.errors import BoundError, CodecError, ProtocolError
-from unpooled.protocol import share_check
 from unpooled.protocol.masking import Gaussian, Modular, Scheme, scheme
 from unpooled.protocol.ring import Ring
-from unpooled.protocol.share_check import check_of
 from unpooled.protocol.witness import Witnessed
 
 K, SALT = 3, bytes(range(32))

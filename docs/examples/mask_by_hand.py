@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.protocol.masking import MaskContext, mask, scheme
-from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed
 
 

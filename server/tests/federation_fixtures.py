@@ -13,8 +13,8 @@ import pytest
 from cohort_client import Client
 from django.utils import timezone
 
+from tests import list_text
 from unpooled.asking.cohort import ArrayCohort, Cohort, Samples
-from unpooled.panel import list_text
 from unpooled.panel.panel import Panel
 from unpooled.protocol.invitation import Invitation
 

@@ -13,8 +13,8 @@ from federation_fixtures import Federation, variants
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import list_text
 from unpooled.errors import ProtocolError
-from unpooled.panel import list_text
 from unpooled.panel.alleles import capital
 from unpooled.panel.panel import Panel
 from unpooled_server.errors import Conflict, Refused, Unauthorized

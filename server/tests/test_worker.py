@@ -11,12 +11,12 @@ import pytest
 from federation_fixtures import Federation
 
 from tests.patience import PATIENCE, until
+from unpooled_server import worker as workers
 from unpooled_server.bells import warming
-from unpooled_server.bells import worker as workers
-from unpooled_server.bells.worker import Worker
 from unpooled_server.cohort_api import waiting
 from unpooled_server.reads import selectors
 from unpooled_server.services import rounds, sweeping
+from unpooled_server.worker import Worker
 
 Make = Callable[..., Federation]
 pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True)]

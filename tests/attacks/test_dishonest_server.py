@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import list_text
 from unpooled.methods.chi_square import CountGenotypes
 from unpooled.methods.shared.genotype_table import DIPLOID
-from unpooled.panel import list_text
 from unpooled_client.state.events import Exit
 
 from ..federation import Federation

@@ -15,11 +15,11 @@ import pytest
 from unpooled.asking import question as questions
 from unpooled.asking.driver import Place, Tree, digest
 from unpooled.asking.procedure import Study
+from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.methods import questions_of, whole, with_chunks
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Question, Questions, Told
-from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed, unsealed
 from unpooled_client.state.events import Exit
 from unpooled_client.state.folder import StateFolder

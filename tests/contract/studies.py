@@ -8,16 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.asking.cohort import (
-    COPY,
-    FEMALE,
-    MALE,
-    NO_DOSAGE,
-    UNKNOWN_SEX,
-    ArrayCohort,
-    ArrayTable,
-    Samples,
-)
+from unpooled.asking.cohort import FEMALE, MALE, UNKNOWN_SEX, ArrayCohort, ArrayTable, Samples
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.learning.names import OF_CLASSES

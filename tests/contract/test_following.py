@@ -14,13 +14,13 @@ from unpooled.asking import driver
 from unpooled.asking import question as questions
 from unpooled.asking.driver import Place, Tree
 from unpooled.asking.question import Arrays, Question, Real, Residue
+from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.memory.spool import Shelf
 from unpooled.methods import questions_of, whole
 from unpooled.plan.common_options import BITS
 from unpooled.protocol import codec, masking, messages, witness
 from unpooled.protocol.masking import CHECK_BYTES
 from unpooled.protocol.messages import Roster, Told
-from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed
 from unpooled_client.study.following import Following
 from unpooled_client.study.trust import Distrust, Terms

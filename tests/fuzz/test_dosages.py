@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.asking.cohort import COPY
+from unpooled.kernels.dosages import COPY
 
 from ..conftest import needed
 from . import dosages

@@ -13,8 +13,9 @@ from asking import followed
 from pooled import Quantities, quantities
 
 from tests.contract.studies import of_variants
-from unpooled.asking.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.errors import Refuse
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import check
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError

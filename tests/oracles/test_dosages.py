@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled_client.compare.frequencies import beside_dosages
 from unpooled_client.data.cohort import open_cohort

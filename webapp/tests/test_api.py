@@ -16,7 +16,7 @@ from whole_studies import SMALL
 from whole_studies import created as created_study
 from whole_studies import invited as invited_cohorts
 
-from unpooled.panel import list_text
+from tests import list_text
 from unpooled.protocol import sealing
 from unpooled.protocol.invitation import Invitation
 from unpooled_server.models import Study

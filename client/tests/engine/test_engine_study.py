@@ -11,9 +11,10 @@ import pytest
 from client_trials import Member, Trial, ended, joined
 from client_typed import typed
 
+from tests import list_text
 from tests.patience import PATIENCE, until
 from tests.plinks import plink, rows
-from unpooled.panel import list_form, list_text
+from unpooled.panel import list_file
 from unpooled.panel.panel import Panel
 from unpooled.simulate import SimulationReport
 from unpooled_client.data.options import DataOptions
@@ -87,7 +88,7 @@ def test_under_a_list_no_own_variants_are_sent(study: MakeStudy, files: Simulati
 def test_a_list_is_sent_in_parts_that_are_bounded(
     study: MakeStudy, pooled: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_form.in_parts, "__defaults__", (700,))
+    monkeypatch.setattr(list_file.in_parts, "__defaults__", (700,))
     trial = study()
     trial.run_all()
     parts = [

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY, FEMALE, MALE, NO_DOSAGE, UNKNOWN_SEX, Dosages, Packed, Samples
+from unpooled.asking.cohort import FEMALE, MALE, UNKNOWN_SEX, Dosages, Packed, Samples
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.packing import MISSING, pack_copies
 from unpooled.panel.agreement import align
 from unpooled.panel.alleles import capital

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY
+from unpooled.kernels.dosages import COPY
 from unpooled.methods import check
 from unpooled.plan.glm_columns import chosen
 from unpooled.plan.plan import NO_KEY, Covariate, Plan

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY
 from unpooled.errors import UnpooledError
+from unpooled.kernels.dosages import COPY
 from unpooled.run import reports
 
 from ... import in_process

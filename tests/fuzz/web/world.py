@@ -20,8 +20,8 @@ from federation_fixtures import Federation, variants, work
 from platform_fixtures import SECRET, leave_an_example, session_headers
 from werkzeug.test import Client, TestResponse
 
+from tests import list_text
 from unpooled.asking.cohort import ArrayTable
-from unpooled.panel import list_text
 from unpooled_server import models
 from unpooled_server.models import Cohort, Study
 from unpooled_server.services import invitations, panels, studies, transitions

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from unpooled.plan.plan import Plan
     from unpooled.plan.schema import Column
-    from unpooled_client.data.checks.thorough import Closer
     from unpooled_client.data.findings.report import Report
     from unpooled_client.data.imputed.pieces import Told
     from unpooled_client.data.options import DataOptions
+    from unpooled_client.data.thorough import Closer
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -61,10 +61,10 @@ def check(
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
     from unpooled_client.commands.screen import in_lines, progress
-    from unpooled_client.data.checks.thorough import Closer, look_closer
     from unpooled_client.data.cohort import open_cohort
     from unpooled_client.data.imputed.copies import COPYING
     from unpooled_client.data.options import options_from
+    from unpooled_client.data.thorough import Closer, look_closer
 
     options = options_from(given)
     if html is not None and options.reads(html):
@@ -89,14 +89,14 @@ def check(
 
 def _write_page(report: Report, html: Path) -> None:
     from unpooled.pages.page import encoded
-    from unpooled_client.data.findings.check_page import as_page
+    from unpooled_client.data.check_page import as_page
     from unpooled_client.state.files import write_atomically
 
     write_atomically(html, encoded(as_page(report, datetime.now())))
 
 
 def _print(report: Report, *, to_json: bool) -> None:
-    from unpooled_client.data.findings.show import as_json, show
+    from unpooled_client.data.show import as_json, show
 
     if to_json:
         click.echo(as_json(report))

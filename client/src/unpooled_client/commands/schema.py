@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from unpooled.plan.schema import as_csv
+from unpooled_client.data.draft import draft
 from unpooled_client.data.findings.report import Report
-from unpooled_client.data.tables.draft import draft
 
 
 @click.command()

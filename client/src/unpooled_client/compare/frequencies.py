@@ -21,8 +21,8 @@ from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.panel import Panel
 from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan
-from unpooled_client.data.checks.frequencies import Reference, dosed_in, expected_of, observed_in
 from unpooled_client.data.cohort import PlinkData
+from unpooled_client.data.thorough.frequencies import Reference, dosed_in, expected_of, observed_in
 
 SHOWN = 10
 

@@ -22,13 +22,13 @@ from unpooled_client.data.checks.outliers import check_outliers
 from unpooled_client.data.checks.sexes import check_sexes
 from unpooled_client.data.findings.report import Code, Report, Severity
 from unpooled_client.data.imputed.copies import nobody, with_copy
+from unpooled_client.data.imputed.filter import well_imputed
 from unpooled_client.data.imputed.pieces import Told
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.plink.bed import BedFile, has_header, has_size
 from unpooled_client.data.plink.bim import read_bim
 from unpooled_client.data.plink.fam import Fam, check_duplicates, read_fam
 from unpooled_client.data.plink.genotypes import Genotypes
-from unpooled_client.data.plink.imputed import well_imputed
 from unpooled_client.data.plink.pgen import PgenFile, is_pgen, open_pgen
 from unpooled_client.data.plink.variants import Variants
 from unpooled_client.data.samples.covariates import Covariates, read_covariates

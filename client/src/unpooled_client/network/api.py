@@ -28,7 +28,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from unpooled.errors import CodecError, UnpooledError
-from unpooled.panel.list_form import MOST_BYTES
+from unpooled.panel.list_file import MOST_BYTES
 from unpooled.panel.overlap import Overlap
 from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, bodies, messages, stages

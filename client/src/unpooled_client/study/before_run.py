@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 from unpooled.errors import DataProblem, listed
-from unpooled_client.data.checks.thorough import AS_USUAL, Closer, look_closer
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.imputed.copies import nobody
 from unpooled_client.data.imputed.pieces import Told
 from unpooled_client.data.options import DataOptions
+from unpooled_client.data.thorough import AS_USUAL, Closer, look_closer
 from unpooled_client.state.files import StateError
 from unpooled_client.state.fingerprint import fingerprints
 from unpooled_client.state.folder import Agreement, Saved, StateFolder

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from unpooled.asking import sizes
+from unpooled.asking import share_check, sizes
 from unpooled.asking.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
 from unpooled.asking.question import Question
 from unpooled.described import what_leaves
@@ -25,14 +25,13 @@ from unpooled.methods.presence import Presence
 from unpooled.methods.shared.conditions import places_of, with_copies
 from unpooled.panel.agreement import align
 from unpooled.panel.filesets import GENOTYPES
-from unpooled.panel.list_form import in_parts
+from unpooled.panel.list_file import in_parts
 from unpooled.panel.overlap import Overlap, beside
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
-from unpooled.protocol import bodies, share_check
+from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
-from unpooled_client.data.checks.completeness import kept_by_mind
 from unpooled_client.data.checks.data_checks import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.findings.report import Code, Report
@@ -40,6 +39,7 @@ from unpooled_client.data.imputed.copies import COPYING, nobody
 from unpooled_client.data.imputed.pieces import Told
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables import open_table
+from unpooled_client.data.thorough.completeness import kept_by_mind
 from unpooled_client.network.api import Study
 from unpooled_client.state.events import Checked, Event, PanelAgreed, StepProgress
 from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints

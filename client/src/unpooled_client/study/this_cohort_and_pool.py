@@ -20,9 +20,9 @@ from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.this_cohort import compare, conditioned, left_out
 from unpooled_client.compare.without_us import read_across
-from unpooled_client.data.checks.completeness import kept_by_mind
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.options import DataOptions
+from unpooled_client.data.thorough.completeness import kept_by_mind
 from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event
 from unpooled_client.state.written import Written

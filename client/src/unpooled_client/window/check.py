@@ -143,7 +143,7 @@ class CheckPage(Page):
     def save_report(self, file: Path) -> None:
         """Keep the report: as JSON or text, as the command prints it, or as the page that the check wrote."""
         from unpooled_client.data.findings.report import Report
-        from unpooled_client.data.findings.show import as_json, as_text
+        from unpooled_client.data.show import as_json, as_text
 
         write = {".json": as_json, ".txt": as_text}.get(file.suffix.lower())
         if write is None:

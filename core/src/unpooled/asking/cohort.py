@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.plan.categories import Words
 
 UNKNOWN_SEX, MALE, FEMALE = 0, 1, 2
@@ -61,12 +62,6 @@ class Packed:
 
 ALL_MISSING = 0x5555555555555555
 """A word of genotypes without a call."""
-
-COPY = 1 << 14
-"""A whole copy of an allele, in the units in which PLINK 2 keeps dosages."""
-
-NO_DOSAGE = 0xFFFF
-"""Value that stands for a missing dosage."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,12 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.masking import NOT_CANCELLED, Scheme
-from unpooled.protocol.share_check import check_of, second_check_of
 from unpooled.protocol.witness import Witnessed
 
 __all__ = [

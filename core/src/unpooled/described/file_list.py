@@ -10,7 +10,7 @@ from unpooled.asking.sizes import LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
 from unpooled.formats import ssf
 from unpooled.methods import algorithm, with_chunks
 from unpooled.methods.algorithm import AboutFile, Algorithm
-from unpooled.panel.list_form import MOST_BYTES, MOST_VARIANTS
+from unpooled.panel.list_file import MOST_BYTES, MOST_VARIANTS
 from unpooled.plan.clump_option import CLUMPED
 from unpooled.plan.heterogeneity_option import META
 from unpooled.plan.plan import SUMS_FILE, Plan

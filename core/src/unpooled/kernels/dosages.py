@@ -16,11 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.kernels.compiled import cgutils, compiled, intrinsic, ir, types
 
 Dosages = NDArray[np.uint16]
 Floats = NDArray[np.float64]
+
+COPY = 1 << 14
+"""A whole copy of an allele, in the units in which PLINK 2 keeps dosages."""
+
+NO_DOSAGE = 0xFFFF
+"""Value that stands for a missing dosage."""
 
 LANES = 8
 """Columns that are summed at once: 64 bytes."""

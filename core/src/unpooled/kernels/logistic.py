@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.kernels.compiled import compiled, inlined, intrinsic, ir, types
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.elementary import LN2
 from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.penalty import penalise

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.kernels.compiled import compiled, intrinsic, ir, types
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 
 _CALLS, _OF_EVERYONE, _OF_SOME, _DOSAGES, _OTHERS = 0x07, 0x40, 0x60, 0x60, 0x98
 """Bits of a record's kind: how it has its calls; whether everyone has a dosage, or those people whose bit is

@@ -22,7 +22,7 @@ from unpooled.panel.alleles import strand
 from unpooled.panel.chromosomes import HUMAN
 from unpooled.panel.panel import Panel, between_cuts, place_cuts, places
 from unpooled.panel.partition import number_of_parts
-from unpooled.plan.common_options import BY_PLACE
+from unpooled.panel.place_names import BY_PLACE
 
 ENOUGH = 0.5
 """Lists fit together if they share this part of the shorter one."""
@@ -185,7 +185,7 @@ def _proposed(lists: Mapping[str, Panel], by_place: bool) -> tuple[str, ...]:
         return ()
     return (
         f"By chromosome and position all share {shared:,}. The coordinator can duplicate the study "
-        f"under Plan and choose “{BY_PLACE.label}”: the IDs need not agree then.",
+        f"under Plan and choose “{BY_PLACE}”: the IDs need not agree then.",
     )
 
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from unpooled.errors import ProtocolError
 from unpooled.memory.spool import AT_ONCE, Spool, forget, slices
-from unpooled.panel import list_form, partition
+from unpooled.panel import list_file, partition
 from unpooled.panel.alleles import Pair
-from unpooled.panel.list_form import BLOCK_ROWS, PART_BYTES
+from unpooled.panel.list_file import BLOCK_ROWS, PART_BYTES
 from unpooled.panel.place_names import NamesByPlace, Words
 
 NO_CHROMOSOME, SEVERAL_ALLELES, NEGATIVE = 255, 254, 253
@@ -121,19 +121,19 @@ class Panel:
 
     def compacted(self) -> Panel:
         """The same with those alleles only that occur."""
-        used = list_form.used(self)
+        used = list_file.used(self)
         code = (np.cumsum(used) - 1).astype(np.min_scalar_type(len(used)))
         alleles = tuple(self.alleles[k] for k in np.flatnonzero(used).tolist())
         return dataclasses.replace(self, alleles=alleles, first=code[self.first], second=code[self.second])
 
     @property
     def canonical(self) -> bytes:
-        """The form that is digested and sent: `unpooled.panel.list_form`."""
+        """The form that is digested and sent: `unpooled.panel.list_file`."""
         return b"".join(self.pieces())
 
     def pieces(self) -> Iterator[bytes]:
         """The same in pieces, of which no one is large."""
-        return list_form.pieces([self])
+        return list_file.pieces([self])
 
     def put_away(self) -> Panel:
         """The same, on the disk if it is large (`unpooled.memory.spool`)."""
@@ -143,7 +143,7 @@ class Panel:
     def joined(cls, parts: Iterable[Panel]) -> Panel:
         """Panels of which each goes on where the one before it ends, as one, on the disk if it is large."""
         spool = Spool(np.uint8)
-        for piece in list_form.pieces(list(parts)):
+        for piece in list_file.pieces(list(parts)):
             spool.append(np.frombuffer(piece, np.uint8))
         return cls.from_canonical(spool.content())
 
@@ -159,12 +159,12 @@ class Panel:
 
     @functools.cached_property
     def _measured(self) -> tuple[bytes, int]:
-        return list_form.measured([self])
+        return list_file.measured([self])
 
     @classmethod
     def from_canonical(cls, data: bytes | mmap.mmap) -> Panel:
         """The panel in a canonical form, of which its columns are views. ProtocolError for other bytes."""
-        found = list_form.read(data)
+        found = list_file.read(data)
         chromosome = np.repeat(np.arange(256, dtype=np.uint8), found.counts)
         panel = cls(
             chromosome, found.position, found.ids, found.alleles, found.first, found.second, found.autosomes

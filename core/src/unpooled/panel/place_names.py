@@ -15,6 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 from unpooled.kernels.compiled import compiled
 from unpooled.panel.chromosomes import chromosome_name
 
+BY_PLACE = "Match variants by place"
+"""Label of the option under which a study finds variants by place."""
+
 LONG_ALLELE = 20
 
 _DIGITS = len(b"-2147483648")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unpooled.panel import place_names
 from unpooled.plan import glm_columns
 from unpooled.plan.file_names import LONGEST_PART, LONGEST_STEM, is_part, is_stem
 from unpooled.plan.options import (
@@ -235,7 +236,7 @@ SEXES = Choice(
 BY_PLACE = Switch(
     name="by_place",
     came_later=True,
-    label="Match variants by place",
+    label=place_names.BY_PLACE,
     hint="By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are "
     "called after these, such as 1:12345:A:G.",
     place=Place.FILTERS,

@@ -1,7 +1,7 @@
 """Integers and real numbers as elements of a ring, and back.
 
-A real x becomes the integer nearest to x · 2^fraction_bits; negative integers are their two's complement.
-The signed reading of a sum is right if and only if its magnitude is below 2^(bits-1): the caller checks the
+A real x becomes the integer nearest to x · 2^fraction_bits; negative integers are their two's complement. The
+signed reading of a sum is right if and only if its magnitude is below 2^(bits-1): the caller checks the
 bounds of the summands (unpooled.asking.question), nothing here does.
 """
 

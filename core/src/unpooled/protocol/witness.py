@@ -3,8 +3,8 @@
     witness = HKDF-SHA256(the mask seeds of all cohorts, in the roster's order; study, plan, roster, keys)
 
 The compensator makes it when a study enrols, and seals it for each cohort. The server carries it unread: so
-it cannot make the second check of a sum (`unpooled.protocol.share_check`) that it has changed. With one
-cohort it can.
+it cannot make the second check of a sum (`unpooled.asking.share_check`) that it has changed. With one cohort
+it can.
 
 Where a study searches for words, the public keys of their codes (`unpooled.protocol.codes`) come with it: it
 opens beside the right ones alone, and cohorts that were given different ones have different witnesses.

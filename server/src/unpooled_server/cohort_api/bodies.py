@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 
-from unpooled.panel.list_form import PART_BYTES
+from unpooled.panel.list_file import PART_BYTES
 from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.errors import Refused
 from unpooled_server.services import panels

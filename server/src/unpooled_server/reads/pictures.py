@@ -20,7 +20,13 @@ from unpooled.pictures.associations import Associations
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.reads import annotation
 from unpooled_server.reads.result_columns import Results
-from unpooled_server.services.pictures import IDS, LINKAGE, LOCI, MANHATTAN, QUANTILES, TESTED
+
+TESTED = "neg_log10_p"
+"""The result column without which there is nothing to draw: the plan may have asked for counts alone."""
+
+MANHATTAN, QUANTILES, LOCI, IDS = "manhattan.json.gz", "qq.json.gz", "loci.json", "ids.npy"
+LINKAGE = "linkage.npy"
+"""Only of a study that looked at it."""
 
 Row = dict[str, Any]
 

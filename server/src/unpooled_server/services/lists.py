@@ -1,5 +1,4 @@
-"""The coordinator's list of variants: `unpooled.panel.list_text`, or any text or .bim file that says the
-same.
+"""Reads the coordinator's list of variants: a line for each, its five words between tabs, or a .bim file.
 
 It is read in pieces. Each is put in order and on the disk, and all are then merged.
 """
@@ -19,7 +18,7 @@ from unpooled.panel import partition
 from unpooled.panel.agreement import merged
 from unpooled.panel.alleles import capital
 from unpooled.panel.chromosomes import chromosome_code
-from unpooled.panel.list_form import is_too_wide
+from unpooled.panel.list_file import is_too_wide
 from unpooled.panel.panel import Panel, canonical_order
 
 PIECE = 1 << 24

@@ -22,7 +22,7 @@ from unpooled.memory.allocator import give_back_what_is_free
 from unpooled.memory.spool import slices
 from unpooled.panel import overlap
 from unpooled.panel.agreement import TABLE_HEADER, WINDOW_ROWS, absences, reconciled
-from unpooled.panel.list_form import MOST_BYTES
+from unpooled.panel.list_file import MOST_BYTES
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
 from unpooled.protocol.problems import Problem

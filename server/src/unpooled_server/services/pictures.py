@@ -17,15 +17,9 @@ from unpooled.methods.shared import summary
 from unpooled.pictures import linkage, loci, lookup, manhattan
 from unpooled.pictures.associations import Associations
 from unpooled.pictures.quantiles import quantiles
+from unpooled_server.reads.pictures import IDS, LINKAGE, LOCI, MANHATTAN, QUANTILES
 from unpooled_server.reads.result_columns import Results
 from unpooled_server.storage import store
-
-TESTED = "neg_log10_p"
-"""The result column without which there is nothing to draw: the plan may have asked for counts alone."""
-
-MANHATTAN, QUANTILES, LOCI, IDS = "manhattan.json.gz", "qq.json.gz", "loci.json", "ids.npy"
-LINKAGE = "linkage.npy"
-"""Only of a study that looked at it."""
 
 
 def draw(results: Results, tables: Mapping[str, Arrays]) -> Pictures:

@@ -38,6 +38,7 @@ from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
 from unpooled_server.reads import selectors
 from unpooled_server.reads.manifest import manifest
+from unpooled_server.reads.pictures import TESTED
 from unpooled_server.reads.result_columns import Results, folder_of
 from unpooled_server.services import panels, pictures
 from unpooled_server.services.tables import tables
@@ -181,7 +182,7 @@ def _kept_and_drawn(
     names = _keep_table(study, folder, algorithm(plan.test).looked_at(found))
     give_back_what_is_free()
     results = Results(study, plan, folder, names)
-    return names, pictures.draw(results, found) if pictures.TESTED in names else None
+    return names, pictures.draw(results, found) if TESTED in names else None
 
 
 def _keep_table(study: Study, folder: str, rows: Arrays) -> list[str]:

@@ -29,7 +29,7 @@ from django.conf import settings
 
 from unpooled.asking.procedure import Rows
 from unpooled.errors import ProtocolError
-from unpooled.panel import list_form
+from unpooled.panel import list_file
 from unpooled.panel.panel import Panel
 from unpooled_server.storage.columns import Columns, save_column
 
@@ -357,7 +357,7 @@ def blocks_of(path: Path) -> Iterator[bytes]:
 
 def keep_panel(path: Path, parts: Sequence[Panel]) -> None:
     """Keep a panel that is given in parts, each of which goes on where the one before it ends."""
-    keep_blocks(path, list_form.pieces(parts))
+    keep_blocks(path, list_file.pieces(parts))
 
 
 # Results

@@ -20,7 +20,7 @@ def worker(threads: int) -> None:
     map_large_blocks()
     django.setup()
     from unpooled.methods import ALGORITHMS, TESTS
-    from unpooled_server.bells.worker import Worker
+    from unpooled_server.worker import Worker
     from unpooled_webapp import environment, installation
     from unpooled_webapp.notices import delivering
 

@@ -6,7 +6,6 @@ file that is nearly empty, and roughly how many calls are missing in all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,9 @@ from unpooled.asking.cohort import Samples
 from unpooled.errors import DataProblem
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.plink.fam import Fam
-from unpooled_client.data.plink.genotypes import Genotypes
+from unpooled_client.data.plink.genotypes import Genotypes, stretches
 from unpooled_client.data.plink.variants import Variants
 
-STRETCHES, LENGTH = 64, 8
-"""Number of stretches, and of neighbouring variants in each; a disk reads one stretch in a single access."""
 FEWEST = 100
 """Variants looked at, below which nobody is judged by them."""
 MANY, MOST = 0.05, 0.5
@@ -61,16 +58,6 @@ def look_at_calls(
         f"variants that lack over {MANY:.0%}": int(np.count_nonzero(of_variants > MANY)),
         "people by share missing": _by_share(of_people[samples.kept]),
     }
-
-
-def stretches(rows: int, number: int = STRETCHES, length: int = LENGTH) -> Iterator[slice]:
-    """A number of stretches of row numbers, evenly spread; all rows where they are few."""
-    starts = np.linspace(0, max(0, rows - length), number).astype(int)
-    stop = 0
-    for start in starts.tolist():
-        first, stop = max(start, stop), min(start + length, rows)
-        if first < stop:
-            yield slice(first, stop)
 
 
 def codes_of(genotypes: Genotypes, rows: np.ndarray) -> np.ndarray:

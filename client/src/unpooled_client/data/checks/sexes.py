@@ -13,10 +13,10 @@ from unpooled.errors import DataProblem
 from unpooled.panel.builds import PSEUDO_AUTOSOMAL
 from unpooled.panel.chromosomes import HUMAN
 from unpooled.panel.panel import Panel
-from unpooled_client.data.checks.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of, stretches
+from unpooled_client.data.checks.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.plink.fam import Fam
-from unpooled_client.data.plink.genotypes import Genotypes
+from unpooled_client.data.plink.genotypes import Genotypes, stretches
 from unpooled_client.data.plink.variants import Variants
 
 FEWEST = 30

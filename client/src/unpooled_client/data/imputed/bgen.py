@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled_client.data.findings.report import shown
 from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of
-from unpooled_client.data.plink.imputed import in_units, r2_of
+from unpooled_client.data.plink.imputation import in_units, r2_of
 
 if TYPE_CHECKING:
     from bgen import BgenReader

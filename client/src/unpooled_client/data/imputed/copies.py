@@ -30,8 +30,8 @@ import numpy as np
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.panel.filesets import OF_VCF
 from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.findings.source import exists, how_to_install

@@ -31,7 +31,7 @@ class Piece:
     several.
     """
     quality: np.ndarray
-    """float32 (k,): of imputation, as `unpooled_client.data.plink.imputed` says; NaN where there is none."""
+    """float32 (k,): of imputation (`unpooled_client.data.plink.imputation`); NaN where there is none."""
 
 
 class Dosed(Protocol):

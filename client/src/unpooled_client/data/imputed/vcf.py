@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem, listed
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.filesets import DOSAGE_FIELDS
 from unpooled_client.data.findings.report import shown
 from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of
 from unpooled_client.data.imputed.vcf_lines import count_variants
-from unpooled_client.data.plink.imputed import in_units, r2_of
+from unpooled_client.data.plink.imputation import in_units, r2_of
 
 if TYPE_CHECKING:
     from cyvcf2 import VCF, Variant

@@ -49,8 +49,7 @@ class BedFile:
 
     def words(self, rows: np.ndarray) -> np.ndarray:
         """Return packed calls, as `unpooled_client.data.plink.genotypes` says; takes about 1 MiB of memory
-        besides
-        the result.
+        besides the result.
         """
         out = np.empty((len(rows), -(-self.samples // 32)), "<u8")
         padded = out.view(np.uint8)[:, : self.row_bytes]

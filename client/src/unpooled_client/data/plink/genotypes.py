@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+
+STRETCHES, LENGTH = 64, 8
+"""Number of stretches, and of neighbouring variants in each; a disk reads one stretch in a single access."""
 
 
 class Genotypes(Protocol):
@@ -31,6 +35,15 @@ class Genotypes(Protocol):
 
     def dosages(self, rows: np.ndarray) -> np.ndarray:
         """The dosages of some rows, uint16 (k, samples), as `unpooled.asking.cohort.Dosages` says; calls
-        where there
-        is no dosage. `rows` and errors as above; a row of -1 is NO_DOSAGE.
+        where there is no dosage. `rows` and errors as above; a row of -1 is NO_DOSAGE.
         """
+
+
+def stretches(rows: int, number: int = STRETCHES, length: int = LENGTH) -> Iterator[slice]:
+    """A number of stretches of row numbers, evenly spread; all rows where they are few."""
+    starts = np.linspace(0, max(0, rows - length), number).astype(int)
+    stop = 0
+    for start in starts.tolist():
+        first, stop = max(start, stop), min(start + length, rows)
+        if first < stop:
+            yield slice(first, stop)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unpooled.asking.cohort import ALL_MISSING, COPY, NO_DOSAGE
+from unpooled.asking.cohort import ALL_MISSING
 from unpooled.errors import DataProblem
-from unpooled.kernels.dosages import from_copies
+from unpooled.kernels.dosages import COPY, NO_DOSAGE, from_copies
 from unpooled.kernels.packing import pack_copies
 from unpooled.panel.filesets import OF_PFILE
-from unpooled_client.data.checks.calls import stretches
 from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.findings.source import exists, how_to_install, unreadable
-from unpooled_client.data.plink.imputed import r2_of
+from unpooled_client.data.plink.genotypes import stretches
+from unpooled_client.data.plink.imputation import r2_of
 from unpooled_client.data.plink.pgen_records import take_dosages
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class PgenFile:
             return np.zeros(len(rows), bool)  # Pgenlib meets it, too
 
     def minimac3_r2(self, rows: np.ndarray) -> np.ndarray:
-        """The quality of imputation of some rows, float64 (k,), as `unpooled_client.data.plink.imputed` says.
+        """The quality of imputation of some rows, float64 (k,) (`unpooled_client.data.plink.imputation`).
 
         A dosage without phase is shared evenly between the haplotypes, as plink2 does. DataProblem as above.
         """

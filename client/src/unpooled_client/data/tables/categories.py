@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unpooled.methods.tables.encoding import blinded_words
-from unpooled.methods.tables.encoding.blinded_words import is_looked_for
+from unpooled.asking import blinded_words
+from unpooled.asking.blinded_words import is_looked_for
 from unpooled.plan.categories import Words, is_missing, normal, text_of
 from unpooled.plan.schema import LONGEST_WORD, Column
 from unpooled_client.data.findings.report import EXAMPLES, Code, shown

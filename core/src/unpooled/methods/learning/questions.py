@@ -374,9 +374,9 @@ class FindNearlyAll(Question):
 class SumProducts(Question):
     """Sums of the standardised columns, and of the products of each two of them, by fold.
 
-    A column x is z = (x - centre) / 2^exponent, as in `unpooled.methods.shared.standardise`, so that no
-    sum is larger than the number of rows. A missing feature is 0: the pool's mean. The outcome comes last:
-    the number, or of each class 1 for its people and -1 for all others; of two classes of the second only.
+    A column x is z = (x - centre) / 2^exponent, as in `unpooled.methods.shared.standardise`, so that no sum
+    is larger than the number of rows. A missing feature is 0: the pool's mean. The outcome comes last: the
+    number, or of each class 1 for its people and -1 for all others; of two classes of the second only.
     """
 
     name: ClassVar[str] = "model/products"

@@ -1,7 +1,7 @@
 """Ridge regression, and one-layer networks, of very many columns: by conjugate gradients.
 
-The equations are those of `unpooled.methods.learning.solve`, but the matrix of all products is never
-formed: a turn asks for its product with one direction of each fit. One Krylov space serves all penalties.
+The equations are those of `unpooled.methods.learning.solve`, but the matrix of all products is never formed:
+a turn asks for its product with one direction of each fit. One Krylov space serves all penalties.
 """
 
 from __future__ import annotations

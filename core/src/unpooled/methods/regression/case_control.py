@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY
 from unpooled.kernels import genotype_alone, penalty
+from unpooled.kernels.dosages import COPY
 from unpooled.kernels.elementary import log
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.shared.allele_coding import haploid, heterozygous_missing, sexes

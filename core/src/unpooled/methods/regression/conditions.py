@@ -1,8 +1,8 @@
 """Regressions that condition on variants: which allele of these counts, and whether they may be covariates.
 
 The copies themselves are added to a cohort's covariates before it is asked anything
-(`unpooled.methods.shared.conditions`). What is asked here is the pool's genotype counts, for A1, the
-filters and the floors, so that a variant that cannot be conditioned on ends the study at once.
+(`unpooled.methods.shared.conditions`). What is asked here is the pool's genotype counts, for A1, the filters
+and the floors, so that a variant that cannot be conditioned on ends the study at once.
 """
 
 from __future__ import annotations

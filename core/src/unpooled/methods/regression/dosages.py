@@ -13,9 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY, Cohort
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Study
 from unpooled.asking.question import Arrays, Condition, Count
+from unpooled.kernels.dosages import COPY
 from unpooled.methods.regression import pool as of_calls
 from unpooled.methods.regression.pool import CountGenotypes, Pool, counts_table, wanted_groups
 from unpooled.methods.shared import filters

@@ -2,8 +2,8 @@
 
 The genotype counts of a chunk come first. From these follow A1, the filters, the number of calls, and the
 sums of the genotype and of its square: no later question asks for them again. The questions about those that
-remain also settle ties; `OrderAlleles` is only for ties that are reported without being fitted. On X
-and Y men are counted separately; `unpooled.methods.shared.allele_coding` says why.
+remain also settle ties; `OrderAlleles` is only for ties that are reported without being fitted. On X and Y
+men are counted separately; `unpooled.methods.shared.allele_coding` says why.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY, Cohort
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Later, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.result_columns import Chosen
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
+from unpooled.kernels.dosages import COPY
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.regression.heterogeneity import with_meta
 from unpooled.methods.shared import chunks, filters, genotype_counts, groups, summary

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY, NO_DOSAGE, Cohort
-from unpooled.kernels.dosages import count_dosages
+from unpooled.asking.cohort import Cohort
+from unpooled.kernels.dosages import COPY, NO_DOSAGE, count_dosages
 from unpooled.methods.shared.chunks import DIPLOID, X, Y
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, MEN, NONFOUNDER, UNKNOWN, Group, members
 

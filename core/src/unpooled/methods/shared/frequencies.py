@@ -13,10 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY, Cohort, blocks
+from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
+from unpooled.kernels.dosages import COPY
 from unpooled.methods.shared import dosage_table, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.dosage_table import DosageTable

@@ -1,8 +1,8 @@
 """Mean and standard deviation of each feature of the pool.
 
-The same sums, and the same reasons for them, as in `unpooled.methods.shared.standardise`; here each
-feature has missing values of its own. The deviation is that of the population: squares are divided by n,
-as in scikit-learn's StandardScaler.
+The same sums, and the same reasons for them, as in `unpooled.methods.shared.standardise`; here each feature
+has missing values of its own. The deviation is that of the population: squares are divided by n, as in
+scikit-learn's StandardScaler.
 
 Values that lie close together far from 0 have deviations with few bits left in units of their magnitude,
 and squares with fewer still. So `MeasureSpread` asks for each sum twice: to the last bit of the ring,

@@ -1,10 +1,10 @@
 """The transform of Yeo and Johnson that makes each feature of the pool most like a normal.
 
-The log-likelihood of lambda is -n/2 log Var(Psi) + (lambda - 1) sum of phi (Yeo and Johnson 2000; the
-search by signs is that of Marchand and others 2022, SecureFedYJ). Cohorts sum the transform about a common
-centre, g, as `unpooled.fitted.yeo_johnson` has it. It differs from Psi by a shift, which a variance does not
-see, and by the factor exp((lambda - 1) phi(centre)); so the derivative by lambda, divided by n and times the
-variance, is
+The log-likelihood of lambda is -n/2 log Var(Psi) + (lambda - 1) sum of phi (Yeo and Johnson 2000; the search
+by signs is that of Marchand and others 2022, SecureFedYJ). Cohorts sum the transform about a common centre,
+g, as `unpooled.fitted.yeo_johnson` has it. It differs from Psi by a shift, which a variance does not see, and
+by the factor exp((lambda - 1) phi(centre)); so the derivative by lambda, divided by n and times the variance,
+is
 
     mean(phi - phi(centre)) Var(g) - Cov(g, g')
 

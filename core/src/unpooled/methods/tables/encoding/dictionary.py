@@ -13,13 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.asking import blinded_words
 from unpooled.asking.cohort import Categories, Table
 from unpooled.asking.procedure import Asks, Rows, Study
 from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question, Residue
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.tables.encoding import blinded_words
 from unpooled.methods.tables.encoding.options import OWN
 from unpooled.methods.tables.encoding.questions import Codes, floors
 from unpooled.plan.plan import Plan

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from unpooled.asking.blinded_words import is_looked_for
 from unpooled.asking.cohort import Categories
-from unpooled.methods.tables.encoding.blinded_words import is_looked_for
 from unpooled.methods.tables.encoding.options import MISSING_IN_REST, MISSING_IS_VALUE
 from unpooled.plan.categories import MISSING, Words, normal
 from unpooled.plan.plan import Plan

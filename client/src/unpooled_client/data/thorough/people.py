@@ -16,10 +16,11 @@ import numpy as np
 
 from unpooled.errors import DataProblem
 from unpooled.kernels.kinship import related
-from unpooled_client.data.checks.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of, stretches
+from unpooled_client.data.checks.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.plink.fam import Fam, read_fam
+from unpooled_client.data.plink.genotypes import stretches
 
 TWICE = 0.354
 """The kinship above which two samples are one person, or twins (Manichaikul et al., 2010)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from unpooled_client.data.checks.frequencies import check_frequencies
-from unpooled_client.data.checks.people import check_people
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
+from unpooled_client.data.thorough.frequencies import check_frequencies
+from unpooled_client.data.thorough.people import check_people
 
 
 @dataclass(frozen=True)

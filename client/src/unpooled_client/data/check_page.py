@@ -8,8 +8,8 @@ from typing import Any
 
 from unpooled.pages.page import Html, columns, document, facts, joined, mark, section, share, table, tag
 from unpooled_client.data.findings.report import Finding, Report, Severity
-from unpooled_client.data.findings.show import WORDS, details, headline, in_words, verdict
 from unpooled_client.data.samples.table import MATCHING
+from unpooled_client.data.show import WORDS, details, headline, in_words, verdict
 from unpooled_client.data.tables.categories import WORDS as WORDS_OF
 
 _TONES = {Severity.ERROR: "bad", Severity.WARNING: "warning", Severity.NOTE: "plain"}

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.asking.cohort import COPY
 from unpooled.errors import DataProblem
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.kernels.dosages import count_dosages
+from unpooled.kernels.dosages import COPY, count_dosages
 from unpooled.memory import tokenizer
 from unpooled.memory.tokenizer import Tokens
 from unpooled.panel.alleles import capital, crossed, is_ambiguous
