@@ -32,11 +32,11 @@ from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared.conditions import Conditioned
 from unpooled.methods.shared.summary import Summary
 from unpooled.methods.tables.encoding.coding import as_codes, coded
-from unpooled.methods.tables.encoding.options import OWN
+from unpooled.methods.tables.encoding.options import OWN, SPELLED
 from unpooled.panel import overlap
 from unpooled.panel.agreement import absences, reconcile
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import FILE_STEM
+from unpooled.plan.common_options import BY_PLACE, CONDITION, FILE_STEM
 from unpooled.plan.file_names import stem_of
 from unpooled.plan.plan import (
     DENSITY_FILE,
@@ -179,7 +179,7 @@ def _agreed(
 
 def _refuse_apart(plan: Plan, panel: Panel, data: dict[str, PlinkData]) -> None:
     lists = {name: each.listed for name, each in data.items()}
-    found = overlap.compare(lists, len(panel), plan.cohorts, plan.autosomes, by_place=plan.by_place)
+    found = overlap.compare(lists, len(panel), plan.cohorts, plan.autosomes, by_place=BY_PLACE.of(plan))
     if found.said:
         said = " ".join(found.said)
         raise RehearsalError(f"the cohorts' lists of variants do not fit together. {said} {REMEDY}")
@@ -190,7 +190,7 @@ def _beside(name: str, alignments: Alignments, panel: Panel) -> Cohort:
         aligned: Cohort = alignments.beside(panel)
     except UnpooledError as error:
         raise _stopped(name, error) from error
-    return Conditioned(aligned, aligned.samples) if alignments.plan.condition else aligned
+    return Conditioned(aligned, aligned.samples) if CONDITION.of(alignments.plan) else aligned
 
 
 def _run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> Tables:
@@ -275,6 +275,6 @@ def _own_files(party: Party, plan: Plan, folder: Path) -> Iterator[Path]:
 def _encoded(options: DataOptions, plan: Plan, data: ArrayTable, folder: Path) -> Path:
     table, encoder = options.paths["table"], Encoder.from_file(folder / report_name(ENCODING_FILE, plan))
     target = normalizing.beside(table, plan).with_suffix(suffix_of(table, encoder))
-    as_there = as_codes(data, plan) if plan.searched and plan.spelled == OWN else data
+    as_there = as_codes(data, plan) if plan.searched and SPELLED.of(plan) == OWN else data
     encoding.write_to(target, options, plan, encoder, as_there)
     return target

@@ -15,6 +15,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 from tests.plinks import plink, rows
 from unpooled.methods import algorithm
 from unpooled.panel.agreement import reconcile
+from unpooled.plan import common_options
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
@@ -54,7 +55,7 @@ class Federation:
     trait: str
 
     def cohort(self, plan: Plan, number: int) -> PlinkData:
-        covar = self.folder / f"cohort{number}.covar" if plan.covariates else None
+        covar = self.folder / f"cohort{number}.covar" if common_options.COVARIATES.of(plan) else None
         options = DataOptions(bfile=self.folder / f"cohort{number}", covar=covar, min_samples=20)
         data, report = open_cohort(options.under(plan))
         assert data is not None, report.findings
@@ -150,7 +151,7 @@ def test_own_numbers_are_those_of_plink_on_this_cohort(
     made = federation(plan.trait)
     pool = strongest(made.study(plan), plan, COUNT)
     compared = compare(pool, made.cohort(plan, 1), plan)
-    covar = ["--covar", str(made.folder / "cohort1.covar")] if plan.covariates else []
+    covar = ["--covar", str(made.folder / "cohort1.covar")] if common_options.COVARIATES.of(plan) else []
     plinks = made.plink(1, *covar, *flags, "--ci", "0.95", "--freq")
     assert len(compared) == COUNT
     known = [one for one in compared if one.own is not None and one.own.is_known]

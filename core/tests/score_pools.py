@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from unpooled.asking.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
 from unpooled.methods import check
+from unpooled.methods.polygenic.options import HELD_OUT
 from unpooled.methods.polygenic.people import groups, key_of
 from unpooled.panel.panel import Panel, canonical_order
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
@@ -67,8 +68,9 @@ class Pooled:
     def drawn(self) -> list[np.ndarray]:
         """Mark, of all people, those fitted to, and those left out: bool (n,) each."""
         found = np.zeros((2, len(self.samples)), bool)
+        key, left_out = key_of(self.plan), HELD_OUT.of(self.plan)
         for number, cohort in enumerate(self.cohorts):
-            found[:, self.of_cohort == number] = groups(cohort.samples, key_of(self.plan), self.plan.held_out)
+            found[:, self.of_cohort == number] = groups(cohort.samples, key, left_out)
         return list(found)
 
     def genotypes(self, variants: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from unpooled.described import facts
 from unpooled.described.file_list import most_bytes, report_name
 from unpooled.described.parties import what_parties_get
 from unpooled.methods.tables.encoding import procedure as encoding
+from unpooled.methods.tables.encoding.options import PEOPLE
 from unpooled.methods.tables.encoding.questions import (
     CountLevels,
     CountRows,
@@ -54,7 +55,7 @@ def test_no_targets_are_summed_over_few_people() -> None:
         people = [merged(sum(each), kept) for each, kept in zip(
             zip(*(sums.counted(table) for table in tables), strict=True), sums.kept_of, strict=True
         )] if sums.target_cells else []  # fmt: skip
-        assert all(((count == 0) | (count >= plan.people)).all() for count in people)
+        assert all(((count == 0) | (count >= PEOPLE.of(plan))).all() for count in people)
         assert sums.target_cells == sum(count.size for count in people)
 
 

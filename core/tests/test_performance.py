@@ -12,6 +12,7 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from unpooled.methods.learning.described import wilson
+from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.performance import auc
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
@@ -39,7 +40,7 @@ def held_out(plan: Plan, parts: list[dict[str, Any]], model: dict[str, Any]) -> 
     of = np.arange(count)[-1:] if count == 2 else np.arange(count)
     wanted = np.where(classes[:, None] == of, 1.0, -1.0)
     scores = np.empty(wanted.shape)
-    for fold in range(plan.validation_folds):
+    for fold in range(VALIDATION_FOLDS.of(plan)):
         own = folds == fold
         scores[own] = _predicted(z[~own], wanted[~own], z[own], model["penalty"])
     return scores, classes

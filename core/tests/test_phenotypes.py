@@ -37,6 +37,7 @@ from unpooled.methods.shared.allele_coding import on_x
 from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import Mean
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import COVARIATES, PHENOTYPES
 from unpooled.plan.genotype_model import ADDITIVE, terms_of
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.protocol import codec
@@ -87,7 +88,7 @@ def test_a_plan_of_one_phenotype_keeps_its_hash() -> None:
     assert not {"phenotypes", "require_pheno"} & {name for name, _ in plan.record_fields()}
     several = dataclasses.replace(plan, options=(*plan.options, ("phenotypes", ("z",))))
     assert several.hash() != plan.hash()
-    assert codec.decode(codec.encode(several), [Plan, type(plan.covariates[0])]) == several
+    assert codec.decode(codec.encode(several), [Plan, type(COVARIATES.of(plan)[0])]) == several
 
 
 def test_one_phenotype_has_the_names_of_files_that_it_always_had() -> None:
@@ -174,7 +175,7 @@ def test_no_two_phenotypes_are_multiplied(name: str) -> None:
     """A further phenotype y adds, beside covariates x: y, its products with each x and itself, and those with
     the columns of the model."""
     small = SEVERAL[name]()
-    further, covariates = len(small.plan.phenotypes), len(small.plan.covariate_columns)
+    further, covariates = len(PHENOTYPES.of(small.plan)), len(small.plan.covariate_columns)
     terms = terms_of(small.plan)
     for question in followed(small.plan, small.panel, small.cohorts).questions:
         if not isinstance(question, SumColumns | SumWithGenotypes):

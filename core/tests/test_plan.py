@@ -25,6 +25,7 @@ from unpooled.methods import ALGORITHMS, check
 from unpooled.panel.chromosomes import chromosome_codes
 from unpooled.plan import common_options, options
 from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.common_options import ELEMENTS, GENO, MAF, MAX_ITERATIONS
 from unpooled.plan.file_names import is_stem, stem_of
 from unpooled.plan.glm_columns import USUAL, chosen
 from unpooled.plan.options import Number, Switch, Whole, called
@@ -167,7 +168,7 @@ def test_bytes_that_no_plan_is_encoded_as_are_none(version: int) -> None:
 def test_a_plan_holds_what_is_not_at_its_default() -> None:
     plan = Plan(**SOUND, maf=0, geno=0.1, beta=False, covariates=(Covariate("age"),))
     assert dict(plan.options) == {"geno": 0.1, "covariates": (Covariate("age"),)}
-    assert (plan.maf, plan.geno, plan.max_iterations, plan.elements) == (0.0, 0.1, 25, ())
+    assert (MAF.of(plan), GENO.of(plan), MAX_ITERATIONS.of(plan), ELEMENTS.of(plan)) == (0.0, 0.1, 25, ())
     assert dataclasses.replace(plan, geno=1.0) == Plan(**SOUND, covariates=(Covariate("age"),))
     assert not hasattr(plan, "colour")
     with pytest.raises(TypeError, match="colour"):

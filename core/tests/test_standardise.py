@@ -20,6 +20,7 @@ from unpooled.errors import BoundError, ProtocolError, Refuse
 from unpooled.methods.shared import standardise
 from unpooled.methods.shared.groups import complete
 from unpooled.methods.shared.standardise import Columns, Magnitude, Mean, Spread, first_exponents
+from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.plan import NO_KEY, Covariate, OwnPlan, Plan
 from unpooled.protocol.masking import scheme
 
@@ -44,9 +45,9 @@ def standardised(cohorts: list[ArrayCohort], plan: Plan = PLAN) -> Columns:
 
 def of_all(cohorts: list[ArrayCohort], plan: Plan) -> Plan:
     """The plan with as many covariates as the cohorts have; c0, c1 and so on are added."""
-    lacking = cohorts[0].samples.covariates.shape[1] - len(plan.covariates)
+    lacking = cohorts[0].samples.covariates.shape[1] - len(COVARIATES.of(plan))
     more = tuple(Covariate(f"c{k}") for k in range(lacking))
-    return replace(plan, cohorts=len(cohorts), covariates=plan.covariates + more)
+    return replace(plan, cohorts=len(cohorts), covariates=COVARIATES.of(plan) + more)
 
 
 def sums_of(cohorts: list[ArrayCohort]) -> Callable[[Question], Arrays]:

@@ -19,9 +19,18 @@ from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.panel.panel import Panel
+from unpooled.plan import common_options as options
 from unpooled.plan.categories import Words
-from unpooled.plan.common_options import BITS, OPENS, SUMS
-from unpooled.plan.dosage_option import FILES
+from unpooled.plan.common_options import (
+    BITS,
+    COMPONENTS,
+    CONDITION,
+    MIND,
+    OPENS,
+    PHENOTYPES,
+    SUMS,
+)
+from unpooled.plan.dosage_option import DOSAGES, FILES
 from unpooled.plan.plan import NO_KEY, SUMS_FILE, Covariate, Plan
 from unpooled.plan.schema import CATEGORY, OUTCOME, Column
 
@@ -94,9 +103,9 @@ def _cohorts(plan: Plan, panel: Panel, odd: bool) -> list[ArrayCohort]:
     phenotype = risk if plan.trait == "quantitative" else (risk > np.median(risk)).astype(float)
     phenotype[::29] = np.nan
     age, smoker = random.normal(50, 9, n), random.integers(0, 3, n)
-    given = len(plan.covariate_columns) - len(plan.condition) - plan.components
+    given = len(plan.covariate_columns) - len(CONDITION.of(plan)) - COMPONENTS.of(plan)
     covariates = np.column_stack([age, smoker == 1, smoker == 2]).astype(float)[:, :given]
-    if SITE in plan.covariates:
+    if SITE in options.COVARIATES.of(plan):
         covariates[:, -1] = np.arange(n) < PEOPLE
     sex = random.choice([MALE, FEMALE], n).astype(np.uint8)
     founders, everyone = np.ones(n, bool), np.ones(n, bool)
@@ -104,9 +113,9 @@ def _cohorts(plan: Plan, panel: Panel, odd: bool) -> list[ArrayCohort]:
         sex[::23], founders[::5] = UNKNOWN_SEX, False
         copies[::3][random.random(copies[::3].shape) < 0.07] = -1
         covariates[random.random(covariates.shape) < 0.02] = np.nan
-        everyone = (copies < 0).mean(axis=0) <= plan.mind
+        everyone = (copies < 0).mean(axis=0) <= MIND.of(plan)
     samples = [phenotype, sex, founders, everyone, covariates]
-    further = [_another(phenotype, number) for number, _ in enumerate(plan.phenotypes)]
+    further = [_another(phenotype, number) for number, _ in enumerate(PHENOTYPES.of(plan))]
     return [
         ArrayCohort(
             Samples(
@@ -115,7 +124,7 @@ def _cohorts(plan: Plan, panel: Panel, odd: bool) -> list[ArrayCohort]:
             ),
             copies[:, k : k + PEOPLE],
             random.random(m) < 0.5,
-            dosages[:, k : k + PEOPLE] if plan.dosages and k else None,
+            dosages[:, k : k + PEOPLE] if DOSAGES.of(plan) and k else None,
         )
         for k in range(0, n, PEOPLE)
     ]

@@ -25,6 +25,7 @@ from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
 from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared.sums_returned import AS_ASKED
+from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.file_names import LONGEST_STEM, is_plain
 from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.plan.templates import Template
@@ -162,7 +163,7 @@ def test_kinds_come_in_the_order_in_which_they_are_listed(name: str) -> None:
 @of_each_algorithm
 def test_every_kind_that_is_listed_is_asked_in_some_study(name: str) -> None:
     plans = {study: small(study).plan for study in STUDIES}
-    studies = [study for study, plan in plans.items() if plan.test == name and not plan.phenotypes]
+    studies = [study for study, plan in plans.items() if plan.test == name and not PHENOTYPES.of(plan)]
     met = {type(question) for study in studies for question in run(study).questions}
     if KeepScores in met:  # asked before a regression if its plan wants components
         assert set(ASKS_FIRST) <= met

@@ -17,7 +17,7 @@ from unpooled.asking.question import Arrays, Question, Real, Residue
 from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.memory.spool import Shelf
 from unpooled.methods import questions_of, whole
-from unpooled.plan.common_options import BITS
+from unpooled.plan.common_options import BITS, OPENS
 from unpooled.protocol import codec, masking, messages, witness
 from unpooled.protocol.masking import CHECK_BYTES
 from unpooled.protocol.messages import Roster, Told
@@ -178,7 +178,7 @@ BITS_OF_NO_SUCH_FORM: dict[str, Callable[[np.ndarray], object]] = {
 
 
 @pytest.mark.parametrize("change", BITS_OF_NO_SUCH_FORM)
-@pytest.mark.parametrize("name", [name for name in STUDIES if small(name).plan.opens == BITS])
+@pytest.mark.parametrize("name", [name for name in STUDIES if OPENS.of(small(name).plan) == BITS])
 def test_bits_of_another_form_are_not_believed(name: str, change: str) -> None:
     """A check fits none; but they can only be such as a comparison tells."""
     asked = server(name)

@@ -5,6 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from unpooled.methods.tables.encoding.options import (
+    FOLDS,
+    HOLDERS,
+    IGNORE_CASE,
+    MISSING_WORDS,
+    PEOPLE,
+    SMOOTH,
+    SPELLED,
+)
+
 from .encodings import compare as of_encodings
 from .encodings import federation as encodings
 from .encodings import files as encoding_files
@@ -23,9 +33,9 @@ def _flags(folder_paths: list[Path]) -> str:
 def _options(federation: encodings.Federation) -> str:
     """Return the options as `unpooled rehearse` takes them."""
     plan = federation.plan
-    said = f"--people {plan.people} --holders {plan.holders} --missing-words {plan.missing_words}"
-    said += f" --smooth {plan.smooth} --folds {plan.folds} --spelled {plan.spelled}"
-    return said + (" --ignore-case" if plan.ignore_case else "")
+    said = f"--people {PEOPLE.of(plan)} --holders {HOLDERS.of(plan)} --missing-words {MISSING_WORDS.of(plan)}"
+    said += f" --smooth {SMOOTH.of(plan)} --folds {FOLDS.of(plan)} --spelled {SPELLED.of(plan)}"
+    return said + (" --ignore-case" if IGNORE_CASE.of(plan) else "")
 
 
 def _keep_numbers(federation: tables.Federation, folder: Path) -> dict[str, Any]:

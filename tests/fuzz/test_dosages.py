@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unpooled.kernels.dosages import COPY
+from unpooled.plan.firth_option import FIRTH
 
 from ..conftest import needed
 from . import dosages
@@ -32,7 +33,7 @@ def test_random_federations_agree_with_plink2(tmp_path: Path, capsys: pytest.Cap
 def test_all_formats_and_tests_are_drawn() -> None:
     drawn = [draw(seed) for seed in range(1, 1 + COUNT)]
     assert {name for each in drawn for name in each.formats} == set(FORMATS)
-    assert {each.plan.firth for each in drawn if each.plan.test == "logistic"} == {
+    assert {FIRTH.of(each.plan) for each in drawn if each.plan.test == "logistic"} == {
         *("firth-fallback", "firth", "no-firth"),
     }
 
@@ -40,7 +41,7 @@ def test_all_formats_and_tests_are_drawn() -> None:
 @pytest.mark.parametrize("seed", [64, 141, 327])
 def test_firths_fit_is_the_higher_of_two_maxima(seed: int, tmp_path: Path) -> None:
     """All cases have next to nothing of an allele, which puts the usual estimate far out."""
-    assert draw(seed).plan.firth == "firth"
+    assert FIRTH.of(draw(seed).plan) == "firth"
     assert not (found := dosages.compared(seed, tmp_path).disagreements), found
 
 

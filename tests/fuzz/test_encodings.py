@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unpooled.methods.tables.encoding.options import FOLDS, SMOOTH
+
 from .encodings import judge, truth
 from .encodings.federation import draw
 
@@ -30,12 +32,12 @@ def rows_of(words: Iterable[str], targets: np.ndarray) -> truth.Rows:
 )
 def test_a_number_that_is_off_is_noticed(name: str, change: Any) -> None:
     """The number is off by hardly more than it may be."""
-    plan = next(found.plan for found in map(draw, range(99)) if found.plan.folds == 0)
+    plan = next(found.plan for found in map(draw, range(99)) if FOLDS.of(found.plan) == 0)
     y = np.random.default_rng(1).normal(1, 1, 100)
     rows = rows_of(["a"] * 40 + ["b"] * 30 + ["else"] * 30, y)
     want = truth.Dictionary(("a", "b"), ("a", "b"), (40, 30), 30, frozenset())
     groups = np.split(y, [40, 70])
-    mean, numbers = truth.smoothed(plan.smooth, [[Fraction(y) for y in group] for group in groups])
+    mean, numbers = truth.smoothed(SMOOTH.of(plan), [[Fraction(y) for y in group] for group in groups])
     said = {
         "encoding": "target:y",
         **{"values": ["a", "b"], "counts": [40, 30], "rest": 30, "folded": [], "known": 100},

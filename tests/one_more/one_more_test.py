@@ -41,7 +41,7 @@ OPTIONS = (
 def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     """Each option with its value, and how many variants were tested."""
     for option in OPTIONS:
-        out.write(f"{option.name}\t{option.shown(getattr(plan, option.name))}\n".encode())
+        out.write(f"{option.name}\t{option.shown(option.of(plan))}\n".encode())
     out.write(f"variants\t{len(columns['variant'])}\n".encode())
 
 

@@ -29,6 +29,7 @@ from unpooled.methods.shared.summary import Summary
 from unpooled.panel.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
+from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
 from unpooled.plan.heterogeneity_option import FEWEST, FEWEST_OF_RANDOM
 from unpooled.plan.plan import EXACT, NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import reports, run
@@ -133,7 +134,7 @@ def other(pair: tuple[str, str], allele: str) -> str:
 def exact_own(study: Study, folder: Path) -> list[Path]:
     """Each cohort's own estimates, as it adds them to the sums, in all their digits."""
     plan, panel, files = study.plan(), study.panel, []
-    model = Model(plan.test, plan.trait, True, plan.max_iterations, plan.tolerance)
+    model = Model(plan.test, plan.trait, True, MAX_ITERATIONS.of(plan), TOLERANCE.of(plan))
     classes = np.array([chromosome_class(int(c), study.autosomes) for c in panel.chromosome])
     for k, cohort in enumerate(study.cohorts):
         effect, se = np.full((2, len(panel)), np.nan)

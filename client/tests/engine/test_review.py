@@ -18,6 +18,7 @@ from unpooled.described.methods_section import Run, methods
 from unpooled.described.parties import what_parties_get
 from unpooled.described.what_leaves import COHORT_SUMS, SERVER, Form, what_leaves
 from unpooled.methods.shared.summary import Summary
+from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
@@ -82,7 +83,7 @@ def test_the_table_fits_a_terminal_and_has_every_quantity_with_its_size() -> Non
     assert "in at most 100 rounds, usually in 6" in text and "a round" in text
 
 
-@pytest.mark.parametrize("covariates", [PLAN.covariates, ()], ids=["covariates", "none"])
+@pytest.mark.parametrize("covariates", [COVARIATES.of(PLAN), ()], ids=["covariates", "none"])
 @pytest.mark.parametrize("allowed", [False, True])
 def test_sums_over_one_cohort_are_told_of_wherever_a_plan_allows_them(
     covariates: tuple[Covariate, ...], allowed: bool

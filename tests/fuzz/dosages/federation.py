@@ -10,6 +10,7 @@ import numpy as np
 
 from unpooled.kernels.dosages import COPY
 from unpooled.methods import check
+from unpooled.plan.common_options import BY_PLACE, COVARIATES, HWE
 from unpooled.plan.glm_columns import chosen
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 
@@ -60,7 +61,7 @@ class Federation:
 
     def called(self, variant: int, cohort: int | None = None) -> str:
         """Return a variant's ID in a cohort's files or the pool's. By place, each cohort has its own IDs."""
-        if not self.plan.by_place:
+        if not BY_PLACE.of(self.plan):
             return f"v{variant}"
         if cohort is None:
             return f"{self.chromosome[variant]}:{FIRST + variant}:A:C"
@@ -82,13 +83,13 @@ def draw(seed: int) -> Federation:
     n, m = len(cohort), int(random.choice([15, 40, 100]))
     test = str(random.choice(["linear", "logistic"]))
     plan = _plan(random, test, len(formats), int(random.choice([0, 1, 3])))
-    covariates = np.round(random.normal(size=(n, len(plan.covariates))), 4)
+    covariates = np.round(random.normal(size=(n, len(COVARIATES.of(plan)))), 4)
     dosages = _dosages(random, m, n)
     effect = np.where(dosages[0] < 0, 0, dosages[0] / COPY) + covariates.sum(axis=1)
     phenotype = np.round(random.normal(size=n) + 0.3 * effect, 5)
     if test == "logistic":
         phenotype = (phenotype > np.quantile(phenotype, random.choice([0.5, 0.8, 0.93]))).astype(float)
-    places = CHROMOSOMES if not plan.hwe else tuple(name for name in CHROMOSOMES if name != "X")
+    places = CHROMOSOMES if not HWE.of(plan) else tuple(name for name in CHROMOSOMES if name != "X")
     return Federation(
         seed=seed,
         plan=plan,
@@ -216,8 +217,8 @@ def _tables(federation: Federation, prefix: Path, people: np.ndarray) -> Words:
     """The phenotypes and covariates of some people."""
     is_case = federation.plan.trait != "quantitative"
     columns = {"pheno": ([PHENOTYPE], (federation.phenotype[people] + is_case)[:, None])}
-    if federation.plan.covariates:
-        titles = [covariate.title for covariate in federation.plan.covariates]
+    if COVARIATES.of(federation.plan):
+        titles = [covariate.title for covariate in COVARIATES.of(federation.plan)]
         columns["covar"] = (titles, federation.covariates[people])
     words: Words = []
     for kind, (titles, values) in columns.items():

@@ -13,6 +13,9 @@ import numpy as np
 
 from unpooled.errors import UnpooledError
 from unpooled.kernels.dosages import COPY
+from unpooled.plan.common_options import COVARIATES, GLM_COLS, HIDE_COVAR
+from unpooled.plan.firth_option import FIRTH
+from unpooled.plan.options import called
 from unpooled.run import reports
 
 from ... import in_process
@@ -88,11 +91,15 @@ def _theirs(federation: Federation, folder: Path) -> Path | str:
     """plink2's report; what it says where it has none."""
     plan = federation.plan
     words = write_pool(plink2, federation, folder / "pool")
-    words += [word for name, flag in FLAGS.items() if (value := getattr(plan, name)) not in (0, 1)
+    words += [word for name, flag in FLAGS.items() if (value := called(name).of(plan)) not in (0, 1)
               for word in (flag, value)]  # fmt: skip
-    words += ["--glm", *([plan.firth] if plan.test == "logistic" else []), f"cols={','.join(plan.glm_cols)}"]
-    words += ["hide-covar"] if plan.hide_covar else []
-    words += [] if plan.covariates else ["allow-no-covars"]
+    words += [
+        "--glm",
+        *([FIRTH.of(plan)] if plan.test == "logistic" else []),
+        f"cols={','.join(GLM_COLS.of(plan))}",
+    ]
+    words += ["hide-covar"] if HIDE_COVAR.of(plan) else []
+    words += [] if COVARIATES.of(plan) else ["allow-no-covars"]
     try:
         plink2(*words, "--threads", 1, "--out", folder / "theirs")
     except subprocess.CalledProcessError as error:
@@ -163,7 +170,7 @@ def _is_right(federation: Federation, ours: Row) -> bool:
     rows = regression_of(federation, ours)
     effect = math.log(float(ours["OR"])) if "OR" in ours else float(ours["BETA"])
     error = float(ours["LOG(OR)_SE" if "OR" in ours else "SE"])
-    is_penalised = ours.get("FIRTH?") == "Y" or federation.plan.firth == "firth"
+    is_penalised = ours.get("FIRTH?") == "Y" or FIRTH.of(federation.plan) == "firth"
     fit = rows.penalised(np.zeros(rows.x.shape[1] - 1)) if is_penalised else rows.fit()
     if fit is None:
         return False
@@ -178,7 +185,7 @@ def regression_of(federation: Federation, line: Row) -> Rows:
     copies = np.where(dosages < 0, np.nan, dosages / COPY)
     copies = copies if line["A1"] == "C" else 2 - copies
     columns = [copies / 2 if place in ("Y", "MT") else copies, *federation.covariates.T]
-    names = ["ADD", *(covariate.title for covariate in federation.plan.covariates)]
+    names = ["ADD", *(covariate.title for covariate in COVARIATES.of(federation.plan))]
     complete = ~np.isnan([federation.phenotype, *federation.covariates.T]).any(axis=0)
     inside = complete & ~np.isnan(copies)
     if place == "X" and {1, 2} <= set(sex[complete].tolist()):

@@ -15,6 +15,7 @@ from unpooled.errors import UnpooledError
 from unpooled.fitted.encoder import Encoder
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.methods.tables.encoding.dictionary import code_text
+from unpooled.methods.tables.encoding.options import FOLDS, IGNORE_CASE, MISSING_WORDS, SPELLED
 from unpooled.plan.encodings import NGRAMS, ONE_HOT, ORDINAL, TARGET
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
@@ -83,12 +84,12 @@ def _rows(federation: Federation, column: Column, tables: Sequence[ArrayTable] |
     by_target = column.encoded.target
     for k, cohort in enumerate(federation.cohorts):
         words += [
-            "" if truth.is_missing(cell) else truth.form(cell or "", plan.ignore_case)
+            "" if truth.is_missing(cell) else truth.form(cell or "", IGNORE_CASE.of(plan))
             for cell in cohort.cells[column.title]
         ]
         place = [feature.title for feature in plan.features].index(by_target) if by_target else -1
         targets.append(cohort.values[:, place] if by_target else np.zeros(len(cohort)))
-        counts = tables and by_target and plan.folds > 1
+        counts = tables and by_target and FOLDS.of(plan) > 1
         folds.append(tables[k].categories.folds if counts else np.zeros(len(cohort), int))  # type: ignore[index]
     cohorts = np.repeat(np.arange(plan.cohorts), [len(cohort) for cohort in federation.cohorts])
     return Rows(words, cohorts, np.concatenate(folds), np.concatenate(targets))
@@ -110,8 +111,8 @@ def _misread(federation: Federation, tables: Sequence[ArrayTable]) -> Iterator[D
                         at, "read", f"cohort {k}, row {row}: {words[read.codes[row]]!r}; want {want!r}"
                     )
                     break
-        sizes = np.bincount(table.categories.folds, minlength=max(1, plan.folds))
-        if len(sizes) != max(1, plan.folds) or np.ptp(sizes) > 1:
+        sizes = np.bincount(table.categories.folds, minlength=max(1, FOLDS.of(plan)))
+        if len(sizes) != max(1, FOLDS.of(plan)) or np.ptp(sizes) > 1:
             yield Disagreement(-1, "folds", f"cohort {k}: {sizes.tolist()} rows")
 
 
@@ -137,7 +138,7 @@ def _wrong(
 
 def _name(plan: Plan, tables: Sequence[ArrayTable], column: Column, word: str) -> str:
     """Return the name of a word found by the study: its code, if the plan names words so."""
-    if plan.spelled != "own":
+    if SPELLED.of(plan) != "own":
         return word
     place = plan.dictionaries.index(column)
     for found in (table.categories for table in tables):
@@ -159,7 +160,7 @@ def _in_memory(federation: Federation, found: Found, every: Sequence[One]) -> It
         if column.encoding in (ONE_HOT, ORDINAL) and of is not None:
             back = Encoder({**found, "columns": [said[k]]}).inverse_transform(own)[:, 0]
             names = [*said[k]["values"], truth.REST]
-            places = [of.place(key) for key in truth.keys(rows, plan.missing_words)]
+            places = [of.place(key) for key in truth.keys(rows, MISSING_WORDS.of(plan))]
             if back.tolist() != [None if place is None else names[place] for place in places]:
                 yield Disagreement(k, "inverse", "other words come back")
     if first != made.shape[1]:
@@ -168,7 +169,7 @@ def _in_memory(federation: Federation, found: Found, every: Sequence[One]) -> It
 
 def _spelled(plan: Plan, said: Found, column: Column, rows: Rows, of: Dictionary | None) -> Found:
     """A column of the result file with words as its values, where those are codes."""
-    has_codes = of is not None and plan.spelled == "own" and column.most
+    has_codes = of is not None and SPELLED.of(plan) == "own" and column.most
     return {**said, "values": list(of.keys)} if has_codes else said  # type: ignore[union-attr]
 
 

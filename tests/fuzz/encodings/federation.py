@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.methods import usual
+from unpooled.methods.tables.encoding.options import HOLDERS
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
 
@@ -90,7 +91,7 @@ class Federation:
     def with_rows(self, kept: list[np.ndarray]) -> Federation:
         """Return the federation with some of each cohort's rows; a cohort without any is left out."""
         some = [cohort.with_rows(rows) for cohort, rows in zip(self.cohorts, kept, strict=True) if len(rows)]
-        holders = min(self.plan.holders, len(some))
+        holders = min(HOLDERS.of(self.plan), len(some))
         return replace(self, plan=replace(self.plan, cohorts=len(some), holders=holders), cohorts=tuple(some))
 
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.encoder import Encoder
 from unpooled.methods.tables.encoding.coding import as_codes
+from unpooled.methods.tables.encoding.options import FOLDS, SPELLED
 from unpooled.plan.plan import Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
@@ -56,8 +57,8 @@ def encoded(plan: Plan, path: Path, encoder: Encoder, table: ArrayTable, *, is_k
     `is_known`: not read again.
     """
     target = beside(path, plan).with_suffix(suffix_of(path, encoder))
-    if plan.searched and plan.spelled == "own":
-        folds = table.categories.folds if plan.folds > 1 else None
+    if plan.searched and SPELLED.of(plan) == "own":
+        folds = table.categories.folds if FOLDS.of(plan) > 1 else None
         write_encoded(path, target, plan.schema, as_codes(table, plan).words, encoder, folds)
     else:
         write_to(target, DataOptions(table=path), plan, encoder, table if is_known else None)

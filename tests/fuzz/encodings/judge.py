@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unpooled.methods.tables.encoding.options import FOLDS, MISSING_WORDS, SMOOTH
 from unpooled.plan.encodings import FREQUENCY, TARGET, read
 from unpooled.plan.plan import Plan
 
@@ -47,9 +48,10 @@ def dictionary(said: Found, want: Dictionary, rows: Rows, plan: Plan) -> Iterato
 
 def _targets(said: Found, want: Dictionary, rows: Rows, plan: Plan) -> Iterator[tuple[str, str]]:
     """Find the errors in the numbers for a column's values, and in those by the other folds."""
+    keys = truth.keys(rows, MISSING_WORDS.of(plan))
     every = [
         (place, Fraction(y), fold)
-        for key, y, fold in zip(truth.keys(rows, plan.missing_words), rows.targets, rows.folds, strict=True)
+        for key, y, fold in zip(keys, rows.targets, rows.folds, strict=True)
         if (place := want.place(key)) is not None and not np.isnan(y)
     ]
     if not every:
@@ -58,13 +60,13 @@ def _targets(said: Found, want: Dictionary, rows: Rows, plan: Plan) -> Iterator[
         return
     mean = sum((y for _, y, _ in every), Fraction()) / len(every)
     slack = Fraction(SHARE) * max(abs(y - mean) for _, y, _ in every)  # of each fold, too
-    yield from _near("target", said, plan.smooth, _by_place(every, want), slack, want)
-    if len(said["folds"]) != plan.folds:
-        yield "folds", f"{len(said['folds'])}; want {plan.folds}"
+    yield from _near("target", said, SMOOTH.of(plan), _by_place(every, want), slack, want)
+    if len(said["folds"]) != FOLDS.of(plan):
+        yield "folds", f"{len(said['folds'])}; want {FOLDS.of(plan)}"
     for fold, others in enumerate(said["folds"]):
         # Of the rest alone no sums are asked: then each fold has the mean of all.
         left = [one for one in every if one[2] != fold] if want.keys else every
-        yield from _near(f"fold {fold}", others, plan.smooth, _by_place(left, want), slack, want)
+        yield from _near(f"fold {fold}", others, SMOOTH.of(plan), _by_place(left, want), slack, want)
 
 
 def _by_place(rows: Sequence[tuple[int, Fraction, int]], want: Dictionary) -> list[list[Fraction]]:

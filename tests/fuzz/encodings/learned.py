@@ -7,6 +7,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
+from unpooled.methods.tables.encoding.options import FOLDS, MISSING_WORDS, SMOOTH
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
 
@@ -34,7 +35,7 @@ def cells(plan: Plan, column: Column, rows: Rows, of: Dictionary | None, by_fold
     """
     if of is None:
         return _hashed(column, rows.words)
-    places = [of.place(key) for key in keys(rows, plan.missing_words)]
+    places = [of.place(key) for key in keys(rows, MISSING_WORDS.of(plan))]
     names = [*of.keys, REST, NOTHING]
     words = np.array([[names[-1 if place is None else place]] for place in places], object)
     categories, stays = [np.array(names[:-1], object)], words[:, 0] == NOTHING
@@ -68,9 +69,9 @@ def _by_target(
     if not counts.any():
         return made
     power = int(np.frexp(np.abs(rows.targets[counts]).max())[1])  # about 1, they do not overflow
-    smooth = plan.smooth if plan.smooth == "auto" else float(plan.smooth)
+    smooth = SMOOTH.of(plan) if SMOOTH.of(plan) == "auto" else float(SMOOTH.of(plan))
     # Of the rest alone no sums are asked: then each fold has the mean of all.
-    parts = np.unique(rows.folds) if by_fold and plan.folds > 1 and len(categories[0]) > 1 else [-1]
+    parts = np.unique(rows.folds) if by_fold and FOLDS.of(plan) > 1 and len(categories[0]) > 1 else [-1]
     for fold in parts:
         left, out = counts & (rows.folds != fold), (rows.folds == fold) | (fold < 0)
         encoder = TargetEncoder(categories=categories, target_type="continuous", smooth=smooth)

@@ -10,6 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from unpooled.methods.tables.encoding import options
+from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, PEOPLE
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
 
@@ -92,13 +94,14 @@ def counted(rows: Rows, missing_words: str) -> list[tuple[str, int, int]]:
 
 def refusal(plan: Plan, column: Column, rows: Rows) -> str:
     """Why no study can be made of a column, or nothing."""
+    levels = {form(each, IGNORE_CASE.of(plan)) for each in column.levels}
     for cohort in range(plan.cohorts):
         here = {word for word, of in zip(rows.words, rows.cohorts, strict=True) if word and of == cohort}
-        if column.levels and here and here.isdisjoint(form(each, plan.ignore_case) for each in column.levels):
+        if levels and here and here.isdisjoint(levels):
             return "no value"
         if column.most and sum(_can_be_found(word) for word in here) > column.most:
             return "different words"
-    known = Counter(cohort for *_, cohort in counted(rows, plan.missing_words))
+    known = Counter(cohort for *_, cohort in counted(rows, options.MISSING_WORDS.of(plan)))
     return "fewer than 3 cohorts" if known and sum(n >= 10 for n in known.values()) < 3 else ""
 
 
@@ -106,12 +109,12 @@ def dictionary(plan: Plan, column: Column, rows: Rows, name: Callable[[str], str
     """Return the dictionary that a study finds of a column. `name` returns the name of a word that is
     searched for.
     """
-    every, folds = counted(rows, plan.missing_words), max(1, int(rows.folds.max()) + 1)
-    listed = {form(level, plan.ignore_case): level for level in column.levels}
+    every, folds = counted(rows, options.MISSING_WORDS.of(plan)), max(1, int(rows.folds.max()) + 1)
+    listed = {form(level, IGNORE_CASE.of(plan)): level for level in column.levels}
     if column.most:
         passing = {key for key, _, _ in every if _can_be_found(key) and _passes(plan, every, {key}, [None])}
         listed = {key: name(key) for key in sorted(passing, key=name)}
-    if plan.missing_words == "value":
+    if options.MISSING_WORDS.of(plan) == "value":
         listed[MISSING] = MISSING
     within: Sequence[int | None] = range(folds) if folds > 1 else [None]
     kept = [key for key in listed if _passes(plan, every, {key}, within)]
@@ -146,7 +149,7 @@ def _folded_in(
         return sum(key in of and fold in (None, at) for key, at, _ in every)
 
     def about(key: str, fold: int | None) -> int:
-        least = plan.people
+        least = PEOPLE.of(plan)
         while 2 * least <= rows([key], fold):
             least *= 2
         return least
@@ -155,12 +158,12 @@ def _folded_in(
         return []
     folds = [None] if None in below else sorted({fold for _, fold, _ in every})
     rarest = sorted(kept, key=lambda key: (sum(about(key, fold) for fold in folds), -kept.index(key)))
-    half = plan.people // 2
+    half = PEOPLE.of(plan) // 2
     for more in range(1, len(rarest)):
         added = rarest[:more]
         for fold in below:
             least = sum(about(key, fold) for key in added)
-            if not half <= rows({*added, *others}, fold) - least <= least - more + plan.people - half:
+            if not half <= rows({*added, *others}, fold) - least <= least - more + PEOPLE.of(plan) - half:
                 break
         else:
             return added
@@ -183,7 +186,7 @@ def _passes(
         held = [cohort for key, at, cohort in every if key in of and fold in (None, at)]
         if or_nobody and not held:
             continue
-        if len(held) < plan.people or len(set(held)) < plan.holders:
+        if len(held) < PEOPLE.of(plan) or len(set(held)) < HOLDERS.of(plan):
             return False
     return True
 

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from sklearn.linear_model import ElasticNet, LogisticRegression, Ridge
 
 from unpooled.methods.learning.names import FEDHEONN, LINEAR, LOGISTIC_MODEL, RIDGE
+from unpooled.methods.learning.options import L1_SHARE
 from unpooled.plan.plan import Plan
 
 from .truth import Pool
@@ -64,7 +65,7 @@ def _least_squares(z: np.ndarray, t: np.ndarray, used: np.ndarray) -> Fit:
 
 
 def _penalised(plan: Plan, z: np.ndarray, t: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
-    share = {RIDGE: 0.0, "lasso": 1.0}.get(plan.test, plan.l1_share if plan.test == "elastic-net" else 1.0)
+    share = L1_SHARE.of(plan) if plan.test == "elastic-net" else float(plan.test != RIDGE)
     if share == 0:
         made = Ridge(penalty * len(z), solver="svd").fit(z, t)
     else:

@@ -18,6 +18,7 @@ from unpooled.errors import Refuse
 from unpooled.fitted.model import SOFTMAX, Model, has_probabilities, probabilities
 from unpooled.methods import algorithm, check
 from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
+from unpooled.methods.learning.options import MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
 
@@ -73,8 +74,8 @@ def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
     z, y = truth.standardised(x), pool.cells[OUTCOME]
     if "determine one another" in refusal.reason and _condition(z, _used(z, references), 0.0) > DETERMINED:
         return Outcome(notes=("refused: columns that determine one another",))
-    if "no maximum of the likelihood" in refusal.reason and min(pool.plan.penalties) == 0:
-        parts = [np.ones(len(z), bool), *(pool.fold != k for k in range(pool.plan.validation_folds))]
+    if "no maximum of the likelihood" in refusal.reason and min(MODEL_PENALTIES.of(pool.plan)) == 0:
+        parts = [np.ones(len(z), bool), *(pool.fold != k for k in range(VALIDATION_FOLDS.of(pool.plan)))]
         if any(are_separated(pool, z[rows], y[rows]) for rows in parts):
             return Outcome(notes=("refused: classes told apart",))
     return Outcome((Disagreement(-1, "refusal", f"{said}; want none"),))
@@ -133,7 +134,7 @@ def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Ite
     penalty, used = said["penalty"], _used(z, references)
     own = np.array([np.array(f["coefficients"]) * (f["deviation"] or 1.0) for f in said["features"]])
     ours = Fit(own, np.array(said["intercept"]))
-    parts = [pool.fold != k for k in range(plan.validation_folds) if (pool.fold == k).any()]
+    parts = [pool.fold != k for k in range(VALIDATION_FOLDS.of(plan)) if (pool.fold == k).any()]
     models = [fit(pool, z[rows], y[rows], penalty, used) for rows in parts]
     right = fit(pool, z, y, penalty, used)
     near = _near(pool, z, used, penalty)
@@ -231,7 +232,7 @@ def _of_errors(
     """The error of the penalty in the folds that were left out."""
     t = targets(pool, y) * (ODDS if pool.plan.test == FEDHEONN else 1.0)
     middle = t.mean(axis=0)  # far from 0 digits of an error would be lost here
-    folds = [k for k in range(pool.plan.validation_folds) if (pool.fold == k).any()]
+    folds = [k for k in range(VALIDATION_FOLDS.of(pool.plan)) if (pool.fold == k).any()]
     errors = []
     for k, model in zip(folds, models, strict=True):
         rows = pool.fold == k
@@ -248,7 +249,7 @@ def _of_performance(
     """The AUC lies within its bounds, the Brier score is right, and no range has few people."""
     link, classes = said["link"], pool.classes
     scores = np.zeros((len(y), models[0].w.shape[1]))
-    folds = [k for k in range(pool.plan.validation_folds) if (pool.fold == k).any()]
+    folds = [k for k in range(VALIDATION_FOLDS.of(pool.plan)) if (pool.fold == k).any()]
     for k, model in zip(folds, models, strict=True):
         scores[pool.fold == k] = model.scores(z[pool.fold == k])
     own = classes if len(classes) > 2 else classes[1:]

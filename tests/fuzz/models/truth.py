@@ -10,7 +10,9 @@ import numpy as np
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods import algorithm
 from unpooled.methods.learning.names import LINEAR
+from unpooled.methods.learning.options import MISSING_CELLS, VALIDATION_FOLDS
 from unpooled.methods.learning.reading import Examples
+from unpooled.methods.tables.encoding.options import MISSING_WORDS
 from unpooled.plan.categories import Words
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
@@ -61,7 +63,7 @@ class Pool:
         names = cells.get(PATIENT, np.arange(len(cohort)))
         pairs = [f"{k} {name}" for k, name in zip(cohort, names, strict=True)]
         people = np.unique(pairs, return_inverse=True)[1]
-        return cls(plan, cells, cohort, folds, people, np.arange(plan.validation_folds))
+        return cls(plan, cells, cohort, folds, people, np.arange(VALIDATION_FOLDS.of(plan)))
 
     @property
     def fold(self) -> np.ndarray:
@@ -98,14 +100,14 @@ class Pool:
         return self._counted(np.flatnonzero(rows), rows)
 
     def _counted(self, kinds: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        found = np.zeros((self.plan.cohorts, self.plan.validation_folds), np.int64)
+        found = np.zeros((self.plan.cohorts, VALIDATION_FOLDS.of(self.plan)), np.int64)
         different = np.unique(np.stack([self.cohort[rows], self.drawn[rows], kinds]), axis=1)
         np.add.at(found, (different[0], different[1]), 1)
         return found
 
     def words(self, column: Column) -> np.ndarray:
         """The words of a category, with `REST` and `MISSING` by the plan's rule; None counts nowhere."""
-        rule, words = self.plan.missing_words, self.cells[column.title]
+        rule, words = MISSING_WORDS.of(self.plan), self.cells[column.title]
         missing = {"missing": None, "rest": REST, "value": MISSING}[rule]
         found = [missing if w is None else w if w in column.levels else REST for w in words]
         return np.array(found, object)
@@ -116,19 +118,19 @@ def _counts(cohort: Cohort, plan: Plan) -> np.ndarray:
     y, outcome = cohort.cells[OUTCOME], plan.outcome
     assert outcome is not None
     known = np.isin(y.astype(str), outcome.levels) if outcome.has_classes else ~np.isnan(y)
-    if plan.missing_cells == "complete":
+    if MISSING_CELLS.of(plan) == "complete":
         for column in plan.schema:
             cells = cohort.cells[column.title]
             if column.is_number:
                 known &= ~np.isnan(cells)
-            elif column.is_category and plan.missing_words == "missing":
+            elif column.is_category and MISSING_WORDS.of(plan) == "missing":
                 known &= np.array([cell is not None for cell in cells])
     return known
 
 
 def sifted(pool: Pool, column: Column) -> list[str]:
     """The levels that enough people of every fold have, in enough cohorts."""
-    levels = [*column.levels, *([MISSING] if pool.plan.missing_words == "value" else [])]
+    levels = [*column.levels, *([MISSING] if MISSING_WORDS.of(pool.plan) == "value" else [])]
     words = pool.words(column)
     return [level for level in levels if _enough(pool, words == level).all()]
 
@@ -199,7 +201,7 @@ class Held:
 def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
     """Yield the number of folds left by each way to join folds that holds these floors and leaves enough."""
     ways: list[tuple[int, ...]] = [()]
-    for _ in range(pool.plan.validation_folds):  # each joins one of those before it, or none
+    for _ in range(VALIDATION_FOLDS.of(pool.plan)):  # each joins one of those before it, or none
         ways = [(*way, part) for way in ways for part in range(len(set(way)) + 1)]
     for part_of in ways:
         left = len(set(part_of))

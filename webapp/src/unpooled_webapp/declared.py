@@ -85,7 +85,7 @@ def _of_method(method: Algorithm) -> Iterator[str]:
         yield from (template.title, template.hint)
 
 
-def _of_option(option: Option) -> Iterator[str]:
+def _of_option(option: Option[Any]) -> Iterator[str]:
     yield from (option.label, option.hint)
     if not isinstance(option, (Choice, Covariates, Switch)):  # a form gives these no wrong value
         yield option.wanted

@@ -138,7 +138,7 @@ def _require_alike(first: Earlier, other: Earlier) -> None:
 
 
 def _at(study: Earlier, field: str) -> object:
-    return getattr(study.plan, field)
+    return study.plan.to_json().get(field)
 
 
 def _apart(columns: Sequence[Column], others: Sequence[Column]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from unpooled.pages.page import Html, document, encoded, facts, mark, section, table, tag
 from unpooled.panel.chromosomes import chromosome_name
 from unpooled.pictures.associations import confidence, p_text
+from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan
 from unpooled_client.compare import across
@@ -56,7 +57,7 @@ class Place:
 
 def own_files(folder: Path, plan: Plan) -> tuple[Path, Path]:
     """The table and the page among the results of a study in `folder`, named as its result files are."""
-    parts = (plan.file_stem, plan.phenotype if plan.of_several else "", _NAME)
+    parts = (FILE_STEM.of(plan), plan.phenotype if plan.of_several else "", _NAME)
     name = ".".join(filter(None, parts))
     return folder / f"{name}.tsv", folder / f"{name}.html"
 

@@ -17,6 +17,7 @@ from unpooled.methods.shared.informative_covariates import telling
 from unpooled.panel.alleles import complement
 from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import Associations
+from unpooled.plan.common_options import CONDITION
 from unpooled.plan.options import Place
 from unpooled.plan.plan import Covariate, Plan
 from unpooled.run import run_alone
@@ -71,9 +72,9 @@ def conditioned(data: PlinkData, plan: Plan) -> PlinkData:
     """Return the data with the copies of the variants that the study conditions on as covariates, of either
     allele.
     """
-    if not plan.condition:
+    if not CONDITION.of(plan):
         return data  # the names of all variants are not to be looked through
-    names = np.array([name.encode() for name in plan.condition], np.bytes_)
+    names = np.array([name.encode() for name in CONDITION.of(plan)], np.bytes_)
     own = dataclasses.replace(data, variants=data.variants.take(np.isin(data.panel.name, names)))
     samples = with_copies(own.align(own.panel), own.panel, plan)
     return dataclasses.replace(data, samples=samples)
@@ -162,7 +163,7 @@ def _estimates(pool: Pool, cohort: PlinkCohort, panel: Panel, plan: Plan) -> dic
 def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
     """The study's plan for this cohort alone: no filter, and only covariates that tell something here."""
     names, own = plan.covariate_columns, algorithm(plan.test).options
-    asked = {option.name: getattr(plan, option.name) for option in own if option.place != Place.FILTERS}
+    asked = {option.name: option.of(plan) for option in own if option.place != Place.FILTERS}
     asked |= {
         "condition": (),
         "components": 0,  # they are columns here, as any other

@@ -19,6 +19,7 @@ from unpooled.methods.regression.own_fit import Model, own_estimates
 from unpooled.methods.shared.chunks import chromosome_class
 from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import confidence
+from unpooled.plan.common_options import BETA, MAX_ITERATIONS, MISSING, TOLERANCE
 from unpooled.plan.heterogeneity_option import META
 from unpooled.plan.plan import EXACT, Plan
 from unpooled_client.compare.estimates import Across, Estimate, Variant
@@ -62,7 +63,7 @@ def without(
     across: Mapping[str, Across], variants: Sequence[Variant], cohort: PlinkCohort, panel: Panel, plan: Plan
 ) -> dict[str, Across]:
     """The same, without what this cohort added; `cohort` has the covariates of the study and this panel."""
-    odds = plan.trait == "case/control" and not plan.beta
+    odds = plan.trait == "case/control" and not BETA.of(plan)
     own = _contributions(cohort, panel, plan)
     found = {}
     for variant in variants:
@@ -76,7 +77,8 @@ def without(
 
 def _contributions(cohort: PlinkCohort, panel: Panel, plan: Plan) -> dict[str, tuple[str, float, float]]:
     """Return by ID an allele, this cohort's effect per copy, and the standard error; NaN without one."""
-    model = Model(plan.test, plan.trait, plan.missing == EXACT, plan.max_iterations, plan.tolerance)
+    limits = MAX_ITERATIONS.of(plan), TOLERANCE.of(plan)
+    model = Model(plan.test, plan.trait, MISSING.of(plan) == EXACT, *limits)
     places = [chromosome_class(code, plan.autosomes) for code in panel.chromosome.tolist()]
     found = {}
     for place in dict.fromkeys(places):

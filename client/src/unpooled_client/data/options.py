@@ -11,7 +11,16 @@ from typing import Any
 from unpooled.methods import TESTS
 from unpooled.panel.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
-from unpooled.plan.common_options import EVERYONE
+from unpooled.plan.common_options import (
+    BY_PLACE,
+    CONDITION,
+    COVARIATES,
+    EVERYONE,
+    PHENOTYPES,
+    REQUIRE_PHENO,
+    SEXES,
+)
+from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.floors import QUANTITATIVE
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
@@ -178,17 +187,17 @@ class DataOptions:
         return dataclasses.replace(
             self,
             trait=plan.trait,
-            phenotypes=plan.phenotype_names if plan.phenotypes else (),
-            require_pheno=plan.require_pheno,
-            covariates=tuple(Covariate(c.title, c.levels) for c in plan.covariates),
+            phenotypes=plan.phenotype_names if PHENOTYPES.of(plan) else (),
+            require_pheno=REQUIRE_PHENO.of(plan),
+            covariates=tuple(Covariate(c.title, c.levels) for c in COVARIATES.of(plan)),
             schema=plan.schema,
             from_plan=True,
             chr_set=plan.autosomes,
             chromosomes=plan.chromosomes,
-            condition=plan.condition if plan.panel_mode == "names" else (),
-            by_place=plan.by_place,
-            dosages=bool(plan.dosages),
-            sexes=plan.sexes,
+            condition=CONDITION.of(plan) if plan.panel_mode == "names" else (),
+            by_place=BY_PLACE.of(plan),
+            dosages=bool(DOSAGES.of(plan)),
+            sexes=SEXES.of(plan),
             build=plan.build,
             test=plan.test,
             allow_no_sex=plan.allow_no_sex,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayTable, Cohort
 from unpooled.described.what_leaves import DEALING, TO_SERVER, Form
+from unpooled.plan.common_options import COMPONENTS
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions, Told
 from unpooled.protocol.problems import Problem
@@ -186,7 +187,7 @@ class Work:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort), self.answerer.code_keys))
         dealing = self.answerer.dealing(message, question, panel)
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
-        if self.terms.plan.components:
+        if COMPONENTS.of(self.terms.plan):
             self.answerer.enter(message, question, panel)  # what it refuses must not change what is derived
             with self._told(Doing.COMPUTING), self.places:
                 cohort = self.deriving.extended(cohort, question)

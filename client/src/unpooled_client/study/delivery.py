@@ -13,6 +13,7 @@ from pathlib import Path
 from unpooled.asking.sizes import Sizes
 from unpooled.described.file_list import most_bytes, result_files, results_name
 from unpooled.errors import UnpooledError
+from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.file_names import is_plain
 from unpooled.plan.plan import Plan
 from unpooled_client.network.api import ResultFile, ServerError, Study
@@ -69,7 +70,7 @@ def usual_folder(parent: Path, study: str, plan: Plan, written: Written) -> Path
 
     Another study of the same name may have its results there: then one with a number.
     """
-    name = results_name(plan) if plan.file_stem else f"unpooled-{study}"
+    name = results_name(plan) if FILE_STEM.of(plan) else f"unpooled-{study}"
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     folders = (parent / each for each in names)
     return next(folder for folder in folders if not _has_others(folder, plan, written))

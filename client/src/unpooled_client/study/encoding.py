@@ -8,6 +8,7 @@ from pathlib import Path
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described.file_list import report_name
 from unpooled.fitted.encoder import Encoder
+from unpooled.methods.tables.encoding.options import FOLDS
 from unpooled.plan.plan import ENCODING_FILE, Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
@@ -66,5 +67,5 @@ def write_to(
         table = found
     if state is not None:
         table = as_in_dictionary(state, table, plan)
-    folds = table.categories.folds if plan.folds > 1 else None
+    folds = table.categories.folds if FOLDS.of(plan) > 1 else None
     write_encoded(options.paths["table"], target, plan.schema, table.words, encoder, folds)

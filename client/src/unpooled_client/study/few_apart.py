@@ -23,6 +23,7 @@ from unpooled.methods.shared.groups import (
     members,
 )
 from unpooled.plan.categories import Words
+from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.plan import Plan
 from unpooled_client.data.cohort import PlinkData
@@ -100,7 +101,7 @@ def _names(data: PlinkData) -> Sequence[bytes]:
 def _sets(samples: Samples, plan: Plan) -> Iterator[tuple[str, np.ndarray]]:
     """The people of each phenotype over whom sums may be, by who they are."""
     for place, phenotype in enumerate(plan.phenotype_names or ("",)):
-        view, of = samples.of_phenotype(place), f" ({phenotype})" if plan.phenotypes else ""
+        view, of = samples.of_phenotype(place), f" ({phenotype})" if PHENOTYPES.of(plan) else ""
         for group in _groups(plan.trait):
             yield (", ".join(group) or EVERYBODY) + of, members(group, view)
 

@@ -23,11 +23,13 @@ from unpooled.memory.spool import forget, slices
 from unpooled.methods import algorithm
 from unpooled.methods.presence import Presence
 from unpooled.methods.shared.conditions import places_of, with_copies
+from unpooled.methods.tables.encoding.options import IGNORE_CASE
 from unpooled.panel.agreement import align
 from unpooled.panel.filesets import GENOTYPES
 from unpooled.panel.list_file import in_parts
 from unpooled.panel.overlap import Overlap, beside
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import CONDITION, MIND
 from unpooled.plan.plan import Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
@@ -148,7 +150,7 @@ def _opened_table(
 ) -> ArrayTable | None:
     """The table as the questions of the study see it."""
     method = algorithm(plan.test)
-    reads, ignore_case = method.reads_words, plan.ignore_case
+    reads, ignore_case = method.reads_words, IGNORE_CASE.of(plan)
     table = open_table(path, plan.schema, fewest, report, threads, reads_words=reads, ignore_case=ignore_case)
     if table is None:
         return None
@@ -350,18 +352,18 @@ class Alignments:
             _check_known(panel, aligned.rows)
         elif self.list is not None:
             _check_listed(panel, self.list)
-        if self.plan.mind < 1:
+        if MIND.of(self.plan) < 1:
             aligned = self._without_incomplete(aligned, panel)
-        return self._conditioned(aligned, panel) if self.plan.condition else aligned
+        return self._conditioned(aligned, panel) if CONDITION.of(self.plan) else aligned
 
     def _without_incomplete(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:
         """The cohort without the people who lack too many calls; DataRefused if few remain."""
-        kept = kept_by_mind(aligned, panel, self.plan.mind, self.plan.autosomes)
+        kept = kept_by_mind(aligned, panel, MIND.of(self.plan), self.plan.autosomes)
         return self._of_enough(aligned, dataclasses.replace(aligned.samples, kept=kept))
 
     def _conditioned(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:
         """The cohort with copies of what the plan conditions on; DataRefused if few have all calls of it."""
-        if not all(len(places_of(name, panel)) == 1 for name in self.plan.condition):
+        if not all(len(places_of(name, panel)) == 1 for name in CONDITION.of(self.plan)):
             return aligned  # an honest server refuses such a plan before it asks anything
         return self._of_enough(aligned, with_copies(aligned, panel, self.plan))
 

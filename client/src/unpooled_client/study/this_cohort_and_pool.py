@@ -14,6 +14,8 @@ import numpy as np
 from unpooled.asking.cohort import ArrayTable
 from unpooled.errors import UnpooledError
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import COMPONENTS, MIND
+from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.plan import Plan
 from unpooled_client.compare.frequencies import Frequencies, beside_dosages, beside_the_pool
 from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
@@ -69,7 +71,7 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
         found = session.wait_for(_of_tables, study, options, files, places[0], session)
         yield (yield from found)
         return
-    panel = (yield from _panel(session)) if plan.mind < 1 else None
+    panel = (yield from _panel(session)) if MIND.of(plan) < 1 else None
     data = yield from session.wait_for(_with_columns, plan, options, derived_in(session.folder))
     for number, place in enumerate(places):
         of_one = replace(study, plan=place.plan), data.of_phenotype(number)
@@ -79,7 +81,7 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
 def _with_columns(plan: Plan, options: DataOptions, derived: np.ndarray | None) -> PlinkData:
     """The data with what is among the covariates though no file has it."""
     data = conditioned(cast(PlinkData, _opened(plan, options)), plan)
-    if not plan.components or derived is None or len(derived) != len(data.samples):
+    if not COMPONENTS.of(plan) or derived is None or len(derived) != len(data.samples):
         return data
     return replace(data, samples=data.samples.with_covariates(derived))
 
@@ -94,7 +96,7 @@ def _of_variants(
         pool = strongest(files, plan, top)
     except NothingToCompare as error:  # nor is there of this phenotype; of another there may be
         return Compared((), 0, reason=str(error), phenotype=of)
-    kept = kept_by_mind(data.align(panel), panel, plan.mind, plan.autosomes) if panel else None
+    kept = kept_by_mind(data.align(panel), panel, MIND.of(plan), plan.autosomes) if panel else None
     across = read_across(files, [variant for variant, _ in pool.leads], plan)
     found = compare(pool, data, plan, kept, across)
     beside = _frequencies(data, plan, files, kept)
@@ -114,7 +116,7 @@ def _frequencies(
     data: PlinkData, plan: Plan, files: Sequence[Path], kept: np.ndarray | None
 ) -> Frequencies | None:
     """The cohort's frequencies beside the pool's; None where the results have none of all variants."""
-    file, compared = ("ssf", beside_dosages) if plan.dosages else ("frq", beside_the_pool)
+    file, compared = ("ssf", beside_dosages) if DOSAGES.of(plan) else ("frq", beside_the_pool)
     path = file_of(file, files, plan) if file in plan.files else None
     return None if path is None else compared(path, data, plan, kept)
 

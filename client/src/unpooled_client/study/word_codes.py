@@ -14,7 +14,7 @@ from unpooled.asking.cohort import ArrayTable
 from unpooled.described.what_leaves import CODES, TO_SERVER_AND_COMPENSATOR, Form
 from unpooled.errors import ProtocolError
 from unpooled.methods.tables.encoding.coding import as_codes, blinding, unblinded, with_codes
-from unpooled.methods.tables.encoding.options import OWN
+from unpooled.methods.tables.encoding.options import OWN, SPELLED
 from unpooled.plan.plan import Plan
 from unpooled.protocol import messages
 from unpooled.protocol.codes import checked
@@ -45,7 +45,7 @@ def with_kept_codes(folder: StateFolder, table: ArrayTable, plan: Plan) -> Array
 
 def as_in_dictionary(folder: StateFolder, table: ArrayTable, plan: Plan) -> ArrayTable:
     """The table as the dictionary has its words: by their codes, if it has only those."""
-    if not plan.searched or plan.spelled != OWN:
+    if not plan.searched or SPELLED.of(plan) != OWN:
         return table
     return as_codes(with_kept_codes(folder, table, plan), plan)
 

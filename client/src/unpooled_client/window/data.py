@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from unpooled.panel.filesets import COPIED, DOSAGE_FIELDS, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
+from unpooled.plan.common_options import COVARIATES, PHENOTYPES
 from unpooled.plan.plan import Plan
 from unpooled_client.window.child import Ended
 from unpooled_client.window.form import (
@@ -242,8 +243,8 @@ class DataPage(Page):
             self.pheno: not tables,
             self.pheno_name: not tables and self._chooses_column,
             self.pheno_note: not tables,
-            self.covar: bool(self._plan.covariates),
-            self.covar_note: bool(self._plan.covariates),
+            self.covar: bool(COVARIATES.of(self._plan)),
+            self.covar_note: bool(COVARIATES.of(self._plan)),
             self.more: not tables,
             self.quality: more and _is_imputed(genotypes),
             self.missing: more,
@@ -252,7 +253,7 @@ class DataPage(Page):
             shown | dict.fromkeys([*self.lists.values(), *self.flags.values()], more)
         ).items():
             self._form.setRowVisible(self._rows[field], visible)
-        if self._plan.covariates:
+        if COVARIATES.of(self._plan):
             self.flags["allow_no_sex"].setEnabled(True)
 
     def _take_prefix(self) -> None:
@@ -311,10 +312,10 @@ class DataPage(Page):
     @property
     def _chooses_column(self) -> bool:
         """True if there is a column to choose: several phenotypes are found by their names."""
-        return bool(self.pheno.path) and not (self._plan is not None and self._plan.phenotypes)
+        return bool(self.pheno.path) and not (self._plan is not None and PHENOTYPES.of(self._plan))
 
     def _phenotype_words(self, columns: list[dict[str, Any]]) -> str:
-        if self._plan is not None and self._plan.phenotypes:
+        if self._plan is not None and PHENOTYPES.of(self._plan):
             return phenotypes_found(self._plan, columns)
         asked = f"The plan asks for: {self._plan.phenotype} ({self._plan.trait})." if self._plan else ""
         chosen = [column for column in columns if column["name"] == self.pheno_name.currentText()]

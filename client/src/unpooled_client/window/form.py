@@ -9,6 +9,7 @@ from typing import Any
 
 from unpooled.errors import listed
 from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_PFILE
+from unpooled.plan.common_options import COVARIATES, PHENOTYPES
 from unpooled.plan.plan import Plan
 
 MOST_NAMES = 12
@@ -56,11 +57,11 @@ class DataForm:
             return "" if self.table else "Choose the file with this cohort's table."
         if not any(getattr(self, option) for option in GENOTYPES):
             return f"Choose the genotypes: any one of the three files {_KINDS}."
-        if plan.phenotypes and not self.pheno:
+        if PHENOTYPES.of(plan) and not self.pheno:
             return "Choose the phenotype file: the plan asks for several phenotypes."
-        if self.pheno and not self.pheno_name and not plan.phenotypes:
+        if self.pheno and not self.pheno_name and not PHENOTYPES.of(plan):
             return "Choose the column of the phenotype file."
-        if plan.covariates and not self.covar:
+        if COVARIATES.of(plan) and not self.covar:
             return "Choose the file of covariates: the plan asks for some."
         return ""
 
@@ -133,7 +134,7 @@ def likely_phenotype(plan: Plan, columns: Columns) -> tuple[str, str]:
     same = [name for name in names if name.lower() == plan.phenotype.lower()]
     if len(same) == 1:
         return same[0], ""
-    covariates = {covariate.title for covariate in plan.covariates}
+    covariates = {covariate.title for covariate in COVARIATES.of(plan)}
     kind = "case/control" if plan.trait == "case/control" else "number"
     left = [column for column in columns if column["name"] in names and column["name"] not in covariates]
     fits = [column["name"] for column in left if column["type"] == kind]
@@ -145,12 +146,12 @@ def likely_phenotype(plan: Plan, columns: Columns) -> tuple[str, str]:
 def has_covariates(plan: Plan, columns: Columns) -> bool:
     """Tell whether a file has every covariate that the plan asks for."""
     names = {column["name"] for column in columns}
-    return bool(plan.covariates) and all(covariate.title in names for covariate in plan.covariates)
+    return bool(COVARIATES.of(plan)) and all(covariate.title in names for covariate in COVARIATES.of(plan))
 
 
 def covariates_found(plan: Plan, columns: Columns | None) -> str:
     """Name the plan's covariates that a file has, in words; `columns` is None before it was looked into."""
-    return _found([covariate.title for covariate in plan.covariates], "covariates", columns)
+    return _found([covariate.title for covariate in COVARIATES.of(plan)], "covariates", columns)
 
 
 def phenotypes_found(plan: Plan, columns: Columns | None) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QSignalBlocker, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
+from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.plan import Plan
 from unpooled_client.compare.report import own_files
 from unpooled_client.state.stage import Stage
@@ -87,7 +88,7 @@ class ResultsPage(Page):
 
     def _offer(self, plan: Plan) -> None:
         """The choice among several phenotypes."""
-        if plan.phenotypes and not self.phenotype.count():
+        if PHENOTYPES.of(plan) and not self.phenotype.count():
             with QSignalBlocker(self.phenotype):
                 self.phenotype.addItems(plan.phenotype_names)
             self._phenotypes.show()
@@ -101,7 +102,7 @@ class ResultsPage(Page):
 
     def _of_one(self, plan: Plan) -> Plan:
         """The plan of the phenotype that is shown."""
-        return plan.of_phenotype(self.phenotype.currentText()) if plan.phenotypes else plan
+        return plan.of_phenotype(self.phenotype.currentText()) if PHENOTYPES.of(plan) else plan
 
     def _draw(self, plan: Plan) -> None:
         """Have the pictures made, once."""
@@ -111,7 +112,7 @@ class ResultsPage(Page):
         if plan.of_tables:
             self.tabs.setTabVisible(0, False)
             return
-        one = ["--phenotype", self._of_one(plan).phenotype] if plan.phenotypes else []
+        one = ["--phenotype", self._of_one(plan).phenotype] if PHENOTYPES.of(plan) else []
         self._study.call("pictures", *one, "--json", doing="Drawing the results", ended=self._show_pictures)
 
     def _show_pictures(self, ended: Ended) -> None:

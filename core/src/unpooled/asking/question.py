@@ -21,6 +21,7 @@ import numpy as np
 from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
+from unpooled.plan.common_options import MAX_ITERATIONS
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.masking import NOT_CANCELLED, Scheme
@@ -155,7 +156,7 @@ class Question:
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
         """Return the maximum number of iterations, where it is iterated."""
-        return int(plan.max_iterations)
+        return int(MAX_ITERATIONS.of(plan))
 
     @property
     def needs_codes(self) -> bool:

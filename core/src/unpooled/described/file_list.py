@@ -10,8 +10,10 @@ from unpooled.asking.sizes import LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
 from unpooled.formats import ssf
 from unpooled.methods import algorithm, with_chunks
 from unpooled.methods.algorithm import AboutFile, Algorithm
+from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.panel.list_file import MOST_BYTES, MOST_VARIANTS
 from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.heterogeneity_option import META
 from unpooled.plan.plan import SUMS_FILE, Plan
 from unpooled.plan.schema import MOST_CLASSES, MOST_LEVELS
@@ -69,7 +71,7 @@ def about(file: str, of: Algorithm) -> AboutFile:
 
 def stem(plan: Plan) -> str:
     """Return the beginning of the names of a study's files."""
-    return plan.file_stem or _UNNAMED
+    return FILE_STEM.of(plan) or _UNNAMED
 
 
 def results_name(plan: Plan) -> str:
@@ -113,7 +115,7 @@ def page_name(plan: Plan) -> str:
 
 def manifest_name(plan: Plan) -> str:
     """The name of the manifest. Where a plan names no files, it is as it was before plans could."""
-    return f"{plan.file_stem}.manifest.json" if plan.file_stem else "manifest.json"
+    return f"{FILE_STEM.of(plan)}.manifest.json" if FILE_STEM.of(plan) else "manifest.json"
 
 
 def result_files(plan: Plan) -> tuple[str, ...]:
@@ -147,7 +149,7 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
         found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
         levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
         columns = len(plan.features) + len(plan.categories) + levels + MOST_CLASSES
-        pairs = plan.validation_folds * columns**2 if SUMS_FILE in plan.files else 0
+        pairs = VALIDATION_FOLDS.of(plan) * columns**2 if SUMS_FILE in plan.files else 0
         return _HEAD + columns * _FEATURE + levels * _LEVEL + pairs * _NUMBER
     if name in map(page_name, plan.each):
         return _HEAD

@@ -27,6 +27,7 @@ from unpooled.pictures import drawing, forest_svg, manhattan_svg, quantiles_svg
 from unpooled.pictures.associations import ODDS_RATIO, confidence
 from unpooled.pictures.drawing import shortened
 from unpooled.pictures.loci import GENOME_WIDE, REACH, SUGGESTIVE
+from unpooled.plan.common_options import CONDITION, COVARIATES
 from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan
 from unpooled.protocol import sealing
@@ -160,7 +161,7 @@ def _told(plan: Plan, run: Run, found: Pictures | None) -> Iterator[tuple[str, s
 def _of_x(plan: Plan, panel: Panel | None, tables: Mapping[str, Arrays]) -> Iterator[Html]:
     """Warn if covariates say what the sex says, which is one more on X."""
     rows = tables.get(algorithm(plan.test).table, {})
-    if panel is None or not plan.covariates or plan.condition or "code" not in rows:
+    if panel is None or not COVARIATES.of(plan) or CONDITION.of(plan) or "code" not in rows:
         return  # beside a variant that is conditioned on, its neighbours have no results either
     if sex_is_determined(plan, panel, rows):
         names = listed(plan.covariate_columns, 6)

@@ -16,7 +16,7 @@ from unpooled.asking.sizes import LIST_BYTES, VARIANTS, Sizes
 from unpooled.errors import listed
 from unpooled.methods import algorithm, questions_of, with_chunks
 from unpooled.plan import common_options
-from unpooled.plan.common_options import BITS
+from unpooled.plan.common_options import BITS, OPENS
 from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
 from unpooled.protocol import bodies, oprf, two_party
 from unpooled.protocol.masking import Scheme
@@ -182,7 +182,7 @@ def _told_by_sums(plan: Plan, one_operator: bool) -> Iterator[Leaving]:
     if tells := algorithm(plan.test).told(plan):
         yield Leaving(
             SINGLE_VALUES,
-            f"by {'what is told of ' if plan.opens == BITS else ''}the sums above: {tells}",
+            f"by {'what is told of ' if OPENS.of(plan) == BITS else ''}the sums above: {tells}",
             masked(plan),
             KNOWN_FROM_SUMS,
             TO_SERVER,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import HIDE_COVAR
 from unpooled.plan.genotype_model import JOINT, terms_of
 from unpooled.plan.plan import Plan
 
@@ -30,7 +31,7 @@ def tests(plan: Plan, rows: Arrays) -> list[bytes]:
 def _usual(plan: Plan) -> list[str]:
     """The tests that every variant has by itself."""
     of_genotype, of_interactions = terms_of(plan).tests(plan.covariate_columns)
-    others = [] if plan.hide_covar else [*plan.covariate_columns, *of_interactions]
+    others = [] if HIDE_COVAR.of(plan) else [*plan.covariate_columns, *of_interactions]
     return [*of_genotype, *others]
 
 
@@ -62,7 +63,7 @@ def as_plink2_orders(plan: Plan, tests: NDArray[np.int64], has_sex: NDArray[np.b
     before, all_ = len(terms_of(plan).coded) + len(plan.covariate_columns), len(_usual(plan))
     moved = np.where(tests == before, all_, tests - 1)
     is_among = (tests >= before) & (tests <= all_)
-    return np.where(has_sex & is_among & (not plan.hide_covar), moved, tests)
+    return np.where(has_sex & is_among & (not HIDE_COVAR.of(plan)), moved, tests)
 
 
 def of_test(column: NDArray[Any], part: Which, test: NDArray[np.int64] | int) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from unpooled.formats.plink import Variants
 from unpooled.kernels.elementary import exp, log
 from unpooled.kernels.statistics import normal_tail, t_tail
 from unpooled.panel.panel import Panel
+from unpooled.plan.clump_option import P2, R2
 from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -70,7 +71,7 @@ def printed_tail(rows: Arrays, part: NDArray[np.integer]) -> Floats:
 def is_above(r2: Floats, plan: Plan) -> NDArray[np.bool_]:
     """Tell whether two variants belong to one clump: bool (k,)."""
     with np.errstate(invalid="ignore"):
-        return np.asarray(r2 > plan.clump_r2)
+        return np.asarray(r2 > R2.of(plan))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,7 @@ def write_clumped(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> Non
 def _line(clump: Clump, panel: Panel, plan: Plan, width: int) -> bytes:
     below = [np.count_nonzero(_is_below(clump.members_neg_log10_p, bound)) for bound in _BOUNDS]
     counts = -np.diff([len(clump.members), *below, 0])
-    named = panel.name[clump.members[_is_below(clump.members_neg_log10_p, plan.clump_p2)]].tolist()
+    named = panel.name[clump.members[_is_below(clump.members_neg_log10_p, P2.of(plan))]].tolist()
     numbers = [
         f"{panel.chromosome[clump.lead]:>4}",
         f"{_FILE:>4}",

@@ -29,6 +29,7 @@ from unpooled.kernels import least_squares as codes
 from unpooled.kernels.statistics import normal_quantile, scaled_p_value
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import BETA, CI, GLM_COLS
 from unpooled.plan.firth_option import FALLBACK, NEVER, choice
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.glm_columns import MACH_R2, USUAL
@@ -90,12 +91,12 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes, b"N", b"Y"])
     lines = Lines(tests_each(plan, panel, rows))
     wanted = _wanted(plan)
-    odds = logistic and not plan.beta and "beta" not in wanted
+    odds = logistic and not BETA.of(plan) and "beta" not in wanted
     effect = titles.ODDS_RATIO if odds else titles.BETA
     error_of_effect = titles.SE_OF_LOG_ODDS if odds else titles.SE
     statistic = _statistic(plan, logistic)
-    reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
-    percent = int(plan.ci * 100 + 1e-9)
+    reach = normal_quantile(1 - (1 - CI.of(plan)) / 2) if CI.of(plan) else 0.0
+    percent = int(CI.of(plan) * 100 + 1e-9)
     at_error = variants.labels + len(names)
     at_chromosome = at_error + len(errors)
     at_yes_no = at_chromosome + len(chromosomes)
@@ -186,7 +187,7 @@ def _of_alleles(
 
 
 def _wanted(plan: Plan) -> set[str]:
-    wanted = {"id", "a1", *(plan.glm_cols or USUAL)} - (set() if plan.ci else {"ci"})
+    wanted = {"id", "a1", *(GLM_COLS.of(plan) or USUAL)} - (set() if CI.of(plan) else {"ci"})
     if choice(plan) != FALLBACK:
         wanted -= {"firth"}
     return wanted | ({"effect"} if {"beta", "orbeta"} & wanted else set())

@@ -19,6 +19,7 @@ from unpooled.formats.association_tests import Which
 from unpooled.formats.table import Column, Name, Pool, Real, Slashed, Text, Whole, blocks, write_table
 from unpooled.kernels.statistics import chi_square_p_value, odds_ratio_interval
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import CI
 from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -90,7 +91,7 @@ def _nowhere(values: NDArray[Any]) -> NDArray[np.bool_]:
 def write_assoc(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.assoc`. If the plan has a `ci` (such as 0.95) also the odds ratio's standard error and limits."""
     variants = Variants(panel, rows)
-    level = plan.ci
+    level = CI.of(plan)
 
     def block(part: slice) -> list[Column]:
         table = [rows[name][part] for name in ("case_a1", "case_a2", "control_a1", "control_a2")]

@@ -24,6 +24,7 @@ from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.kernels.statistics import normal_quantile, p_value
 from unpooled.panel.panel import Panel
 from unpooled.plan.clump_option import CLUMPED
+from unpooled.plan.common_options import BETA, CI
 from unpooled.plan.firth_option import ALWAYS, FALLBACK, NEVER, choice
 from unpooled.plan.heterogeneity_option import META
 from unpooled.plan.plan import Plan
@@ -36,14 +37,14 @@ def write_linear(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
 
 def write_logistic(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.assoc.logistic`: odds ratios, or their logarithms with `beta`."""
-    _write(file, panel, rows, plan, odds=not plan.beta)
+    _write(file, panel, rows, plan, odds=not BETA.of(plan))
 
 
 def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, odds: bool) -> None:
     variants = Variants(panel, rows, tests(plan, rows))
     lines = Lines(tests_each(plan, panel, rows))
-    reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
-    percent = int(plan.ci * 100 + 1e-9)
+    reach = normal_quantile(1 - (1 - CI.of(plan)) / 2) if CI.of(plan) else 0.0
+    percent = int(CI.of(plan) * 100 + 1e-9)
     effect = titles.ODDS_RATIO if odds else titles.BETA
 
     def shown(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,7 +72,7 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, odds: bool
             Text(titles.TEST.plink, 10, variants.labels + test),
             Whole(titles.PEOPLE.plink, 8, rows["n"][variant]),
             Real(effect.plink, 10, values),
-            *(limits if plan.ci else []),
+            *(limits if CI.of(plan) else []),
             Real(titles.T.plink, 12, statistic),
             Real(titles.P.plink, 12, p_value(neg_log10_p)),
         ]

@@ -23,6 +23,7 @@ from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, writ
 from unpooled.kernels.statistics import p_value
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import BETA, COVARIATES, MAF
 from unpooled.plan.plan import NOT_REPORTED, Plan
 
 _DIGITS = 8
@@ -85,7 +86,7 @@ def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
     in_logarithms = any(
         bool(np.any(of_test(rows["neg_log10_p"], chosen[part], 0) > 300)) for part in blocks(len(chosen))
     )
-    odds = logistic and not plan.beta
+    odds = logistic and not BETA.of(plan)
 
     def block(part: slice) -> list[Column]:
         which = chosen[part]
@@ -134,8 +135,8 @@ def metadata(plan: Plan, *, data_file: str, md5: str, people: Mapping[str, Any],
         "file_type: GWAS-SSF v1.0",
         f"data_file_md5sum: {md5}",
         f"analysis_software: {_quoted('unpooled ' + version('unpooled-core'))}",
-        *([f"adjusted_covariates:\n{_list(plan.covariate_columns)}"] if plan.covariates else []),
-        *([f"minor_allele_freq_lower_limit: {plan.maf:g}"] if plan.maf else []),
+        *([f"adjusted_covariates:\n{_list(plan.covariate_columns)}"] if COVARIATES.of(plan) else []),
+        *([f"minor_allele_freq_lower_limit: {MAF.of(plan):g}"] if MAF.of(plan) else []),
         "is_harmonised: false",
         "is_sorted: true",
     ]

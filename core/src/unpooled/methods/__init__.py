@@ -14,6 +14,7 @@ from unpooled.errors import UnpooledError
 from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.presence import Presence
 from unpooled.methods.registry import Registry
+from unpooled.plan.common_options import COMPONENTS, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import NONE, Plan, PlanError
 from unpooled.protocol import codec
 
@@ -59,7 +60,7 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
         from unpooled.methods.phenotypes import kinds_of
 
         asks = tuple(kinds_of(plan, asks))
-    if plan.components:
+    if COMPONENTS.of(plan):
         from unpooled.methods.components.questions import ASKS_FIRST
 
         asks = (*ASKS_FIRST, *asks)
@@ -68,14 +69,14 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
 
 def is_each_apart(plan: Plan) -> bool:
     """Tell whether there are several phenotypes, each asked about by itself."""
-    return bool(plan.phenotypes) and not (plan.require_pheno and algorithm(plan.test).shares(plan))
+    return bool(PHENOTYPES.of(plan)) and not (REQUIRE_PHENO.of(plan) and algorithm(plan.test).shares(plan))
 
 
 def whole(study: Study) -> Call[None]:
     """The whole study, not begun yet."""
     plan, method = study.plan, algorithm(study.plan.test).procedure
     call = PROCEDURES["phenotypes"](study, method.name) if is_each_apart(plan) else method(study)
-    if not plan.components:
+    if not COMPONENTS.of(plan):
         return call
     return PROCEDURES["components/first"](study, call.procedure.name, codec.encode(call.arguments))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.procedure import Procedure
@@ -81,7 +81,7 @@ class Algorithm:
     wording: Wording = Wording()
     needs_phenotype: bool = True
     """Tell whether a cohort without phenotypes can take no part."""
-    options: tuple[Option, ...] = ()
+    options: tuple[Option[Any], ...] = ()
     """Options of a plan of this test besides the fields of every plan, in the order of the form."""
     templates: tuple[Template, ...] = ()
     """Usual studies of this kind, to begin a plan with."""
@@ -133,13 +133,13 @@ class Algorithm:
         return OPENS not in self.options and any(kind.opens for kind in self.asks)
 
     @property
-    def all_options(self) -> tuple[Option, ...]:
+    def all_options(self) -> tuple[Option[Any], ...]:
         """Its own options, and those that every study has."""
         return (*self.options, *OF_EVERY_STUDY)
 
     def told(self, plan: Plan) -> str:
         """Return what is revealed of single people's values under a plan; empty if nothing."""
-        return self.tells_by_bits if plan.opens == BITS else self.tells
+        return self.tells_by_bits if OPENS.of(plan) == BITS else self.tells
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""

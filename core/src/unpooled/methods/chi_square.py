@@ -31,6 +31,7 @@ from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
 from unpooled.plan import common_options as options
 from unpooled.plan.clump_option import CLUMPED, CLUMPING
+from unpooled.plan.common_options import GENO
 from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.plan import FILES, Plan
 from unpooled.plan.templates import QUALITY, Template
@@ -162,7 +163,7 @@ def _groups(chromosome: str, sizes: list[int], plan: Plan) -> dict[Group, int]:
 def _needed(phenotype: str, founder: str, plan: Plan) -> bool:
     # Founders decide on A1, whatever their phenotype; other people without one matter for missingness.
     in_reports = plan.nonfounders or founder == FOUNDER or phenotype != NO_PHENOTYPE
-    return in_reports or "lmiss" in plan.files or plan.geno < 1
+    return in_reports or "lmiss" in plan.files or GENO.of(plan) < 1
 
 
 CHI_SQUARE = Algorithm(

@@ -102,7 +102,7 @@ def tables_of(plan: Plan, tables: Mapping[str, Columns], phenotype: str) -> dict
 
     A table that is of no phenotype is of each.
     """
-    if not plan.phenotypes:
+    if not PHENOTYPES.of(plan):
         return dict(tables)
     endings, own = tuple(map(ending, plan.phenotype_names)), ending(phenotype)
     return {
@@ -117,7 +117,7 @@ def tables_of(plan: Plan, tables: Mapping[str, Columns], phenotype: str) -> dict
 
 def required(cohort: Cohort | Table, plan: Plan) -> Cohort | Table:
     """The cohort without whoever lacks one of the phenotypes, if the plan wants it so."""
-    if not plan.require_pheno:
+    if not REQUIRE_PHENO.of(plan):
         return cohort
     of_variants = cast(Cohort, cohort)
     samples = of_variants.samples
@@ -309,7 +309,7 @@ def refuse_few_apart(plan: Plan, sums: Arrays) -> None:
 
 def _few_apart(plan: Plan, name: str, other: str, *, of_classes: bool) -> Refuse:
     who = "cases or controls of" if of_classes else "people with"
-    helps = not of_classes and not plan.require_pheno
+    helps = not of_classes and not REQUIRE_PHENO.of(plan)
     return Refuse(
         PHENOTYPES.name,
         f"the {who} {name} and {other} in the pool differ by fewer than {FEWEST_AT_A_LEVEL} people, perhaps "

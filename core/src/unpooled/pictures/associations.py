@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.formats import titles
 from unpooled.formats.adjusted import refused
 from unpooled.kernels.statistics import normal_quantile, odds_ratio_interval
 from unpooled.panel.chromosomes import chromosome_name
+from unpooled.plan.common_options import BETA, CI
 from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -22,7 +24,8 @@ Part: TypeAlias = slice | NDArray[np.integer]
 BLOCK = 1 << 19
 """Variants that are looked at together."""
 
-ODDS_RATIO, BETA = "OR", "BETA"
+
+ODDS_RATIO = titles.ODDS_RATIO.plink
 
 _TABLE = ("case_a1", "case_a2", "control_a1", "control_a2")
 _USUAL_CONFIDENCE = 0.95
@@ -115,8 +118,8 @@ class Associations:
     @property
     def effect_name(self) -> str:
         """`OR`, per copy of A1, or `BETA`."""
-        odds = self.plan.trait == "case/control" and not self.plan.beta
-        return ODDS_RATIO if odds else BETA
+        odds = self.plan.trait == "case/control" and not BETA.of(self.plan)
+        return ODDS_RATIO if odds else titles.BETA.plink
 
     @property
     def confidence(self) -> float:
@@ -155,7 +158,7 @@ class Associations:
 
 def confidence(plan: Plan) -> float:
     """Return the confidence level of all limits: what the plan says, else 0.95."""
-    return plan.ci or _USUAL_CONFIDENCE
+    return CI.of(plan) or _USUAL_CONFIDENCE
 
 
 def p_text(neg_log10_p: float) -> str:

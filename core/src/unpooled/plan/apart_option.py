@@ -22,7 +22,7 @@ def _problem(is_on: bool, plan: Plan) -> str:
         return "goes with modular masks only: normal noise would hide whether a variant varies in a cohort"
     if not terms_of(plan).is_plain:
         return "goes with the additive model without interactions"
-    if plan.covar_variance_standardize:
+    if COVAR_VARIANCE_STANDARDIZE.of(plan):
         return (
             "the pool's variance of a covariate is not known where cohorts are apart: leave out "
             f"{COVAR_VARIANCE_STANDARDIZE.flag}"
@@ -50,7 +50,7 @@ COHORTS_APART = Switch(
 
 def is_apart(plan: Plan) -> bool:
     """Tell whether each cohort is centred on its own means."""
-    return bool(plan.cohorts_apart)
+    return bool(COHORTS_APART.of(plan))
 
 
 def few_cohorts(plan: Plan) -> dict[str, str]:

@@ -53,7 +53,7 @@ def _phenotypes_problem(further: tuple[str, ...], plan: Plan) -> str:
         )
     if len({name.casefold() for name in names}) < len(names):
         return "a phenotype is named twice"
-    if both := {*names} & {column for each in plan.covariates for column in (each.title, *each.columns)}:
+    if both := {*names} & {column for each in COVARIATES.of(plan) for column in (each.title, *each.columns)}:
         return f"{min(both)} is a covariate, too"
     return ""
 
@@ -105,7 +105,7 @@ COHORT_SUMS = Switch(
 
 def _condition_problem(names: tuple[str, ...], plan: Plan) -> str:
     """Say what is wrong with variants as covariates beside those that a plan has; empty if nothing is."""
-    if both := set(names) & {column for each in plan.covariates for column in each.columns}:
+    if both := set(names) & {column for each in COVARIATES.of(plan) for column in each.columns}:
         return f"a covariate is called {min(both)}, too"
     if len(columns := plan.covariate_columns) > MOST_COVARIATES:
         return f"at most {MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
@@ -328,13 +328,20 @@ TOLERANCE = Number(
     most=1,
     fact="a fit also ends once the log-likelihood changes by at most {}",
 )
+HIDE_COVAR = Switch(
+    name="hide_covar",
+    label="No rows for covariates",
+    flag="--hide-covar",
+    hint="The report has one row for each variant.",
+    fact="one row in the report for each variant",
+)
 GLM_COLS = Words(
     name="glm_cols",
     label="Columns of the PLINK 2 report",
     hint="As in plink2's cols=, such as chrom, pos, p. Empty for the usual ones.",
     among=glm_columns.COLUMN_SETS,
     reader=glm_columns.chosen,
-    rule=lambda sets, plan: glm_columns.problem(sets, plan.hide_covar),
+    rule=lambda sets, plan: glm_columns.problem(sets, HIDE_COVAR.of(plan)),
 )
 BETA = Switch(
     name="beta",
@@ -342,13 +349,6 @@ BETA = Switch(
     flag="--beta",
     hint="The report has regression coefficients instead of odds ratios.",
     fact="in the report instead of odds ratios",
-)
-HIDE_COVAR = Switch(
-    name="hide_covar",
-    label="No rows for covariates",
-    flag="--hide-covar",
-    hint="The report has one row for each variant.",
-    fact="one row in the report for each variant",
 )
 QUANTILES = Numbers(
     name="quantiles",

@@ -27,7 +27,7 @@ def _problem(is_on: bool, plan: Plan) -> str:
         )
     if not terms_of(plan).is_plain:
         return "dosages go with the additive model without interactions"
-    if plan.condition:
+    if CONDITION.of(plan):
         return f"copies of called genotypes would be covariates beside dosages: leave out {CONDITION.flag}"
     return ""
 
@@ -58,6 +58,6 @@ MACH_R2_FILTER = Number(
     needs=DOSAGES.name,
     fact=f"{{}}: variants below are left out, and above {MOST_MACH_R2:g}",
     keeps=f"an imputation quality (MaCH R²) from {{}} to {MOST_MACH_R2:g}",
-    rule=lambda least, plan: "goes with imputed dosages" if least and not plan.dosages else "",
+    rule=lambda least, plan: "goes with imputed dosages" if least and not DOSAGES.of(plan) else "",
 )
 OF_DOSAGES = (DOSAGES, MACH_R2_FILTER)

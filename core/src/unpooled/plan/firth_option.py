@@ -40,4 +40,4 @@ FIRTH = Choice(
 def choice(plan: Plan) -> str:
     """Return the answer that a study follows; NEVER if its test offers none, as in the first protocol."""
     offered = FIRTH in (of_test(plan.test) or ()) and plan.version > 1
-    return str(plan.firth) if offered and "glm" in plan.files else NEVER
+    return str(FIRTH.of(plan)) if offered and "glm" in plan.files else NEVER

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unpooled.plan.common_options import COVARIATES
+from unpooled.plan.common_options import CONDITION, COVARIATES
 from unpooled.plan.options import Answer, Choice, Place, Words
 from unpooled.plan.plan import Plan
 
@@ -150,7 +150,7 @@ GENOTYPE_MODEL = Choice(
 
 def _interaction_problem(names: tuple[str, ...], plan: Plan) -> str:
     """Say what is wrong with the covariates that the genotype is to interact with; empty if nothing is."""
-    known = [covariate.title for covariate in plan.covariates]
+    known = [covariate.title for covariate in COVARIATES.of(plan)]
     if unknown := [name for name in names if name not in known]:
         return (
             f"no covariate of the study is called {', '.join(unknown)}; "
@@ -195,9 +195,9 @@ def terms_of(plan: Plan, with_sex: bool = False) -> Terms:
     Among the columns of covariates, conditions come first. Where sex is one more, `with_sex`, PLINK has an
     interaction with it, too, if there is any.
     """
-    ends, found = len(plan.condition), list[int]()
-    for covariate in plan.covariates:
+    ends, found = len(CONDITION.of(plan)), list[int]()
+    for covariate in COVARIATES.of(plan):
         begins, ends = ends, ends + len(covariate.columns)
-        if covariate.title in plan.interaction:
+        if covariate.title in INTERACTION.of(plan):
             found += range(begins, ends)
-    return Terms(plan.genotype_model, (*found, *([ends] if with_sex and found else [])))
+    return Terms(GENOTYPE_MODEL.of(plan), (*found, *([ends] if with_sex and found else [])))

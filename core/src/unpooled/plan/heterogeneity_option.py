@@ -35,12 +35,12 @@ FEW_STUDIES = Switch(
 
 def fewest_studies(plan: Plan) -> int:
     """Return the minimum number of cohorts with an estimate of a variant for a line with numbers."""
-    return MIN_COHORTS if plan.few_studies else FEWEST
+    return MIN_COHORTS if FEW_STUDIES.of(plan) else FEWEST
 
 
 def fewest_of_random(plan: Plan) -> int:
     """Return that minimum for a random effect that differs from the fixed one."""
-    return MIN_COHORTS if plan.few_studies else FEWEST_OF_RANDOM
+    return MIN_COHORTS if FEW_STUDIES.of(plan) else FEWEST_OF_RANDOM
 
 
 def problem(plan: Plan) -> dict[str, str]:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from unpooled import method_modules
 from unpooled.protocol import codec
@@ -23,6 +23,10 @@ LONGEST_LIST, LARGEST = 100, 1 << 30
 """Entries of a list; and a whole number of one is less."""
 MOST_COVARIATES = 60
 """Columns of covariates: what a cohort computes and sends for a variant grows with their square."""
+
+
+Value = TypeVar("Value")
+Entry = TypeVar("Entry", str, int, float)
 
 
 class Place(StrEnum):
@@ -61,8 +65,8 @@ class Covariate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Option:
-    """Base of every kind of option."""
+class Option(Generic[Value]):
+    """Base of every kind of option; `MAF.of(plan)` is its value in a plan."""
 
     kind: ClassVar[str]
     type: ClassVar[Any]
@@ -71,7 +75,7 @@ class Option:
     name: str
     """Name of the plan's field."""
     label: str
-    default: Any
+    default: Value
     hint: str = ""
     flag: str = ""
     """PLINK's flag for the same, such as --maf."""
@@ -94,6 +98,11 @@ class Option:
     """A sentence for the methods section where the option is not at its default."""
     rule: Callable[[Any, Plan], str] = lambda value, plan: ""
     """Further check of a value in a plan: says what is wrong; empty if nothing is."""
+
+    def of(self, plan: Plan) -> Value:
+        """Return its value in a plan."""
+        found: Value = dict(plan.options).get(self.name, self.default)
+        return found
 
     @property
     def name_and_flag(self) -> str:
@@ -131,26 +140,26 @@ class Option:
 
     def in_words(self, plan: Plan) -> str:
         """Say what a plan's people read of it; empty if there is nothing to say."""
-        value = getattr(plan, self.name)
+        value = self.of(plan)
         if value == self.default and not self.is_always_said:
             return ""
         return self.fact.format(self.shown(value)) if self.is_meant(plan) else ""
 
     def is_meant(self, plan: Plan) -> bool:
         """Tell whether the plan has what this option is about."""
-        needed = not self.needs or bool(getattr(plan, self.needs))
+        needed = not self.needs or bool(called(self.needs).of(plan))
         return needed and (not self.file or self.file in plan.files)
 
     def in_methods(self, plan: Plan) -> str:
         """Say what the methods section reports of it; empty if nothing."""
-        value = getattr(plan, self.name)
+        value = self.of(plan)
         if value == self.default or not self.is_meant(plan):
             return ""
         return self.methods.format(self.shown(value))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number(Option):
+class Number(Option[float]):
     kind = "number"
     type = float
 
@@ -177,12 +186,12 @@ class Number(Option):
 
     def in_limits(self, plan: Plan) -> str:
         """Say what variants have that a filter keeps; empty if it keeps all."""
-        value = getattr(plan, self.name)
+        value = self.of(plan)
         return "" if value == self.default else self.keeps.format(self.shown(value))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whole(Option):
+class Whole(Option[int]):
     kind = "whole"
     type = int
 
@@ -198,7 +207,7 @@ class Whole(Option):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Switch(Option):
+class Switch(Option[bool]):
     kind = "switch"
     type = bool
 
@@ -213,11 +222,11 @@ class Switch(Option):
 
     def in_words(self, plan: Plan) -> str:
         said = super().in_words(plan)
-        return self.off if said and not getattr(plan, self.name) else said
+        return self.off if said and not self.of(plan) else said
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text(Option):
+class Text(Option[str]):
     kind = "text"
     type = str
 
@@ -248,7 +257,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Option):
+class Choice(Option[str]):
     kind = "choice"
     type = str
 
@@ -273,17 +282,17 @@ class Choice(Option):
         return answer.fact or answer.label
 
     def in_methods(self, plan: Plan) -> str:
-        return self.answer(getattr(plan, self.name)).methods if self.is_meant(plan) else ""
+        return self.answer(self.of(plan)).methods if self.is_meant(plan) else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entries(Option):
+class Entries(Option[tuple[Entry, ...]]):
     """A list of different entries."""
 
     item: ClassVar[Callable[[str], Any]]
     """Reads an entry."""
 
-    default: tuple[Any, ...] = ()
+    default: tuple[Entry, ...] = ()
 
     def holds(self, value: Any) -> bool:
         return len(set(value)) == len(value) <= LONGEST_LIST and all(map(self.fits, value))
@@ -303,7 +312,7 @@ class Entries(Option):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Entries):
+class Numbers(Entries[float]):
     kind = "numbers"
     type = tuple[float, ...]
     item = float
@@ -320,7 +329,7 @@ class Numbers(Entries):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wholes(Entries):
+class Wholes(Entries[int]):
     kind = "wholes"
     type = tuple[int, ...]
     item = int
@@ -336,7 +345,7 @@ class Wholes(Entries):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(Entries):
+class Words(Entries[str]):
     kind = "words"
     type = tuple[str, ...]
     item = str
@@ -358,7 +367,7 @@ class Words(Entries):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Covariates(Option):
+class Covariates(Option[tuple[Covariate, ...]]):
     kind = "covariates"
     type = tuple[Covariate, ...]
 
@@ -390,16 +399,16 @@ class Covariates(Option):
         return ", ".join(of) or "none"
 
     def in_methods(self, plan: Plan) -> str:
-        value = getattr(plan, self.name)
+        value = self.of(plan)
         names = (f"{c.title} (categorical)" if c.levels else c.title for c in value)
         return self.methods.format(", ".join(names)) if value else ""
 
 
-_called: dict[str, Option] = {}
-_of_test: dict[str, tuple[Option, ...]] = {}
+_called: dict[str, Option[Any]] = {}
+_of_test: dict[str, tuple[Option[Any], ...]] = {}
 
 
-def remember(options: Iterable[Option], test: str = "") -> None:
+def remember(options: Iterable[Option[Any]], test: str = "") -> None:
     """Make options known, so that plans can hold them; of an algorithm, as those that its plans have."""
     listed = tuple(options)
     for option in listed:
@@ -409,14 +418,14 @@ def remember(options: Iterable[Option], test: str = "") -> None:
         _of_test[test] = listed
 
 
-def called(name: str) -> Option:
+def called(name: str) -> Option[Any]:
     """The option of this name; KeyError if no algorithm has one."""
     if name not in _called:
         method_modules.load_all()
     return _called[name]
 
 
-def of_test(test: str) -> tuple[Option, ...] | None:
+def of_test(test: str) -> tuple[Option[Any], ...] | None:
     """The options that a plan of this test has; None if there is no such test."""
     method_modules.load(test)
     return _of_test.get(test)

@@ -17,7 +17,15 @@ from typing import Any, ClassVar
 from unpooled.errors import CodecError, UnpooledError
 from unpooled.panel.chromosomes import MOST_AUTOSOMES, chromosome_codes
 from unpooled.plan import options
-from unpooled.plan.common_options import CONDITION, COVARIATES, OF_EVERY_STUDY, PHENOTYPES, SEVERAL
+from unpooled.plan.common_options import (
+    COHORT_SUMS,
+    COMPONENTS,
+    CONDITION,
+    COVARIATES,
+    OF_EVERY_STUDY,
+    PHENOTYPES,
+    SEVERAL,
+)
 from unpooled.plan.common_options import EXACT as EXACT
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
 from unpooled.plan.common_options import FEWEST_COHORTS as FEWEST_COHORTS
@@ -90,8 +98,8 @@ NOT_REPORTED = "NR"
 class Plan:
     """The plan that the cohorts agree to: the fields that every study has, and the options of its test.
 
-    Names are what people read in the API and in the manifest. An option is given by keyword and read as an
-    attribute, like a field: `Plan(..., maf=0.01).maf`. One that a plan does not hold is at its default.
+    Names are what people read in the API and in the manifest. An option is given by keyword, like a field,
+    and read by its declaration: `MAF.of(Plan(..., maf=0.01))`. One that is not given is at its default.
     """
 
     name: ClassVar[str] = "unpooled/plan"
@@ -140,15 +148,6 @@ class Plan:
         vars(self).update(fields, options=_held(given))
         if problems := {field: problem for field, problem in self._problems() if problem}:
             raise PlanError(problems)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # Python's own, such as __deepcopy__: no reason to look through all methods
-            raise AttributeError(name)
-        try:
-            option = options.called(name)
-        except KeyError:
-            raise AttributeError(f"a plan has neither a field nor an option called {name}") from None
-        return dict(self.options).get(name, option.default)
 
     def _problems(self) -> Iterator[tuple[str, str]]:
         """Each field with what is wrong with it, or nothing."""
@@ -279,13 +278,13 @@ class Plan:
     @property
     def phenotype_names(self) -> tuple[str, ...]:
         """All phenotypes of the study; none in a study of tables."""
-        return () if self.of_tables else (self.phenotype, *self.phenotypes)
+        return () if self.of_tables else (self.phenotype, *PHENOTYPES.of(self))
 
     def of_phenotype(self, name: str) -> Plan:
         """Return the plan of one of its phenotypes, as if the study had only that; KeyError for others."""
         if name not in self.phenotype_names:
             raise KeyError(name)
-        return _of_phenotype(self, name) if self.phenotypes else self
+        return _of_phenotype(self, name) if PHENOTYPES.of(self) else self
 
     @property
     def each(self) -> tuple[Plan, ...]:
@@ -296,11 +295,11 @@ class Plan:
         """The field or option that names a column of the cohorts' files; empty if none does."""
         if column in (feature.title for feature in self.schema):
             return "schema"
-        if any(column in (each.title, *each.columns) for each in self.covariates):
+        if any(column in (each.title, *each.columns) for each in COVARIATES.of(self)):
             return COVARIATES.name
-        if column in self.condition:
+        if column in CONDITION.of(self):
             return CONDITION.name
-        if column in self.phenotypes:
+        if column in PHENOTYPES.of(self):
             return PHENOTYPES.name
         return "phenotype" if column and column == self.phenotype else ""
 
@@ -308,22 +307,22 @@ class Plan:
     def covariate_columns(self) -> tuple[str, ...]:
         """Names of the columns that conditions, covariates and components become, as `Samples.covariates` has
         them."""
-        own = (column for covariate in self.covariates for column in covariate.columns)
-        return (*self.condition, *own, *component_titles(self.components))
+        own = (column for covariate in COVARIATES.of(self) for column in covariate.columns)
+        return (*CONDITION.of(self), *own, *component_titles(COMPONENTS.of(self)))
 
     @property
     def dummies(self) -> tuple[tuple[int, ...], ...]:
         """Indices among these columns of each categorical covariate's indicators, one per level but the
         first.
         """
-        numbers = itertools.count(len(self.condition))
-        columns = [(c, tuple(itertools.islice(numbers, len(c.columns)))) for c in self.covariates]
+        numbers = itertools.count(len(CONDITION.of(self)))
+        columns = [(c, tuple(itertools.islice(numbers, len(c.columns)))) for c in COVARIATES.of(self)]
         return tuple(own for covariate, own in columns if covariate.levels)
 
     @property
     def shows_cohort_sums(self) -> bool:
         """True if the server sees sums over one cohort if a covariate tells cohorts apart."""
-        return self.cohort_sums and bool(self.covariates)
+        return COHORT_SUMS.of(self) and bool(COVARIATES.of(self))
 
     def hash(self) -> bytes:
         """SHA-256 of the plan's canonical encoding."""
@@ -346,7 +345,7 @@ class Plan:
             raise UnpooledError(f"no test is called {_shown(self.test)}, or it is not loaded")
         listed = _FIRST_LAYOUT if self.version == 1 else tuple(_fields())
         others = [name for name in self._option_names() if name not in listed and self._is_encoded(name)]
-        return [(name, getattr(self, name)) for name in (*listed, *others)]
+        return [(name, self._value(name)) for name in (*listed, *others)]
 
     @classmethod
     def from_record(cls, values: Mapping[str, Any]) -> Plan:
@@ -359,6 +358,10 @@ class Plan:
         if [name for name, _ in plan.record_fields()] != list(values):
             raise CodecError("these are not the fields of a plan in their order")
         return plan
+
+    def _value(self, name: str) -> Any:
+        """Return a field or an option."""
+        return getattr(self, name) if name in _fields() else options.called(name).of(self)
 
     def _option_names(self) -> list[str]:
         """The options of the test, and what else is asked of it."""
@@ -373,7 +376,7 @@ class Plan:
         """Fields and options as JSON values; bytes become hex."""
         found = {name: _plain(getattr(self, name)) for name in _fields()}
         for name in sorted({*self._option_names(), *(option.name for option in OF_EVERY_STUDY)}):
-            found[name] = options.called(name).to_json(getattr(self, name))
+            found[name] = options.called(name).to_json(self._value(name))
         return found
 
     @classmethod

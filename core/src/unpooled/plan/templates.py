@@ -22,7 +22,7 @@ class Template:
     title: str
     hint: str
     """Its purpose, and what to add."""
-    options: Mapping[Option, Any] = field(default_factory=dict)
+    options: Mapping[Option[Any], Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     """Result files; the usual ones if empty."""
 
@@ -40,7 +40,7 @@ class Template:
 
 COMPONENTS = 10
 
-QUALITY: Mapping[Option, Any] = {
+QUALITY: Mapping[Option[Any], Any] = {
     options.MIND: 0.02,
     options.GENO: 0.02,
     options.HWE: 1e-6,
@@ -49,7 +49,7 @@ QUALITY: Mapping[Option, Any] = {
 """Missing calls and Hardy-Weinberg as in the mega-analysis of major depression (Mol Psychiatry 2013, 18:497);
 the frequency as in Corvin et al., Genome-wide association studies: a primer (Psychol Med 2010, 40:1063)."""
 
-ADJUSTED: Mapping[Option, Any] = {
+ADJUSTED: Mapping[Option[Any], Any] = {
     # Named as plink2's --pca names them.
     options.COVARIATES: tuple(Covariate(f"PC{number}") for number in range(1, COMPONENTS + 1)),
     **QUALITY,

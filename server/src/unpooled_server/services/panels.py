@@ -24,6 +24,7 @@ from unpooled.panel import overlap
 from unpooled.panel.agreement import TABLE_HEADER, WINDOW_ROWS, absences, reconciled
 from unpooled.panel.list_file import MOST_BYTES
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import BY_PLACE
 from unpooled.plan.plan import Plan
 from unpooled.protocol.problems import Problem
 from unpooled_server.bells import doorbell
@@ -163,7 +164,7 @@ def _check_list(path: Path, plan: Plan) -> None:
         raise Refused("bad-list", str(error)) from error
     if not len(panel):
         raise Refused("bad-list", "The list has no variants.")
-    if panel.autosomes != (plan.autosomes if plan.by_place else 0):
+    if panel.autosomes != (plan.autosomes if BY_PLACE.of(plan) else 0):
         raise Refused("bad-list", "The list names its variants in another way than the plan.")
 
 
@@ -231,7 +232,7 @@ def compare(study: Study) -> None:
     with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
         parts, left_out = _agreed_parts(here, Path(folder))
         share = sum(map(len, parts))
-        found = overlap.compare(here, share, plan.cohorts, plan.autosomes, by_place=plan.by_place)
+        found = overlap.compare(here, share, plan.cohorts, plan.autosomes, by_place=BY_PLACE.of(plan))
         draft = None
         if is_whole and share and (study.lists_accepted or not found.said):
             draft = store.PanelDraft.write(Path(folder), parts, store.blocks_of(Path(folder) / _REMARKS))

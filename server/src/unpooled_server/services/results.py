@@ -33,6 +33,7 @@ from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared import summary
 from unpooled.pages.page import encoded
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.plan import Plan
 from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
@@ -88,7 +89,7 @@ def _of_each(study: Study, found: Mapping[str, Columns]) -> list[tuple[Plan, dic
 
 def _by_phenotype(plan: Plan, each: Sequence[Any]) -> Any:
     """Map each phenotype's name to its item; for a single phenotype, or tables, return the item as it is."""
-    return dict(zip(plan.phenotype_names, each, strict=True)) if plan.phenotypes else each[0]
+    return dict(zip(plan.phenotype_names, each, strict=True)) if PHENOTYPES.of(plan) else each[0]
 
 
 def _keep_of_one(

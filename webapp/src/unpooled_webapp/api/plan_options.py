@@ -35,7 +35,7 @@ class PlanCovariate(serializers.Serializer[Any]):
     )
 
 
-_FIELDS: dict[type[Option], Callable[..., Field]] = {
+_FIELDS: dict[type[Option[Any]], Callable[..., Field]] = {
     Number: lambda option, **said: serializers.FloatField(**_bounds(option), **said),
     Whole: lambda option, **said: serializers.IntegerField(**_bounds(option), **said),
     Switch: lambda option, **said: serializers.BooleanField(**said),
@@ -60,7 +60,7 @@ def fields() -> dict[str, Field]:
     }
 
 
-def _help(option: Option) -> str:
+def _help(option: Option[Any]) -> str:
     return f"{option.name_and_flag}. {option.hint}".strip()
 
 
@@ -73,7 +73,7 @@ def _word(option: Words) -> Field:
     return serializers.ChoiceField(option.among) if option.among else serializers.CharField()
 
 
-def described(option: Option) -> dict[str, Any]:
+def described(option: Option[Any]) -> dict[str, Any]:
     """Return the description from which a form's field is made."""
     answers = getattr(option, "answers", ())
     return {

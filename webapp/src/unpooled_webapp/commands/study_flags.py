@@ -35,12 +35,12 @@ def asked(given: dict[str, Any], method: Algorithm) -> dict[str, Any]:
     return {option.name: option.as_plink for option in choices if option.as_plink} | typed
 
 
-def _options(methods: Iterable[Algorithm]) -> dict[str, Option]:
+def _options(methods: Iterable[Algorithm]) -> dict[str, Option[Any]]:
     listed = {option.name: option for method in methods for option in method.options}
     return {name: option for name, option in listed.items() if option not in CHOSEN_FROM_FILES}
 
 
-def _of_answers(option: Option) -> Iterator[click.Option]:
+def _of_answers(option: Option[Any]) -> Iterator[click.Option]:
     """PLINK's own flag for one of a choice's answers."""
     for answer in option.answers if isinstance(option, Choice) else ():
         if answer.flag:
@@ -48,7 +48,7 @@ def _of_answers(option: Option) -> Iterator[click.Option]:
             yield click.Option([answer.flag, option.name], flag_value=answer.value, help=shown)
 
 
-def _flag(option: Option) -> click.Option:
+def _flag(option: Option[Any]) -> click.Option:
     flag = option.flag or f"--{option.name.replace('_', '-')}"
     shown: dict[str, Any] = {"help": f"{option.label}. {option.hint}".strip()}
     match option:
@@ -68,7 +68,7 @@ def _flag(option: Option) -> click.Option:
     return click.Option([flag, option.name], **shown)
 
 
-def _entries(option: Entries) -> Callable[..., list[Any] | None]:
+def _entries(option: Entries[Any]) -> Callable[..., list[Any] | None]:
     """Reads entries between commas."""
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> list[Any] | None:

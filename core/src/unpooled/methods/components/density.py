@@ -16,6 +16,7 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Rows, Study, procedure
 from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
+from unpooled.methods.components.options import PCA_COUNT
 from unpooled.methods.components.procedure import Components
 from unpooled.methods.components.questions import OfPeople
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
@@ -35,7 +36,7 @@ MOST_RUNGS = 20
 
 
 def is_asked_for(plan: Plan) -> bool:
-    return DENSITY_FILE in plan.files and plan.pca >= COMPONENTS
+    return DENSITY_FILE in plan.files and PCA_COUNT.of(plan) >= COMPONENTS
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ COMPONENT_TOLERANCE = Number(
 
 def number_of(plan: Plan) -> int:
     """Return the number of components that a study finds."""
-    return int(plan.pca if plan.test == PCA_COUNT.name else plan.components)
+    return int(PCA_COUNT.of(plan) if plan.test == PCA_COUNT.name else COMPONENTS.of(plan))
 
 
 def block_of(components: int, variants: int, people: int, *, alone: bool = False) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from unpooled.errors import Refuse
 from unpooled.methods.components.blocks import first_block
 from unpooled.methods.components.krylov import Krylov
 from unpooled.methods.components.options import (
+    COMPONENT_TOLERANCE,
     COMPONENTS,
     LEAST_ROUNDS,
     PCA_COUNT,
@@ -38,6 +39,7 @@ from unpooled.methods.components.questions import (
     groups_of,
     scale_of,
 )
+from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.ld.pruning import prune_autosomes
 from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
@@ -139,7 +141,7 @@ class Components:
 
 def components(study: Study) -> Asks[Components]:
     """Prune, if the plan says so; count; then multiply, until the components that stand out are known."""
-    remain = (yield from prune_autosomes(study)) if study.plan.prune_components else None
+    remain = (yield from prune_autosomes(study)) if PRUNE_COMPONENTS.of(study.plan) else None
     counted = yield CountPeople(groups_of(study.plan))
     people, everyone = counted["people"], int(counted["people"].sum(dtype=int))
     without_any = people_without_any(study.plan, counted, everyone)
@@ -225,8 +227,8 @@ def climb(
     block, rounds = block_of(number_of(plan), len(scale), without_any, alone=plan.alone)
     found = krylov.found(number_of(plan))
     has_ended = not krylov.next.shape[0] or turn >= rounds
-    worst = WORST_COVARIATE if plan.components else 1.0
-    if not has_ended and not found.is_enough(STANDS_OUT, plan.component_tolerance, worst):
+    worst = WORST_COVARIATE if COMPONENTS.of(plan) else 1.0
+    if not has_ended and not found.is_enough(STANDS_OUT, COMPONENT_TOLERANCE.of(plan), worst):
         return (yield from Go(climb(study, scaled, people, without_any, krylov, turn + 1)))
     m, loadings = len(scale), krylov.vectors(found)
     following = float(found.following / m)

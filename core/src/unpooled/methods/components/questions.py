@@ -34,6 +34,7 @@ from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
 from unpooled.methods.shared.kept_autosomes import OfKept
 from unpooled.methods.shared.people_without_any import ON_RUNGS, on_rungs
 from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 
@@ -178,7 +179,7 @@ class KeepScores(OfPeople):
     """Have each cohort keep its people's scores: covariates of what is asked after this."""
 
     name: ClassVar[str] = "components/scores"
-    asked_if: ClassVar[Condition] = lambda plan: plan.components
+    asked_if: ClassVar[Condition] = lambda plan: COMPONENTS.of(plan)
     title: ClassVar[str] = "Keep the people's scores"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
@@ -206,7 +207,7 @@ class KeepScores(OfPeople):
         if (found := cls.widest(plan, sizes)) is None:
             return None
         kept, mean = found
-        weights = np.zeros((plan.components, len(mean)))
+        weights = np.zeros((COMPONENTS.of(plan), len(mean)))
         return Foreseen([cls(kept, mean, weights, plan.cohorts, 0)], exact=False)
 
     @property

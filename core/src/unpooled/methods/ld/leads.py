@@ -36,7 +36,7 @@ from unpooled.methods.shared.chunks import chromosome_class
 from unpooled.methods.shared.genotype_counts import Counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.summary import VARIANTS
-from unpooled.plan.clump_option import CLUMPED, is_clumped
+from unpooled.plan.clump_option import CLUMPED, KB, P1, is_clumped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol import codec
 
@@ -84,7 +84,7 @@ class Hits:
         """Find the hits among some finished rows."""
         if rows.table != VARIANTS:
             return cls.none()
-        limit = of_printed(plan.clump_p1)
+        limit = of_printed(P1.of(plan))
         near = np.flatnonzero(printed(rows.columns) >= limit - _ROOM)
         size = printed_tail(rows.columns, near)
         few = size >= limit
@@ -213,7 +213,7 @@ def _leading(study: Study, hits: Hits) -> np.ndarray:
 
 def _reach(plan: Plan) -> int:
     """Base pairs to either side of a lead."""
-    return int(plan.clump_kb * 1000)
+    return int(KB.of(plan) * 1000)
 
 
 @procedure("leads/around")

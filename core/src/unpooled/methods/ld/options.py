@@ -135,7 +135,7 @@ PRUNE_COMPONENTS = Text(
 
 def windows_of(plan: Plan) -> str:
     """Return the words of a plan about pruning; empty if there are none."""
-    return str(plan.indep_pairwise or plan.prune_components)
+    return str(INDEP_PAIRWISE.of(plan) or PRUNE_COMPONENTS.of(plan))
 
 
 PRUNING = (INDEP_PAIRWISE, BAD_LD)

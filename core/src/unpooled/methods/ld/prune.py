@@ -61,7 +61,9 @@ PRUNE = Algorithm(
     options=(*PRUNING, SEXES, BY_PLACE, GENO, HWE, MAF),
     cost=Cost(20e-6, lambda columns: 0.2e-9),
     columns=_columns_of,
-    rules=lambda plan: {} if plan.indep_pairwise else {INDEP_PAIRWISE.name: "want " + INDEP_PAIRWISE.words},
+    rules=lambda plan: (
+        {} if INDEP_PAIRWISE.of(plan) else {INDEP_PAIRWISE.name: "want " + INDEP_PAIRWISE.words}
+    ),
     needs_phenotype=False,
     wording=Wording("Variants of the study of", "were pruned", "kept"),
 )

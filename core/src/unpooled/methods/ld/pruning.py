@@ -87,7 +87,7 @@ def count_founders(study: Study) -> Asks[np.ndarray]:
     founders = (yield CountFounders())["people"]
     people, least = (
         int(founders.sum(dtype=np.int64)),
-        FEWEST_AT_A_LEVEL if study.plan.bad_ld else FEWEST_FOUNDERS,
+        FEWEST_AT_A_LEVEL if BAD_LD.of(study.plan) else FEWEST_FOUNDERS,
     )
     if people < least and not study.plan.alone:
         raise Refuse(

@@ -7,6 +7,7 @@ cross-validation. The model file and what it predicts are in `unpooled.fitted.mo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from unpooled.asking.procedure import Procedure
 from unpooled.asking.question import Question
@@ -78,7 +79,7 @@ subtracts its own sees those of two"
         )
     elif SUMS_FILE in plan.files and is_wide(plan):
         found["files"] = f"no sums: of more than {MOST_COLUMNS:,} columns the products are not asked for"
-    if plan.validation_folds < (fewest := fewest_folds(plan)):
+    if VALIDATION_FOLDS.of(plan) < (fewest := fewest_folds(plan)):
         found["validation_folds"] = f"want {fewest} or more: the penalty is chosen by what a fit has not seen"
     if plan.masking != "modular":
         found["masking"] = "modular only: under normal noise covariances lose the digits that a fit needs"
@@ -129,7 +130,7 @@ def _fit(
     name: str,
     title: str,
     method: str,
-    options: tuple[Option, ...] = (*_BEFORE, *_AFTER),
+    options: tuple[Option[Any], ...] = (*_BEFORE, *_AFTER),
     templates: tuple[Template, ...] = (),
     rules: Callable[[Plan], Mapping[str, str]] = _rules,
     procedure: Procedure[[], None] = fit,

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from unpooled.asking.question import Arrays
 from unpooled.methods.learning.described import lines
 from unpooled.methods.learning.names import SQUARED_ERROR
+from unpooled.methods.learning.options import MISSING_CELLS
 from unpooled.methods.learning.result import error_of, folds_of, model_of, share_explained, variance_explained
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
@@ -55,7 +56,7 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
 
 def _missing(plan: Plan) -> str:
     return {"mean": "the mean of the pool", "complete": "rows that lack one were left out"}[
-        plan.missing_cells
+        MISSING_CELLS.of(plan)
     ]
 
 

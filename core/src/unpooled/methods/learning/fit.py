@@ -10,6 +10,7 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.errors import Refuse, listed
 from unpooled.methods.learning.fit_tables import report
 from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, RIDGE
+from unpooled.methods.learning.options import L1_SHARE, MODEL_PENALTIES
 from unpooled.methods.learning.performance import measure_path
 from unpooled.methods.learning.pool import Folds, folds_of
 from unpooled.methods.learning.procedure import Described, Sums, describe_columns, sum_products
@@ -39,7 +40,7 @@ def solver_of(plan: Plan, sums: Sums) -> Solver:
         LINEAR: LeastSquares(sums.references),
         RIDGE: Ridge(),
         LASSO: ElasticNet(1.0),
-        ELASTIC_NET: ElasticNet(plan.l1_share),
+        ELASTIC_NET: ElasticNet(L1_SHARE.of(plan)),
         FEDHEONN: OneLayer(),
     }
     return solvers[plan.test]
@@ -82,7 +83,7 @@ def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
     folds = folds_of(sums.folds, *design, sums.targets, times_of(plan))
     if isinstance(solver, LeastSquares) and not plan.alone:
         refuse_determined(sums, folds)
-    path = fit_path(folds, solver, plan.penalties)
+    path = fit_path(folds, solver, MODEL_PENALTIES.of(plan))
     return folds, path, _rows(sums, folds, path, solver)
 
 

@@ -62,7 +62,7 @@ def fewest_folds(plan: Plan) -> int:
 
 def of_people(plan: Plan, counted: Arrays) -> list[Floor]:
     """The floors of the people, and of those of each class."""
-    of_class = counted["of_class"].reshape(-1, plan.validation_folds)
+    of_class = counted["of_class"].reshape(-1, VALIDATION_FOLDS.of(plan))
     classes = zip(class_names(plan), of_class, strict=True)
     return [Floor(PEOPLE, "", counted["people"]), *(Floor(CLASS, *each) for each in classes)]
 
@@ -72,7 +72,7 @@ def of_columns(plan: Plan, sides: Arrays) -> list[Floor]:
     return [
         Floor(COLUMN, column.title, folds)
         for counts in sides.values()
-        for column, folds in zip(plan.features, counts.reshape(-1, plan.validation_folds), strict=True)
+        for column, folds in zip(plan.features, counts.reshape(-1, VALIDATION_FOLDS.of(plan)), strict=True)
     ]
 
 
@@ -91,7 +91,7 @@ def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
 
     There are as many as can hold all floors without any one cohort; or one, which holds them.
     """
-    count = plan.validation_folds
+    count = VALIDATION_FOLDS.of(plan)
     if plan.alone:
         return np.arange(count)
     parts = _parts((1 << count) - 1, _good(floors, count, fewest_of_all(plan)))
@@ -110,7 +110,7 @@ def settle_folds(
     `columns` are those of the design. Returns also how many people there are at least without any one cohort;
     nobody else is told of one fold, and there all people count.
     """
-    people, count = int(floors[0].counts.sum(dtype=int)), plan.validation_folds
+    people, count = int(floors[0].counts.sum(dtype=int)), VALIDATION_FOLDS.of(plan)
     others = np.append(FEWEST_OTHERS_A_COLUMN * columns, people // 2 ** np.arange(1, SHARES))
     good = np.zeros(0, bool)
     for _ in range(MOST_JOININGS):

@@ -20,7 +20,7 @@ from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import geometric
-from unpooled.methods.learning.options import LOGISTIC_PENALTIES, MOST_TURNS
+from unpooled.methods.learning.options import LOGISTIC_PENALTIES, MODEL_PENALTIES, MOST_TURNS
 from unpooled.methods.learning.questions import OfDesign, SumProducts, examples
 from unpooled.plan.plan import Plan
 
@@ -196,8 +196,8 @@ def logarithms(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 def penalties_of(plan: Plan) -> np.ndarray:
     """The penalties to try, falling: float64."""
-    if plan.penalties:
-        return np.array(sorted(set(plan.penalties), reverse=True))
+    if MODEL_PENALTIES.of(plan):
+        return np.array(sorted(set(MODEL_PENALTIES.of(plan)), reverse=True))
     return geometric(1.0, 1e-5, LOGISTIC_PENALTIES)
 
 

@@ -32,6 +32,7 @@ from unpooled.methods.learning.floors import (
     settle_folds,
 )
 from unpooled.methods.learning.names import WITHOUT_PRODUCTS
+from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.questions import (
     BY_FOLD,
     MOST_COLUMNS,
@@ -152,7 +153,7 @@ def describe_columns(study: Study) -> Asks[Described]:
     levels, of_words = yield from keep_levels(study, counted["rows"])
     refuse_wide(plan, levels, int(counted["people"].sum(dtype=int)))
     means = yield from find_means(study, n, FindMagnitude, Average)
-    sides = yield CountSides(means.centre, plan.validation_folds)
+    sides = yield CountSides(means.centre, VALIDATION_FOLDS.of(plan))
     floors = [*floors, *of_words, *of_columns(plan, sides)]
     part_of = join_folds(plan, floors)
     part_of, others = yield from settle_folds(plan, floors, part_of, means.centre, columns_of(plan, levels))
@@ -171,12 +172,12 @@ def foresee(table: ArrayTable, plan: Plan) -> None:
     means = (np.where(known, table.values, 0) / np.maximum(1, known.sum(axis=0))).sum(axis=0)
     counted, sides = (
         {name: plan.cohorts * count for name, count in question.local(table).items()}
-        for question in (CountPeople.of(plan), CountSides(means, plan.validation_folds))
+        for question in (CountPeople.of(plan), CountSides(means, VALIDATION_FOLDS.of(plan)))
     )
     folds, missing = examples(table).folds, (table.categories.levels < 0).T
     of_words = [
         of_missing(
-            plan, column.title, plan.cohorts * np.bincount(folds[rows], minlength=plan.validation_folds)
+            plan, column.title, plan.cohorts * np.bincount(folds[rows], minlength=VALIDATION_FOLDS.of(plan))
         )
         for column, rows in zip(plan.dictionaries, missing, strict=True)
         if column.encoded.kind == ONE_HOT

@@ -17,6 +17,7 @@ from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, For
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
 from unpooled.methods.learning.names import WITHOUT_PRODUCTS
+from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import Examples, class_names, of_rows, outcome_place, people_in
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.without_any import capped, leaves_few
@@ -82,7 +83,7 @@ class CountPeople(Question):
 
     @classmethod
     def of(cls, plan: Plan) -> CountPeople:
-        return cls(len(class_names(plan)), plan.validation_folds)
+        return cls(len(class_names(plan)), VALIDATION_FOLDS.of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -108,7 +109,7 @@ class _ByFold:
 
     @classmethod
     def folds_under(cls, plan: Plan) -> np.ndarray:
-        return np.full(len(plan.dictionaries), plan.validation_folds, np.int64)
+        return np.full(len(plan.dictionaries), VALIDATION_FOLDS.of(plan), np.int64)
 
     def counted(self, table: Table) -> list[np.ndarray]:
         found = self.columns_of(table)  # type: ignore[attr-defined]
@@ -267,7 +268,7 @@ class CountSides(Question):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(np.zeros(len(plan.features)), plan.validation_folds)])
+        return Foreseen([cls(np.zeros(len(plan.features)), VALIDATION_FOLDS.of(plan))])
 
     @property
     def cells(self) -> int:
@@ -329,7 +330,7 @@ class FindNearlyAll(Question):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        one_hot, folds = one_hot_places(plan), plan.validation_folds
+        one_hot, folds = one_hot_places(plan), VALIDATION_FOLDS.of(plan)
         groups = 1 + len(class_names(plan)) + len(one_hot) + 2 * len(plan.features)
         widest = cls(
             classes=len(class_names(plan)),
@@ -440,7 +441,7 @@ class SumProducts(Question):
         columns = numbers + sum(wide) + targets_of(classes)
         return cls(
             rows=1,
-            part_of=np.arange(plan.validation_folds),
+            part_of=np.arange(VALIDATION_FOLDS.of(plan)),
             classes=classes,
             outcome=-1 if place is None else place,
             encodings=encodings,

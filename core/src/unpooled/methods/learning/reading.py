@@ -10,8 +10,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from unpooled.asking.cohort import ArrayTable
-from unpooled.methods.learning.options import COMPLETE
-from unpooled.methods.tables.encoding.options import MISSING_STAYS
+from unpooled.methods.learning.options import COMPLETE, MISSING_CELLS, VALIDATION_FOLDS
+from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_STAYS, MISSING_WORDS
 from unpooled.methods.tables.encoding.reading import categories_of
 from unpooled.plan.categories import normal
 from unpooled.plan.plan import Plan
@@ -38,9 +38,9 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
     classes, patients = _classes(table, plan), _patients(table, plan)
     folds = _folds(table, plan, classes, patients)
     kept = classes >= 0
-    if plan.missing_cells == COMPLETE:
+    if MISSING_CELLS.of(plan) == COMPLETE:
         kept &= ~np.isnan(table.values).any(axis=1)
-        if plan.missing_words == MISSING_STAYS:
+        if MISSING_WORDS.of(plan) == MISSING_STAYS:
             kept &= (coded.levels >= 0).all(axis=1)
     return Examples(
         table.values[kept],
@@ -84,8 +84,8 @@ def _classes(table: ArrayTable, plan: Plan) -> np.ndarray:
     if plan.outcome is None:
         raise AssertionError("a plan without an outcome")
     words = table.words[plan.outcome.title]
-    places = {normal(level, ignore_case=plan.ignore_case): k for k, level in enumerate(class_names(plan))}
-    known = [places.get(normal(word, ignore_case=plan.ignore_case), -1) for word in words.values]
+    places = {normal(level, ignore_case=IGNORE_CASE.of(plan)): k for k, level in enumerate(class_names(plan))}
+    known = [places.get(normal(word, ignore_case=IGNORE_CASE.of(plan)), -1) for word in words.values]
     return words.taken(known, -1)
 
 
@@ -114,12 +114,12 @@ def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndar
         different, place = np.unique(patients, return_inverse=True)
         names = _names(table, plan, different)
         draws = b"".join(hmac.digest(key, name, "sha256")[:8] for name in names)
-        folds = np.frombuffer(draws, "<u8") % np.uint64(plan.validation_folds)
+        folds = np.frombuffer(draws, "<u8") % np.uint64(VALIDATION_FOLDS.of(plan))
         return np.asarray(folds.astype(np.int64)[place])
     rows = len(classes)
     stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
     folds = np.empty(rows, np.int64)
-    folds[np.lexsort((np.frombuffer(stream, "<u8"), classes))] = np.arange(rows) % plan.validation_folds
+    folds[np.lexsort((np.frombuffer(stream, "<u8"), classes))] = np.arange(rows) % VALIDATION_FOLDS.of(plan)
     return folds
 
 

@@ -17,6 +17,7 @@ from unpooled.methods.learning import described
 from unpooled.methods.learning.described import performance_of
 from unpooled.methods.learning.fit_tables import COEFFICIENTS, MODEL, PATH
 from unpooled.methods.learning.names import SQUARED_ERROR, link_of, loss_of
+from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import class_names
 from unpooled.methods.tables.encoding.procedure import ROWS
 from unpooled.methods.tables.encoding.result import columns_of, content
@@ -192,7 +193,7 @@ def error_of(model: Mapping[str, Any]) -> str:
 
 def folds_of(model: Mapping[str, Any], plan: Plan) -> str:
     """Say how many folds there were, and why fewer than the plan has."""
-    count, most = model["folds"], plan.validation_folds
+    count, most = model["folds"], VALIDATION_FOLDS.of(plan)
     return str(count) if count == most else f"{count}, joined from {most}: these had few people of a kind"
 
 

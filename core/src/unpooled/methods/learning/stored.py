@@ -12,6 +12,7 @@ import numpy as np
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Arrays
 from unpooled.methods.learning.fit import fit_sums, solver_of, times_of
+from unpooled.methods.learning.options import MODEL_PENALTIES
 from unpooled.methods.learning.pool import folds_of, together
 from unpooled.methods.learning.procedure import (
     DESIGN,
@@ -116,7 +117,7 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     own = {**question.local(table), "rows": np.bincount(in_folds, minlength=question.folds)}
     others = stored.sums(plan, without=own)
     folds = folds_of(others.folds, question.centre, question.exponent, question.targets, times_of(plan))
-    path = fit_path(folds, solver_of(plan, others), plan.penalties)
+    path = fit_path(folds, solver_of(plan, others), MODEL_PENALTIES.of(plan))
     here = together([pool for pool in folds.standard.pools(own) if pool.rows])
     return float(here.error(path.coefficients[None], path.intercept[None])[0])
 

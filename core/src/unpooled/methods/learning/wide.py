@@ -89,8 +89,8 @@ class Ground:
 
     def penalties(self, plan: Plan) -> np.ndarray:
         """Return the penalties to try, ascending: float64."""
-        if plan.penalties:
-            return np.array(sorted(set(plan.penalties)))
+        if MODEL_PENALTIES.of(plan):
+            return np.array(sorted(set(MODEL_PENALTIES.of(plan))))
         usual = geometric(1e-4, 1e2, WIDE_PENALTIES)
         return usual * float(self.rows.sum(dtype=int)) * SLOPE**2 if self.one_layer else usual
 
@@ -272,7 +272,7 @@ def refuse_zero(penalties: np.ndarray) -> None:
 def refuse_unsolved(plan: Plan, ground: Ground, systems: Sequence[Gradients], turns: int) -> None:
     """Refuse if a penalty of the plan could not be solved; or, of usual ones, none."""
     solved = np.all([system.solved for system in systems], axis=0)
-    if solved.all() or (solved.any() and not plan.penalties):
+    if solved.all() or (solved.any() and not MODEL_PENALTIES.of(plan)):
         return
     least = float(ground.penalties(plan)[~solved].max())
     raise Refuse(

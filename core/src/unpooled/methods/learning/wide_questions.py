@@ -12,7 +12,7 @@ import numpy as np
 from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Condition, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
-from unpooled.methods.learning.options import MOST_DIRECTIONS, WIDE_PENALTIES
+from unpooled.methods.learning.options import MODEL_PENALTIES, MOST_DIRECTIONS, WIDE_PENALTIES
 from unpooled.methods.learning.questions import FRACTION_BITS, OfDesign, SumProducts, examples, is_wide
 from unpooled.methods.learning.reading import Examples
 from unpooled.plan.plan import Plan
@@ -23,7 +23,7 @@ _FARTHEST = 1 << 12
 
 def penalties_tried(plan: Plan) -> int:
     """Count the penalties that a fit tries."""
-    return len(set(plan.penalties)) or WIDE_PENALTIES
+    return len(set(MODEL_PENALTIES.of(plan))) or WIDE_PENALTIES
 
 
 class _OfWide(OfDesign):

@@ -10,6 +10,7 @@ import numpy as np
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
+from unpooled.methods.polygenic.options import HELD_OUT
 from unpooled.methods.polygenic.people import groups, key_of
 from unpooled.methods.regression.pool import at_each_level
 from unpooled.methods.shared.beside_means import CountBeside
@@ -84,7 +85,7 @@ class CountLeftOut(OfDrawn):
 
     @classmethod
     def of(cls, plan: Plan) -> CountLeftOut:
-        return cls(key_of(plan), plan.held_out, plan.trait == "quantitative", plan.dummies)
+        return cls(key_of(plan), HELD_OUT.of(plan), plan.trait == "quantitative", plan.dummies)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
@@ -135,7 +136,7 @@ class CountSides(OfDrawn, CountBeside):
 
     @classmethod
     def of(cls, plan: Plan, centre: np.ndarray) -> CountSides:
-        return cls(centre, key_of(plan), plan.held_out)
+        return cls(centre, key_of(plan), HELD_OUT.of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

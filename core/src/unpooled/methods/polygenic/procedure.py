@@ -94,7 +94,7 @@ def refuse_few_left_out(plan: Plan, found: Arrays) -> None:
             "the cohorts, are left out, and sums over so few would reveal single people",
             f"{remedy}.",
         )
-    levels = [(level, covariate.title) for covariate in plan.covariates for level in covariate.levels]
+    levels = [(level, covariate.title) for covariate in COVARIATES.of(plan) for level in covariate.levels]
     few = is_few_without_any(plan, found["levels"], found["capped_levels"])
     few = few | (found["levels"] < FEWEST_AT_A_LEVEL)
     for k in np.flatnonzero(few.any(axis=0)).tolist():

@@ -24,7 +24,7 @@ from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.methods.polygenic.counts import GROUPS, OfDrawn
-from unpooled.methods.polygenic.options import MOST_ROUNDS, USUAL_SHARES
+from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
 from unpooled.methods.polygenic.people import FITTED, columns_of, key_of
 from unpooled.methods.shared.chunks import foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import carriers
@@ -72,7 +72,7 @@ class SumColumns(OfDrawn):
         """Build a question about no people, as wide as the plan's columns are."""
         columns = len(plan.covariate_columns) + 1
         return cls(
-            key_of(plan), plan.held_out, 1, plan.cohorts, np.zeros(columns), np.zeros(columns, np.int64)
+            key_of(plan), HELD_OUT.of(plan), 1, plan.cohorts, np.zeros(columns), np.zeros(columns, np.int64)
         )
 
     @classmethod
@@ -151,7 +151,7 @@ class CountCarriers(_AboutChunk, OfDrawn):
         chunks, key = foreseen_autosomal(plan, sizes), key_of(plan)
         if chunks is None:
             return None
-        return Foreseen([cls(chunk.start, chunk.stop, key, plan.held_out) for chunk in chunks])
+        return Foreseen([cls(chunk.start, chunk.stop, key, HELD_OUT.of(plan)) for chunk in chunks])
 
     def local(self, cohort: Cohort) -> Arrays:
         masks = group_masks(np.array(self.members(cohort)))
@@ -376,4 +376,4 @@ class SumScores(_OfColumns, OfKept):
 
 def shares_of(plan: Plan) -> tuple[float, ...]:
     """The shares of variance to try, rising."""
-    return tuple(sorted(plan.shares)) or USUAL_SHARES
+    return tuple(sorted(SHARES.of(plan))) or USUAL_SHARES

@@ -19,6 +19,8 @@ from unpooled.methods.shared.allele_coding import called_words, sexes
 from unpooled.methods.shared.chunks import Chunk
 from unpooled.methods.shared.some_variants import OfAsked
 from unpooled.methods.shared.standardise import column_names, fraction_bits
+from unpooled.plan.common_options import MISSING
+from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import EXACT, Plan
 from unpooled.protocol.codec import CAME_LATER
@@ -115,12 +117,12 @@ class AboutVariants(Bounded, OfAsked):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         sent = super().sends_under(plan)
-        return tuple(array for array in sent if plan.missing == EXACT or array.name != "missing")
+        return tuple(array for array in sent if MISSING.of(plan) == EXACT or array.name != "missing")
 
     @classmethod
     def foreseen_fields(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
         """The fields of a question about all variants of a chunk, where all lack calls and all are ties."""
-        exact, count = plan.missing == EXACT, chunk.variants
+        exact, count = MISSING.of(plan) == EXACT, chunk.variants
         columns, terms = len(column_names(plan)), terms_of(plan)
         fillings = len(sexes(chunk.chromosome)) * len(terms.coded)
         return {
@@ -135,7 +137,7 @@ class AboutVariants(Bounded, OfAsked):
             "cohorts": plan.cohorts,
             "model": terms.model,
             "interacting": terms.interacting,
-            "dosages": plan.dosages,
+            "dosages": DOSAGES.of(plan),
         }
 
     def parts(self, cohort: Cohort) -> Iterator[AboutVariants]:

@@ -53,6 +53,8 @@ from unpooled.methods.shared.standardise import (
     standardised,
 )
 from unpooled.plan.apart_option import COHORTS_APART, is_apart
+from unpooled.plan.common_options import MISSING
+from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
 
@@ -150,7 +152,7 @@ def fit_counted_apart(
 ) -> Asks[None]:
     """Sum products of variants of a chunk about the cohorts' means, and fit them."""
     plan, chromosome = study.plan, chunk.chromosome
-    exact, terms = plan.missing == EXACT, terms_of(plan)
+    exact, terms = MISSING.of(plan) == EXACT, terms_of(plan)
     calls = Calls.of(counted.table, chromosome, pool, exact)
     coded = CodedCalls.of(calls, terms, chromosome, np.ones(len(counted.variants), bool))
     first_is_a1, tied = counted.order()
@@ -166,7 +168,7 @@ def fit_counted_apart(
         cohorts=plan.cohorts,
         model=terms.model,
         interacting=terms.interacting,
-        dosages=plan.dosages,
+        dosages=DOSAGES.of(plan),
     )
     order = ordered(first_is_a1, tied, sums["first"], plan.cohorts)
     fit = FitApart(plan, chromosome, pool, columns, counted, calls, coded, block)
@@ -202,7 +204,7 @@ class FitApart(Fitting):
         about[:, 0, 1:] = about[:, 1:, 0] = with_g[:, chosen]
         about[:, 1:, 1:] = products[:, chosen][:, :, chosen]
         with_y = np.concatenate([with_g[:, -1:], products[:, chosen, -1]], axis=1)
-        calls, exact = self.calls, self.plan.missing == EXACT
+        calls, exact = self.calls, MISSING.of(self.plan) == EXACT
         people = total(calls.called if exact else np.tile(calls.people, (len(gg), 1)), 1)
         problem = Problem(
             about,
@@ -222,7 +224,7 @@ class FitApart(Fitting):
         of_all = self.block.at(self.coding, len(self.columns.centre))
         products = np.repeat(of_all[None], len(lacking), axis=0)
         is_lost = np.full(len(lacking), not self.block.has_all(self.coding))
-        if self.plan.missing == EXACT:
+        if MISSING.of(self.plan) == EXACT:
             products[lacking] -= square(sums["missing"], len(of_all))
             is_lost[lacking] |= sums["lost"] > 0
         return products, is_lost
@@ -372,7 +374,7 @@ class SumGenotypesApart(AboutVariants):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         sent = super().sends_under(plan)
-        return tuple(array for array in sent if plan.missing == EXACT or array.name != "lost")
+        return tuple(array for array in sent if MISSING.of(plan) == EXACT or array.name != "lost")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

@@ -22,6 +22,7 @@ import numpy as np
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import total
 from unpooled.kernels.newton import newton
+from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
 from unpooled.plan.plan import Plan
 
 CONVERGED = 1e-12
@@ -93,7 +94,7 @@ class Ascent:
         step, decrement, variance, code = newton(gradient, hessian)
         taken = self._may_take(trial, likelihood, gradient) & (code == codes.FITTED)
         first = np.isneginf(self.likelihood)  # there is no way back, and what is singular here is so for good
-        settled = taken & self._is_settled(likelihood, step, decrement, plan.tolerance, grid)
+        settled = taken & self._is_settled(likelihood, step, decrement, TOLERANCE.of(plan), grid)
         flat = settled & ~(variance <= _MOST_VARIANCE).all(axis=1)
         reached = Ascent(
             np.where(taken[:, None], trial, self.at),
@@ -103,7 +104,7 @@ class Ascent:
             self.taken + (taken & ~first),
         )
         following = np.where(taken[:, None], trial + step, self._nearer(trial, gradient))
-        spent = (reached.taken >= plan.max_iterations) | ~np.isfinite(following).all(axis=1)
+        spent = (reached.taken >= MAX_ITERATIONS.of(plan)) | ~np.isfinite(following).all(axis=1)
         reason = np.where(flat | (spent & ~settled), codes.UNFINISHED, codes.FITTED)
         reason = np.where(first & (code != codes.FITTED), code, reason)
         return Advance(reached, following, settled & ~flat, reason.astype(np.uint8))

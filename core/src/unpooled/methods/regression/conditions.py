@@ -37,7 +37,7 @@ def find_conditions(study: Study) -> tuple[int, ...]:
 
     Refuses one that the cohorts have not agreed on, or that is not counted alike in men and women.
     """
-    return tuple(_place(study, name) for name in study.plan.condition)
+    return tuple(_place(study, name) for name in CONDITION.of(study.plan))
 
 
 def _place(study: Study, name: str) -> int:
@@ -83,8 +83,8 @@ def _order(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[np.ndarr
         sums = yield CountConditions(place, place + 1, tuple(groups), max(groups.values()))
         counted = Counted.of(chunk, counts_table(plan, sums["genotypes"], groups, DIPLOID))
         if not plan.alone:
-            _refuse_few(plan, plan.condition[k], _carriers(counted), sums["enough"][0])
-            _refuse_filtered(plan, plan.condition[k], counted)
+            _refuse_few(plan, CONDITION.of(plan)[k], _carriers(counted), sums["enough"][0])
+            _refuse_filtered(plan, CONDITION.of(plan)[k], counted)
         first[k], tied[k] = (flags.item() for flags in counted.order())
     if tied.any():
         sums = yield OrderConditions(np.array(conditions, np.uint32)[tied])
@@ -149,7 +149,7 @@ class CountConditions(CountGenotypes):
     name: ClassVar[str] = "regression/conditions"
     title: ClassVar[str] = "Count genotypes that are conditioned on"
     sends: ClassVar[tuple[Count, ...]] = (*CountGenotypes.sends, _ENOUGH)
-    asked_if: ClassVar[Condition] = lambda plan: plan.condition
+    asked_if: ClassVar[Condition] = lambda plan: CONDITION.of(plan)
 
     @classmethod
     def goes_over_variants(cls) -> bool:
@@ -158,7 +158,7 @@ class CountConditions(CountGenotypes):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         question = cls(0, 1, cls.foreseen_groups(DIPLOID, plan), 0)
-        return Foreseen([question] * max(1, len(plan.condition)), exact=False)
+        return Foreseen([question] * max(1, len(CONDITION.of(plan))), exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
         packed = cohort.packed(slice(self.start, self.stop))
@@ -174,8 +174,8 @@ class OrderConditions(genotype_counts.AlleleOrder):
 
     name: ClassVar[str] = "regression/condition-order"
     title: ClassVar[str] = "Order the alleles of ties that are conditioned on"
-    asked_if: ClassVar[Condition] = lambda plan: plan.condition
+    asked_if: ClassVar[Condition] = lambda plan: CONDITION.of(plan)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(np.arange(len(plan.condition)))], exact=False)
+        return Foreseen([cls(np.arange(len(CONDITION.of(plan))))], exact=False)

@@ -25,6 +25,7 @@ from unpooled.methods.shared.chunks import Chunk
 from unpooled.methods.shared.dosage_table import DosageTable, counted
 from unpooled.methods.shared.frequencies import count_far
 from unpooled.methods.shared.genotype_counts import Counted
+from unpooled.plan.dosage_option import DOSAGES
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class CountDosages(CountGenotypes):
         ),
     )
     ring_bits: ClassVar[int] = 64
-    asked_if: ClassVar[Condition] = lambda plan: plan.dosages
+    asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan)
 
     @property
     def most_dosages(self) -> int:
@@ -78,7 +79,7 @@ class CountDosages(CountGenotypes):
 def count(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
     """Count what a study is of in a chunk, dosages or genotypes, as `of_calls.count_genotypes` says."""
     plan = study.plan
-    if not plan.dosages:
+    if not DOSAGES.of(plan):
         kept, ties = yield from of_calls.count_genotypes(study, chunk, pool)
         yield from count_far(study, chunk, kept)
         return kept, ties

@@ -22,6 +22,7 @@ from unpooled.methods.regression.firth_questions import EvaluatePenalised, Penal
 from unpooled.methods.regression.fitting import Fitting
 from unpooled.methods.regression.logistic_questions import OfModels, about_some
 from unpooled.methods.regression.newton import SMALL_STEP, Climb
+from unpooled.plan.common_options import MAX_ITERATIONS
 
 
 def fit_penalised(
@@ -58,7 +59,7 @@ def _go_on(study: Study, asked: EvaluatePenalised, fitting: Fitting, climb: Clim
     """Report what has ended, and look at the next trials of the others."""
     plan = study.plan
     converged = climb.is_new & (climb.size <= SMALL_STEP)
-    spent = (climb.taken >= plan.max_iterations) | (climb.taken < 0) | ~np.isfinite(climb.size)
+    spent = (climb.taken >= MAX_ITERATIONS.of(plan)) | (climb.taken < 0) | ~np.isfinite(climb.size)
     spent |= asked.evaluation == MOST_EVALUATIONS
     done = converged | spent
     if done.any():

@@ -23,6 +23,7 @@ from unpooled.methods.shared.allele_coding import most_copies, unit
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN
 from unpooled.methods.shared.standardise import PooledColumns
+from unpooled.plan.common_options import MISSING
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import EXACT, Plan
 
@@ -146,7 +147,7 @@ class Fitting:
         `order`, bool (m,) each: whether the panel's first allele is A1, and whether that is not known yet.
         `few`, bool (m,): of which variants there may be no sums.
         """
-        table, exact = variants.table, plan.missing == EXACT
+        table, exact = variants.table, MISSING.of(plan) == EXACT
         terms = model.terms(plan)
         first_is_a1, tied = order
         counted = tied | first_is_a1  # what is counted until a tie is settled
@@ -245,7 +246,7 @@ class Fitting:
 
     def calls(self, plan: Plan) -> Calls:
         """The calls of the people in the regression."""
-        return Calls.of(self.variants.table, self.coding, self.pool, plan.missing == EXACT)
+        return Calls.of(self.variants.table, self.coding, self.pool, MISSING.of(plan) == EXACT)
 
     def _frequency(self, plan: Plan) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
@@ -256,7 +257,7 @@ class Fitting:
 
     def counted_calls(self, plan: Plan) -> CaseControlCounts:
         """The genotype counts by copies of the allele that is counted."""
-        counts = CaseControlCounts.of(self.variants.table, self.coding, plan.missing == EXACT)
+        counts = CaseControlCounts.of(self.variants.table, self.coding, MISSING.of(plan) == EXACT)
         return counts.of_other_allele(~self.counts_first)
 
     def penalised_start(self, plan: Plan) -> np.ndarray:

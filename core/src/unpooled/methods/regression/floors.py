@@ -30,6 +30,8 @@ from unpooled.methods.shared.standardise import Columns, about_own_means, column
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.apart_option import is_apart
 from unpooled.plan.clump_option import is_clumped
+from unpooled.plan.common_options import MISSING
+from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, MEAN, Plan
 
@@ -39,7 +41,7 @@ SEXES = ("", MEN, NOT_MEN)
 
 def has_floors(plan: Plan) -> bool:
     """Tell whether no sum may be of few people."""
-    return plan.missing == MEAN and not plan.alone
+    return MISSING.of(plan) == MEAN and not plan.alone
 
 
 def tells_of_variants(plan: Plan) -> bool:
@@ -132,7 +134,7 @@ class CountCarriers(Question):
 
     @classmethod
     def of(cls, plan: Plan, chunk: Chunk) -> CountCarriers:
-        return cls(chunk.start, chunk.stop, chunk.chromosome, not terms_of(plan).is_plain, plan.dosages)
+        return cls(chunk.start, chunk.stop, chunk.chromosome, not terms_of(plan).is_plain, DOSAGES.of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

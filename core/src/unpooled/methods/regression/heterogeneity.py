@@ -29,6 +29,7 @@ from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.some_variants import OfAsked, flags
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.summary import VARIANTS
+from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE
 from unpooled.plan.heterogeneity_option import FEWEST, META, fewest_of_random, fewest_studies
 from unpooled.plan.plan import EXACT, Plan
 
@@ -140,9 +141,9 @@ def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
         "exponent": exponent,
         "test": plan.test,
         "trait": plan.trait,
-        "exact": plan.missing == EXACT,
-        "max_iterations": plan.max_iterations,
-        "tolerance": plan.tolerance,
+        "exact": MISSING.of(plan) == EXACT,
+        "max_iterations": MAX_ITERATIONS.of(plan),
+        "tolerance": TOLERANCE.of(plan),
         "cohorts": plan.cohorts,
     }
 

@@ -29,6 +29,7 @@ from unpooled.methods.shared.chunks import X, Y
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import PooledColumns
+from unpooled.plan.common_options import MISSING
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import EXACT, Plan
 
@@ -156,7 +157,7 @@ class Fitting:
     def _frequency(self, first_is_a1: np.ndarray) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,)."""
         people, copies = (part.astype(np.float64) for part in (self.calls.called, self.calls.copies))
-        if self.plan.missing != EXACT:
+        if MISSING.of(self.plan) != EXACT:
             without = self.calls.people - people
             people, copies = people + without, copies + without * self.calls.means
         most = most_copies(self.coding)
@@ -251,7 +252,7 @@ class Fit(Fitting):
     def _own(self, with_genotype: np.ndarray) -> OwnColumns:
         """Sums over the variants' own columns."""
         coded = self.coded
-        if self.plan.missing != EXACT:
+        if MISSING.of(self.plan) != EXACT:
             coded = coded.filled(self.calls.people)
         asked, c = OwnSums(terms_of(self.plan), len(self.columns.centre)), len(self.columns.centre) - 1
         own = OwnColumns.of(asked, coded, with_genotype * asked.units(self.coding))
@@ -273,7 +274,7 @@ class Fit(Fitting):
             men = of_sex[:, :q].copy()
             of_all = of_sex[:, q:].copy() if self.coding == X2_KNOWN else of_all
         z, zz = of_all[:, :q], of_all[:, q:]
-        if self.plan.missing == EXACT:
+        if MISSING.of(self.plan) == EXACT:
             z[lacking] -= over_missing[:, :q]
             zz[lacking] -= over_missing[:, q : q + zz.shape[1]]
             if on_x(self.coding):

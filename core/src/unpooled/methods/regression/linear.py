@@ -88,7 +88,8 @@ from unpooled.plan import common_options as options
 from unpooled.plan import genotype_model, heterogeneity_option
 from unpooled.plan.apart_option import COHORTS_APART, few_cohorts, is_apart
 from unpooled.plan.clump_option import CLUMPED, CLUMPING
-from unpooled.plan.dosage_option import OF_DOSAGES
+from unpooled.plan.common_options import MISSING, PHENOTYPES
+from unpooled.plan.dosage_option import DOSAGES, OF_DOSAGES
 from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.heterogeneity_option import FEW_STUDIES, META
@@ -150,7 +151,7 @@ def fit_counted(
     tied: np.ndarray,
 ) -> Asks[None]:
     """Sum the genotypes of variants of a chunk with the columns, and fit them; bool (m,) as of `order_of`."""
-    exact, terms = study.plan.missing == EXACT, terms_of(study.plan)
+    exact, terms = MISSING.of(study.plan) == EXACT, terms_of(study.plan)
     calls = Calls.of(counted.table, chunk.chromosome, pool, exact)
     counts_first = first_is_a1 | terms.is_plain
     coded = CodedCalls.of(calls, terms, chunk.chromosome, counts_first)
@@ -168,7 +169,7 @@ def fit_counted(
         model=terms.model,
         interacting=terms.interacting,
         phenotypes=len(study.plan.phenotype_names),
-        dosages=study.plan.dosages,
+        dosages=DOSAGES.of(study.plan),
     )
     order = ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
     for plan, one in zip(study.plan.each, among(study.plan), strict=True):
@@ -177,7 +178,7 @@ def fit_counted(
         of_sex = one.of_sex(sums["of_sex"], chunk.chromosome)
         missing = one.of_missing(sums["missing"])
         rows = fit.rows(one.of_genotype(terms, sums["genotype"]), of_sex, missing, order)
-        yield of_several(rows, plan.phenotype) if study.plan.phenotypes else rows
+        yield of_several(rows, plan.phenotype) if PHENOTYPES.of(study.plan) else rows
 
 
 @dataclass(frozen=True, eq=False)

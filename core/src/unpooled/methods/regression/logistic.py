@@ -78,7 +78,8 @@ from unpooled.plan import common_options as options
 from unpooled.plan import genotype_model, heterogeneity_option
 from unpooled.plan.apart_option import not_apart
 from unpooled.plan.clump_option import CLUMPING
-from unpooled.plan.dosage_option import OF_DOSAGES
+from unpooled.plan.common_options import MISSING
+from unpooled.plan.dosage_option import DOSAGES, OF_DOSAGES
 from unpooled.plan.firth_option import ALWAYS, FIRTH, choice
 from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.genotype_model import terms_of
@@ -302,7 +303,7 @@ def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: L
 
 def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.ndarray) -> Start:
     """The question about variants at the covariates' model."""
-    model, lacking, exact = fitting.model, calls.incomplete, plan.missing == EXACT
+    model, lacking, exact = fitting.model, calls.incomplete, MISSING.of(plan) == EXACT
     wanted = np.where(fitting.counts_first, FIRST, SECOND) + INCOMPLETE * lacking + TIED * tied
     terms = terms_of(plan)
     fill = CodedCalls.of(calls, terms, chunk.chromosome, fitting.counts_first).fill
@@ -320,7 +321,7 @@ def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.nd
         cohorts=plan.cohorts,
         model=terms.model,
         interacting=terms.interacting,
-        dosages=plan.dosages,
+        dosages=DOSAGES.of(plan),
     )
 
 

@@ -24,6 +24,7 @@ from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, on_x, s
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL
 from unpooled.methods.shared.standardise import Columns
+from unpooled.plan.common_options import MISSING
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import EXACT, Plan
 
@@ -172,7 +173,7 @@ class OfModels(LikelihoodBounded, AboutVariants):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         """Return what is sent; under the rule `mean`, floors ensure that no sum is of one person."""
-        return tuple(replace(array, of_one=plan.missing == EXACT) for array in super().sends_under(plan))
+        return tuple(replace(array, of_one=MISSING.of(plan) == EXACT) for array in super().sends_under(plan))
 
     @property
     def coefficients(self) -> tuple[int, ...]:

@@ -61,7 +61,8 @@ from unpooled.methods.shared.groups import (
 )
 from unpooled.methods.shared.people_without_any import is_few_without_any
 from unpooled.methods.shared.without_any import capped
-from unpooled.plan.common_options import COVARIATES
+from unpooled.plan.common_options import COHORT_SUMS, COVARIATES, GENO, GLM_COLS, MISSING
+from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
 from unpooled.plan.glm_columns import MACH_R2
 from unpooled.plan.heterogeneity_option import META
@@ -90,7 +91,7 @@ TABLE_BY_FIRTH = "variants by Firth"
 
 
 def table_of(chromosome: str, plan: Plan) -> str:
-    return TABLE_BY_PLINK2 if by_plink2(chromosome) and not plan.dosages else TABLE
+    return TABLE_BY_PLINK2 if by_plink2(chromosome) and not DOSAGES.of(plan) else TABLE
 
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
@@ -226,7 +227,7 @@ def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
 
     `total` is what `Census` asks for, summed.
     """
-    levels = [(level, covariate.title) for covariate in plan.covariates for level in covariate.levels]
+    levels = [(level, covariate.title) for covariate in COVARIATES.of(plan) for level in covariate.levels]
     few = is_few_without_any(plan, total["levels"], total["capped_levels"])
     few = few | (total["levels"] < FEWEST_AT_A_LEVEL)
     for (level, title), is_few, cohorts in zip(levels, few, total["enough"].tolist(), strict=True):
@@ -238,7 +239,7 @@ def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
                 "cohorts, and sums over so few would reveal single people",
                 f"{_WITHOUT_THE_LEVEL}.",
             )
-        if cohorts < FEWEST_COHORTS and not plan.cohort_sums:
+        if cohorts < FEWEST_COHORTS and not COHORT_SUMS.of(plan):
             raise Refuse(
                 COVARIATES.name,
                 f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_AT_A_LEVEL} people each with "
@@ -313,8 +314,8 @@ def asked_chunks(chunks: Iterable[Chunk], pool: Pool, plan: Plan) -> tuple[Chunk
         return tuple(chunk for chunk in chunks if counted or are_fitted(chunk.chromosome, plan))
     if not has_plink2(plan):
         return tuple(chunks)
-    unknown = bool(pool.of(COMPLETE, UNKNOWN)) and pool.sex_varies and plan.missing == EXACT
-    return tuple(with_plink2(chunks, unknown, alone=plan.dosages))
+    unknown = bool(pool.of(COMPLETE, UNKNOWN)) and pool.sex_varies and MISSING.of(plan) == EXACT
+    return tuple(with_plink2(chunks, unknown, alone=DOSAGES.of(plan)))
 
 
 def are_fitted(chromosome: str, plan: Plan) -> bool:
@@ -326,7 +327,7 @@ def wanted_groups(chromosome: str, pool: Pool, plan: Plan) -> dict[Group, int]:
     """The groups to count genotypes in, on a class of chromosomes, with the number of people in the pool."""
     dropped = {FOUNDER, NONFOUNDER} if plan.nonfounders else set()
     dropped |= {MEN, NOT_MEN} if PLACES[chromosome] in (DIPLOID, MT) else set()
-    everyone_matters = plan.nonfounders or plan.geno < 1 or "lmiss" in plan.files
+    everyone_matters = plan.nonfounders or GENO.of(plan) < 1 or "lmiss" in plan.files
     wanted: dict[Group, int] = {}
     for finest_group, size in zip(finest(pool.trait), pool.people, strict=True):
         if not size or (PLACES[chromosome] == Y and MEN not in finest_group):
@@ -362,7 +363,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     """Genotype counts of one chunk in each group."""
 
     name: ClassVar[str] = "regression/genotypes"
-    asked_if: ClassVar[Condition] = lambda plan: not plan.dosages or filters.of_calls(plan)
+    asked_if: ClassVar[Condition] = lambda plan: not DOSAGES.of(plan) or filters.of_calls(plan)
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
@@ -404,7 +405,7 @@ def counts_table(
     files = tuple(file for file in COUNTED if file == "frq" or file in plan.files)
     if "glm" in plan.files and plan.trait != "quantitative":
         files += ("glm",)
-    place, halves = PLACES[chromosome], by_plink2(chromosome) and plan.missing == EXACT
+    place, halves = PLACES[chromosome], by_plink2(chromosome) and MISSING.of(plan) == EXACT
     return GenotypeTable(counts, tuple(wanted), sum(wanted.values()), place, files, hwe_rows(plan), halves)
 
 
@@ -521,7 +522,7 @@ class Calls:
 
     def quality(self, plan: Plan) -> dict[str, np.ndarray]:
         """The column of a result with this, where it is asked for."""
-        return {MACH_R2: self.mach_r2} if MACH_R2 in plan.glm_cols else {}
+        return {MACH_R2: self.mach_r2} if MACH_R2 in GLM_COLS.of(plan) else {}
 
     @property
     def incomplete(self) -> np.ndarray:

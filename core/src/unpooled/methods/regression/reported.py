@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from unpooled.methods.regression.pool import Pool
+from unpooled.plan.common_options import HIDE_COVAR
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import Plan
 
@@ -21,7 +22,7 @@ def reported_tests(
     """
     c = len(plan.covariate_columns)
     order, widest = (
-        terms_of(plan, sex).reported(c, sex, plan.hide_covar)
+        terms_of(plan, sex).reported(c, sex, HIDE_COVAR.of(plan))
         for sex in (with_sex, pool.sex_varies and not terms_of(plan).is_autosomal)
     )
     found = {}

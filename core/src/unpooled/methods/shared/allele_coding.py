@@ -20,6 +20,7 @@ import numpy as np
 from unpooled.asking.cohort import MALE, Samples
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y, chromosome_class
 from unpooled.methods.shared.groups import MEN, NOT_MEN, WOMEN, members
+from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.plan import Plan
 
 X2, X2_KNOWN, Y2, MT2 = "X by plink2", "X by plink2, sex known", "Y by plink2", "MT by plink2"
@@ -39,7 +40,7 @@ def has_plink2(plan: Plan) -> bool:
 
     It does so besides PLINK 1.9's way, and with dosages only so.
     """
-    return "glm" in plan.files or bool(plan.dosages)
+    return "glm" in plan.files or bool(DOSAGES.of(plan))
 
 
 def with_plink2(chunks: Iterable[Chunk], sex_known: bool, *, alone: bool) -> Iterator[Chunk]:
@@ -65,7 +66,9 @@ def counts_as_plink2(chromosome: str) -> bool:
 def fits(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
     """Tell whether a study may count variants with these chromosome codes in this coding."""
     places = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
-    allowed = counts_as_plink2(chromosome) if plan.dosages else has_plink2(plan) or not by_plink2(chromosome)
+    allowed = (
+        counts_as_plink2(chromosome) if DOSAGES.of(plan) else has_plink2(plan) or not by_plink2(chromosome)
+    )
     return places <= {PLACES[chromosome]} and allowed
 
 

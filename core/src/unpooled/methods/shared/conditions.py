@@ -15,6 +15,7 @@ import numpy as np
 from unpooled.asking.cohort import Cohort, Samples, Table, WithSamples
 from unpooled.methods.shared.groups import phenotype
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import CONDITION
 from unpooled.plan.plan import Plan
 
 _COPIES = np.array([2, np.nan, 1, 0])
@@ -28,7 +29,7 @@ class Conditioned(WithSamples):
 
 def conditioned(cohort: Cohort | Table, panel: Panel, plan: Plan) -> Cohort | Table:
     """The cohort as the questions of a study find it; as it is, if it has these covariates already."""
-    if not plan.condition or isinstance(cohort, Conditioned):
+    if not CONDITION.of(plan) or isinstance(cohort, Conditioned):
         return cohort
     of_variants = cast(Cohort, cohort)
     return Conditioned(of_variants, with_copies(of_variants, panel, plan))
@@ -41,9 +42,9 @@ def with_copies(cohort: Cohort, panel: Panel, plan: Plan) -> Samples:
     control still. So is a variant that is not in the panel: then nothing is asked.
     """
     samples = cohort.samples
-    if not plan.condition:
+    if not CONDITION.of(plan):
         return samples
-    columns = [_copies(cohort, places_of(name, panel)) for name in plan.condition]
+    columns = [_copies(cohort, places_of(name, panel)) for name in CONDITION.of(plan)]
     first, *further = (phenotype(samples.of_phenotype(place)) for place in range(len(samples.phenotypes)))
     return dataclasses.replace(
         samples,

@@ -17,7 +17,8 @@ from unpooled.asking.result_columns import Chosen
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.summary import VARIANTS
-from unpooled.plan.dosage_option import MOST_MACH_R2
+from unpooled.plan.common_options import GENO, HWE, MAF
+from unpooled.plan.dosage_option import DOSAGES, MACH_R2_FILTER, MOST_MACH_R2
 from unpooled.plan.plan import FILES, Plan
 
 FILTERED = "filtered"
@@ -40,10 +41,10 @@ def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
     As in PLINK 1.9 the share of nobody's calls, on Y in a pool without men, is more than any.
     """
-    if plan.geno >= 1 or not table.people:
-        return np.full(len(table.counts), plan.geno >= 1)
+    if GENO.of(plan) >= 1 or not table.people:
+        return np.full(len(table.counts), GENO.of(plan) >= 1)
     missing = table.people - table.counts.sum(axis=(1, 2), dtype=np.int64)
-    return np.asarray(missing <= table.people * plan.geno * (1 + _TOLERANCE))
+    return np.asarray(missing <= table.people * GENO.of(plan) * (1 + _TOLERANCE))
 
 
 def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
@@ -56,7 +57,7 @@ def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
 def of_calls(plan: Plan) -> bool:
     """Tell whether a plan filters by calls, which a study of dosages reads for nothing else."""
-    return bool(plan.geno < 1 or plan.hwe > 0)
+    return bool(GENO.of(plan) < 1 or HWE.of(plan) > 0)
 
 
 def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
@@ -65,12 +66,12 @@ def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
     plink2, whose rules a study of dosages has, makes no difference between cases and controls.
     """
-    if plan.hwe <= 0:
+    if HWE.of(plan) <= 0:
         return np.ones(len(table.counts), bool)
-    row = "all" if plan.trait == "quantitative" or plan.dosages else "control"
+    row = "all" if plan.trait == "quantitative" or DOSAGES.of(plan) else "control"
     some_order = np.ones(len(table.counts), bool)
     p = replace(table, files=("hwe",), hwe_rows=(row,)).columns(some_order)[f"{row}_hwe_p"]
-    return np.asarray(~(p < plan.hwe))
+    return np.asarray(~(p < HWE.of(plan)))
 
 
 def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
@@ -78,11 +79,11 @@ def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
 
     Without founders the frequency is 0/0, and the variant passes.
     """
-    if plan.maf <= 0:
+    if MAF.of(plan) <= 0:
         return np.ones(len(table.counts), bool)
     first, second = table.frequency_alleles()
     with np.errstate(invalid="ignore"):
-        return np.asarray(~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE)))
+        return np.asarray(~(np.minimum(first, second) / (first + second) < MAF.of(plan) * (1 - _TOLERANCE)))
 
 
 def passing_mach_r2(table: DosageTable, plan: Plan) -> np.ndarray:
@@ -90,10 +91,10 @@ def passing_mach_r2(table: DosageTable, plan: Plan) -> np.ndarray:
 
     Variants without one pass.
     """
-    if plan.mach_r2_filter <= 0:
+    if MACH_R2_FILTER.of(plan) <= 0:
         return np.ones(len(table.counts), bool)
     found = table.mach_r2()
-    least, most = plan.mach_r2_filter * (1 - _TOLERANCE), MOST_MACH_R2 * (1 + _TOLERANCE)
+    least, most = MACH_R2_FILTER.of(plan) * (1 - _TOLERANCE), MOST_MACH_R2 * (1 + _TOLERANCE)
     return np.asarray(~((found < least) | (found > most)))
 
 

@@ -25,7 +25,8 @@ from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, FOUNDER, Group
 from unpooled.methods.shared.some_variants import OfAsked, flags
 from unpooled.methods.shared.summary import FREQUENCIES
-from unpooled.plan.frequency_option import FAR
+from unpooled.plan.dosage_option import DOSAGES
+from unpooled.plan.frequency_option import FAR, FREQUENCY_FLAGS
 from unpooled.plan.plan import Plan
 
 
@@ -35,7 +36,7 @@ def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
     `counted` are the variants that are in the results.
     """
     plan = study.plan
-    if not plan.frequency_flags or chunk.chromosome != DIPLOID:
+    if not FREQUENCY_FLAGS.of(plan) or chunk.chromosome != DIPLOID:
         return
     codes = study.panel.chromosome[counted.variants]
     some = counted.some(np.asarray((codes >= 1) & (codes <= plan.autosomes)))
@@ -43,7 +44,7 @@ def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
         return
     first, alleles = _in_pool(some, plan)
     frequency = first / np.where(alleles > 0, alleles, 1)
-    asked = chunk.start, flags(chunk, some.variants), frequency, alleles, _who(plan), plan.dosages
+    asked = chunk.start, flags(chunk, some.variants), frequency, alleles, _who(plan), DOSAGES.of(plan)
     yield Finish(report_far(study, CountFar(*asked)))
 
 
@@ -77,7 +78,7 @@ class CountFar(OfAsked):
             "others together",
         ),
     )
-    asked_if: ClassVar[Condition] = lambda plan: plan.frequency_flags
+    asked_if: ClassVar[Condition] = lambda plan: FREQUENCY_FLAGS.of(plan)
 
     start: int
     asked: np.ndarray
@@ -96,7 +97,7 @@ class CountFar(OfAsked):
         found = foreseen_autosomal(plan, sizes)
         if found is None:
             return None
-        who = _who(plan), plan.dosages
+        who = _who(plan), DOSAGES.of(plan)
         ones = ((chunk.start, np.ones(chunk.variants)) for chunk in found)
         return Foreseen(
             (cls(start, one.astype(np.uint8), one, one, *who) for start, one in ones), exact=False
@@ -134,7 +135,7 @@ def _who(plan: Plan) -> Group:
 
     It is the founders, as in `.frq`, or all people as the plan says; with dosages, those of a regression.
     """
-    if plan.dosages:
+    if DOSAGES.of(plan):
         return (COMPLETE,)
     return () if plan.nonfounders else (FOUNDER,)
 

@@ -26,6 +26,7 @@ from unpooled.errors import ProtocolError, Refuse, listed
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.methods.shared.groups import complete
 from unpooled.plan.apart_option import is_apart
+from unpooled.plan.common_options import COMPONENTS, COVAR_VARIANCE_STANDARDIZE, COVARIATES
 from unpooled.plan.plan import Plan, component_titles
 from unpooled.protocol.codec import came_later
 
@@ -135,10 +136,10 @@ def in_deviations(plan: Plan, columns: PooledColumns, deviation: np.ndarray, peo
 
     As plink2 does, the variance is that with n - 1. `deviation` is that with n, float64 (c,).
     """
-    if not plan.covar_variance_standardize:
+    if not COVAR_VARIANCE_STANDARDIZE.of(plan):
         return columns
-    numeric = {covariate.title for covariate in plan.covariates if not covariate.levels}
-    numeric |= {*component_titles(plan.components)}
+    numeric = {covariate.title for covariate in COVARIATES.of(plan) if not covariate.levels}
+    numeric |= {*component_titles(COMPONENTS.of(plan))}
     chosen = np.array([name in numeric for name in column_names(plan)]) & (deviation > 0)
     unit = deviation * math.sqrt(people / max(people - 1, 1))
     return replace(

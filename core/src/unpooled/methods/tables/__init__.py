@@ -44,7 +44,7 @@ from unpooled.methods.tables.yeo_johnson import AverageLogarithms, yeo_johnson
 from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
 from unpooled.plan import common_options as options
-from unpooled.plan.common_options import BITS
+from unpooled.plan.common_options import BITS, ELEMENTS, OPENS
 from unpooled.plan.plan import NONE, PARAMETERS_FILE, QUANTILES_FILE, Plan
 from unpooled.plan.templates import Template
 from unpooled.protocol.two_party import MAX_COMPARISONS
@@ -150,9 +150,10 @@ def _write_parameters(of: Found, out: BinaryIO, panel: Panel, columns: Arrays, p
 
 
 def _write_quantiles(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    quantiles = dict(zip(plan.quantiles, _quantiles(plan.quantiles, columns), strict=True))
-    places = range(2 * len(plan.quantiles), columns["elements"].shape[1])
-    elements = {k: columns["elements"][:, place] for k, place in zip(plan.elements, places, strict=True)}
+    ranks = options.QUANTILES.of(plan)
+    quantiles = dict(zip(ranks, _quantiles(ranks, columns), strict=True))
+    places = range(2 * len(ranks), columns["elements"].shape[1])
+    elements = {k: columns["elements"][:, place] for k, place in zip(ELEMENTS.of(plan), places, strict=True)}
     _write(out, order_statistics(plan.features, columns["n"], quantiles, elements))
 
 
@@ -245,13 +246,13 @@ def _needs_modular_masks(plan: Plan) -> dict[str, str]:
 
 
 def _needs_quantiles(plan: Plan) -> dict[str, str]:
-    if not plan.quantiles and not plan.elements:
+    if not options.QUANTILES.of(plan) and not ELEMENTS.of(plan):
         return {"quantiles": "name quantiles from 0 to 1, or elements"}
     return _too_many(Narrow, plan, "quantiles")
 
 
 def _too_many(kind: type[Narrow], plan: Plan, field: str) -> dict[str, str]:
-    most = MOST_COMPARED if plan.opens == BITS else MOST_AT_ONCE
+    most = MOST_COMPARED if OPENS.of(plan) == BITS else MOST_AT_ONCE
     if kind.asked_under(plan) * len(plan.features) <= most:
         return {}
     return {field: f"too many for so many columns: at most {most:,} elements in all"}

@@ -23,7 +23,7 @@ from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, Ques
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.tables.census import count_values
 from unpooled.methods.tables.table import FEATURES, derived, known, table_values
-from unpooled.plan.common_options import BITS
+from unpooled.plan.common_options import BITS, ELEMENTS, OPENS, QUANTILES
 from unpooled.plan.plan import Plan
 
 THRESHOLDS = 255
@@ -49,7 +49,7 @@ def report_elements(study: Study, *kinds: type[Narrow]) -> Asks[None]:
     """
     (kind,) = (kind for kind in kinds if kind.sends_under(study.plan))
     n = yield from count_values(study)
-    wanted = [between(kind.quantiles(study.plan), n), ranks(study.plan.elements, n)]
+    wanted = [between(kind.quantiles(study.plan), n), ranks(ELEMENTS.of(study.plan), n)]
     elements = yield from find_elements(study, kind, n, np.concatenate(wanted, axis=1))
     yield Rows(FEATURES, {"feature": np.arange(len(n)), "n": n, "elements": elements})
 
@@ -117,7 +117,7 @@ class Narrow(Question):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if (plan.opens == BITS) == (cls.opens is not None) else ()
+        return cls.sends if (OPENS.of(plan) == BITS) == (cls.opens is not None) else ()
 
     @property
     def features(self) -> int:
@@ -130,12 +130,12 @@ class Narrow(Question):
     @classmethod
     def asked_under(cls, plan: Plan) -> int:
         """Return the number of elements of a feature that a study may ask for."""
-        return 2 * len(cls.quantiles(plan)) + len(plan.elements)
+        return 2 * len(cls.quantiles(plan)) + len(ELEMENTS.of(plan))
 
     @classmethod
     def quantiles(cls, plan: Plan) -> Sequence[float]:
         """Return the quantiles whose two neighbouring elements are asked for."""
-        return tuple(plan.quantiles)
+        return tuple(QUANTILES.of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

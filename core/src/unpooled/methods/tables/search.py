@@ -24,7 +24,7 @@ from unpooled.kernels.elementary import exp
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.methods.tables.table import FEATURES, derived, known, table_values, titles_of
-from unpooled.plan.common_options import BITS
+from unpooled.plan.common_options import BITS, OPENS
 from unpooled.plan.plan import Plan
 
 _LARGEST_POWER = 700.0
@@ -224,7 +224,7 @@ class OfBends(Question):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if (plan.opens == BITS) == cls.by_bits else ()
+        return cls.sends if (OPENS.of(plan) == BITS) == cls.by_bits else ()
 
     @classmethod
     def foreseen_fields(cls, plan: Plan, lambdas: int) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from unpooled.methods.tables.ranges import FindRange, ends
 from unpooled.methods.tables.search import Pool, search
 from unpooled.methods.tables.signs import by_signs
 from unpooled.methods.tables.table import table_values
-from unpooled.plan.common_options import BITS
+from unpooled.plan.common_options import BITS, OPENS
 from unpooled.plan.plan import Plan
 
 LARGEST_LOGARITHM = 710.0
@@ -44,7 +44,7 @@ LARGEST_LOGARITHM = 710.0
 def yeo_johnson(study: Study) -> Asks[None]:
     """Find a centre and how far values lie from it; from there search."""
     n = yield from count_values(study)
-    if study.plan.opens == BITS:
+    if OPENS.of(study.plan) == BITS:
         yield from Go(by_signs(study, n, np.zeros(len(n))))
     sums = yield AverageLogarithms(n, study.plan.cohorts)
     centre = transform.exponential(sums["logarithms"] / np.maximum(n, 1))
@@ -71,11 +71,11 @@ class AverageLogarithms(OfFeatures):
         ),
     )
     ring_bits: ClassVar[int] = 128
-    asked_if: ClassVar[Condition] = lambda plan: plan.opens != BITS
+    asked_if: ClassVar[Condition] = lambda plan: OPENS.of(plan) != BITS
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(*cls.foreseen_fields(plan))], exact=plan.opens != BITS)
+        return Foreseen([cls(*cls.foreseen_fields(plan))], exact=OPENS.of(plan) != BITS)
 
     @property
     def largest(self) -> float:

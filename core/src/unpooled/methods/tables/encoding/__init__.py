@@ -13,7 +13,7 @@ from dataclasses import replace
 from unpooled.methods.algorithm import AboutFile, Algorithm
 from unpooled.methods.shared.sums_returned import BITS, COUNTS, RESULTS, VALUES
 from unpooled.methods.tables.encoding.dictionary import SiftCodes, SpellWords
-from unpooled.methods.tables.encoding.options import OPTIONS
+from unpooled.methods.tables.encoding.options import IGNORE_CASE, OPTIONS
 from unpooled.methods.tables.encoding.procedure import ROWS, encode
 from unpooled.methods.tables.encoding.questions import (
     AverageTargets,
@@ -44,7 +44,7 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the problems of a plan's columns in a study of encodings, with the field of each."""
     for column in plan.dictionaries:
         seen: dict[str, str] = {}
-        for level in column.levels if plan.ignore_case else ():
+        for level in column.levels if IGNORE_CASE.of(plan) else ():
             if (other := seen.setdefault(normal(level, ignore_case=True), level)) != level:
                 yield "schema", f"{column.title}: {other} and {level} are one word where case is ignored"
 

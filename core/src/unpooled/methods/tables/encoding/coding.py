@@ -11,6 +11,7 @@ import numpy as np
 
 from unpooled.asking.cohort import ArrayTable, Cohort, Table
 from unpooled.methods.tables.encoding.dictionary import CODE_BITS, code_text
+from unpooled.methods.tables.encoding.options import IGNORE_CASE
 from unpooled.plan.categories import Words, normal
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codes, oprf
@@ -46,7 +47,7 @@ def as_codes(table: ArrayTable, plan: Plan) -> ArrayTable:
         title, codes = plan.dictionaries[place].title, table.categories.codes[place].tolist()
         named = dict(zip(table.categories.searched[place], map(code_text, codes), strict=True))
         words = found[title]
-        known = [normal(word, ignore_case=plan.ignore_case) for word in words.values]
+        known = [normal(word, ignore_case=IGNORE_CASE.of(plan)) for word in words.values]
         found[title] = Words(words.codes, tuple(named.get(word, word) for word in known))
     return replace(table, words=found)
 

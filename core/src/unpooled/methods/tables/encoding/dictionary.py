@@ -20,7 +20,7 @@ from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, For
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.tables.encoding.options import OWN
+from unpooled.methods.tables.encoding.options import OWN, SPELLED
 from unpooled.methods.tables.encoding.questions import Codes, floors
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import MOST_LEVELS
@@ -38,7 +38,7 @@ def find_words(study: Study) -> Asks[Codes]:
     plan = study.plan
     columns, codes = yield from sift_codes(plan)
     words: list[str | None] = [code_text(code) for code in codes.tolist()]
-    if plan.spelled != OWN and len(codes):
+    if SPELLED.of(plan) != OWN and len(codes):
         sums = yield SpellWords(columns, codes)
         words = blinded_words.read(sums["spelled"])
     told = sorted((word, place) for place, word in enumerate(words) if word is not None)
@@ -205,7 +205,7 @@ class SpellWords(OfCodes):
     )
     each: ClassVar[dict[str, str]] = {"words": "kept word"}
     ring_bits: ClassVar[int] = 64
-    asked_if: ClassVar[Condition] = lambda plan: plan.searched and plan.spelled != OWN
+    asked_if: ClassVar[Condition] = lambda plan: plan.searched and SPELLED.of(plan) != OWN
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

@@ -19,7 +19,7 @@ from unpooled.errors import ProtocolError
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.census import FEWEST_VALUES
-from unpooled.methods.tables.encoding.options import MISSING_IS_VALUE
+from unpooled.methods.tables.encoding.options import FOLDS, HOLDERS, MISSING_IS_VALUE, MISSING_WORDS, PEOPLE
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import MOST_LEVELS
@@ -35,7 +35,7 @@ def no_codes(plan: Plan) -> Codes:
 
 def sizes_of(plan: Plan, codes: Codes = ()) -> np.ndarray:
     """Count the levels of each column with a dictionary; a missing word may be one: int64 (d,)."""
-    more = plan.missing_words == MISSING_IS_VALUE
+    more = MISSING_WORDS.of(plan) == MISSING_IS_VALUE
     found = [len(of_column) for of_column in codes or no_codes(plan)]
     return np.array(
         [len(column.levels) + n + more for column, n in zip(plan.dictionaries, found, strict=True)], np.int64
@@ -45,7 +45,7 @@ def sizes_of(plan: Plan, codes: Codes = ()) -> np.ndarray:
 def folds_of(plan: Plan) -> np.ndarray:
     """Return the number of folds in which each column with a dictionary is counted: int64 (d,)."""
     by_target = [bool(column.encoded.target) for column in plan.dictionaries]
-    return np.where(by_target, max(1, plan.folds), 1).astype(np.int64).reshape(-1)
+    return np.where(by_target, max(1, FOLDS.of(plan)), 1).astype(np.int64).reshape(-1)
 
 
 def targets_of(plan: Plan) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def at_most(plan: Plan, folds: np.ndarray) -> tuple[np.ndarray, np.ndarray, Code
 
 def floors(plan: Plan) -> tuple[int, int]:
     """Return how many people, and how many cohorts, must have a value: one each where nobody else sees it."""
-    return (1, 1) if plan.alone else (plan.people, plan.holders)
+    return (1, 1) if plan.alone else (PEOPLE.of(plan), HOLDERS.of(plan))
 
 
 def split(cells: np.ndarray, rows: np.ndarray, folds: np.ndarray) -> Iterator[np.ndarray]:

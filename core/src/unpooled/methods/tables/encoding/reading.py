@@ -10,7 +10,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from unpooled.asking.blinded_words import is_looked_for
 from unpooled.asking.cohort import Categories
-from unpooled.methods.tables.encoding.options import MISSING_IN_REST, MISSING_IS_VALUE
+from unpooled.methods.tables.encoding.options import (
+    FOLDS,
+    IGNORE_CASE,
+    MISSING_IN_REST,
+    MISSING_IS_VALUE,
+    MISSING_WORDS,
+)
 from unpooled.plan.categories import MISSING, Words, normal
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
@@ -41,16 +47,16 @@ def categories_of(words: Mapping[str, Words], values: np.ndarray, plan: Plan) ->
 
 def level_places(column: Column, plan: Plan) -> dict[str, int]:
     """The place of each level, by its form in comparisons; that of a missing word if it is a level, too."""
-    levels = [normal(level, ignore_case=plan.ignore_case) for level in column.levels]
-    more = [MISSING] if plan.missing_words == MISSING_IS_VALUE else []
+    levels = [normal(level, ignore_case=IGNORE_CASE.of(plan)) for level in column.levels]
+    more = [MISSING] if MISSING_WORDS.of(plan) == MISSING_IS_VALUE else []
     return {level: place for place, level in enumerate([*levels, *more])}
 
 
 def _levels_of(words: Words, column: Column, plan: Plan) -> np.ndarray:
     """Return the level of each row: the number of levels for other words, -1 for one that counts nowhere."""
     place = level_places(column, plan)
-    missing = {MISSING_IN_REST: len(place), MISSING_IS_VALUE: len(place) - 1}.get(plan.missing_words, -1)
-    known = [normal(word, ignore_case=plan.ignore_case) for word in words.values]
+    missing = {MISSING_IN_REST: len(place), MISSING_IS_VALUE: len(place) - 1}.get(MISSING_WORDS.of(plan), -1)
+    known = [normal(word, ignore_case=IGNORE_CASE.of(plan)) for word in words.values]
     return words.taken([place.get(word, len(place)) if word else missing for word in known], missing)
 
 
@@ -59,11 +65,11 @@ def _own_words(words: Words, plan: Plan) -> tuple[np.ndarray, tuple[str, ...]]:
 
     A word that is not looked for is of the rest; but `(missing)` is a missing one, where that is a level.
     """
-    known = [normal(word, ignore_case=plan.ignore_case) for word in words.values]
+    known = [normal(word, ignore_case=IGNORE_CASE.of(plan)) for word in words.values]
     own = tuple(sorted({word for word in known if is_looked_for(word)}))
     place = {word: k for k, word in enumerate(own)}
-    missing = {MISSING_IN_REST: len(own), MISSING_IS_VALUE: len(own) + 1}.get(plan.missing_words, -1)
-    if plan.missing_words == MISSING_IS_VALUE:
+    missing = {MISSING_IN_REST: len(own), MISSING_IS_VALUE: len(own) + 1}.get(MISSING_WORDS.of(plan), -1)
+    if MISSING_WORDS.of(plan) == MISSING_IS_VALUE:
         place[MISSING] = missing
     return words.taken([place.get(word, len(own)) if word else missing for word in known], missing), own
 
@@ -75,10 +81,10 @@ def _folds(levels: np.ndarray, targets: np.ndarray, plan: Plan) -> np.ndarray:
     study and the table that is written at its end.
     """
     rows = len(levels)
-    if plan.folds < 2:
+    if FOLDS.of(plan) < 2:
         return np.zeros(rows, np.int64)
     content = hashlib.sha256(_INFO + plan.hash() + levels.tobytes("C") + targets.tobytes("C")).digest()
     stream = Cipher(algorithms.AES256(content), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
     folds = np.empty(rows, np.int64)
-    folds[np.argsort(np.frombuffer(stream, "<u8"), kind="stable")] = np.arange(rows) % plan.folds
+    folds[np.argsort(np.frombuffer(stream, "<u8"), kind="stable")] = np.arange(rows) % FOLDS.of(plan)
     return folds

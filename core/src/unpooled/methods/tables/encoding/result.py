@@ -12,7 +12,15 @@ import numpy as np
 from unpooled.asking.question import Arrays
 from unpooled.fitted.encoder import FORMAT, VERSION, distinct, outputs_of
 from unpooled.methods.tables.encoding.dictionary import WORDS, words_of
-from unpooled.methods.tables.encoding.options import AUTO, MISSING_IS_VALUE
+from unpooled.methods.tables.encoding.options import (
+    AUTO,
+    HOLDERS,
+    IGNORE_CASE,
+    MISSING_IS_VALUE,
+    MISSING_WORDS,
+    PEOPLE,
+    SMOOTH,
+)
 from unpooled.methods.tables.encoding.procedure import COLUMNS, LEVELS, ROWS, TARGETS
 from unpooled.methods.tables.encoding.questions import folds_of
 from unpooled.pages.page import Html, joined, section, table
@@ -54,10 +62,10 @@ def content(found: Arrays, plan: Plan) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "rows": int(found[f"{ROWS}.rows"][0]),
-        "people": plan.people,
-        "holders": plan.holders,
-        "missing_words": plan.missing_words,
-        "ignore_case": plan.ignore_case,
+        "people": PEOPLE.of(plan),
+        "holders": HOLDERS.of(plan),
+        "missing_words": MISSING_WORDS.of(plan),
+        "ignore_case": IGNORE_CASE.of(plan),
         "columns": columns,
         **({"beside": list(plan.beside)} if distinct(outputs, plan.beside) != distinct(outputs) else {}),
     }
@@ -74,7 +82,8 @@ def _with_dictionary(column: Column, place: int, found: Arrays, plan: Plan) -> d
         return np.asarray(np.asarray(found[name])[here][lines, :folds])
 
     rows = cells(f"{LEVELS}.rows")
-    levels = [*_listed(column, place, found), *([MISSING] if plan.missing_words == MISSING_IS_VALUE else [])]
+    missing = [MISSING] if MISSING_WORDS.of(plan) == MISSING_IS_VALUE else []
+    levels = [*_listed(column, place, found), *missing]
     counts = rows.sum(axis=1)
     said: dict[str, Any] = {
         "name": column.title,
@@ -116,7 +125,7 @@ def _by_target(
     def numbers(left: np.ndarray) -> dict[str, Any]:
         """Compute the numbers from the folds where `left` is True."""
         all_of, encoded = smoothed(
-            plan.smooth, *(part[:, left].sum(axis=1) for part in (rows, sums, squares))
+            SMOOTH.of(plan), *(part[:, left].sum(axis=1) for part in (rows, sums, squares))
         )
         *values, rest = (mean + one * encoded).tolist()
         return {"mean": mean + one * all_of, "encoded": values, "rest_encoded": rest}
