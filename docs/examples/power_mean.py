@@ -36,8 +36,8 @@ POWER = Whole(
 def power_mean(study: Study) -> Asks[None]:
     """Count values, sum their powers, take the root."""
     n = yield from count_values(study)  # refuses columns that too few cohorts have
-    sums = yield SumPowers(len(n), study.plan.power, study.plan.cohorts)
-    mean = (sums["powers"] / np.maximum(n, 1)) ** (1 / study.plan.power)
+    sums = yield SumPowers(len(n), POWER.of(study.plan), study.plan.cohorts)
+    mean = (sums["powers"] / np.maximum(n, 1)) ** (1 / POWER.of(study.plan))
     yield Rows("features", {"feature": np.arange(len(n)), "n": n, "mean": mean})
 
 
@@ -70,11 +70,11 @@ class SumPowers(Question):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(len(plan.features), plan.power, plan.cohorts)])
+        return Foreseen([cls(len(plan.features), POWER.of(plan), plan.cohorts)])
 
     def agrees(self, plan: Plan) -> bool:
         """A cohort answers only what its plan says."""
-        return (self.features, self.power) == (len(plan.features), plan.power)
+        return (self.features, self.power) == (len(plan.features), POWER.of(plan))
 
     def local(self, table: Table) -> Arrays:
         return {"powers": np.nansum(table.values**self.power, axis=0)}

@@ -23,9 +23,9 @@ from unpooled.errors import UnpooledError
 from unpooled.formats.glm import chromosome_names
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, Whole, write_table
-from unpooled.methods.components.options import PCA_COUNT
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import PCA_COUNT
 from unpooled.plan.plan import Plan
 from unpooled.plan.plan import component_titles as titles
 

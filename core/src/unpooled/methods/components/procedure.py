@@ -24,7 +24,6 @@ from unpooled.methods.components.options import (
     COMPONENT_TOLERANCE,
     COMPONENTS,
     LEAST_ROUNDS,
-    PCA_COUNT,
     PEOPLE_PER_DIRECTION,
     STANDS_OUT,
     WORST_COVARIATE,
@@ -46,7 +45,7 @@ from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import Counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.people_without_any import people_without_any
-from unpooled.plan.common_options import MAF
+from unpooled.plan.common_options import MAF, PCA_COUNT
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 FEWEST_FOUNDERS = 50
