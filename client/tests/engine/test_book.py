@@ -90,6 +90,18 @@ def test_a_place_has_one_sum(answerer: Answerer) -> None:
             one.book.hear(genotypes(), Heard.of("0", replace(told, total=b"another")))
 
 
+def test_a_sum_that_could_not_be_written_down_is_not_taken_as_written(answerer: Answerer) -> None:
+    path, heard = answerer.book.path, Heard.of("0", Told(1, bytes(32), b"sum"))
+    kept = path.rename(path.with_name("kept"))
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        answerer.book.hear(genotypes(), heard)
+    path.rmdir()
+    kept.rename(path)
+    answerer.book.hear(genotypes(), heard)
+    assert list(lines_of(path, answerer.seed)) == [heard]
+
+
 def test_the_panel_is_one(answerer: Answerer, cohort: ArrayCohort) -> None:
     share(answerer, genotypes(), cohort)
     refused(answerer, asked(genotypes(2, 4)), cohort, "another list", bytes(31) + b"1")

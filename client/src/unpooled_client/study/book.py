@@ -27,7 +27,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 from unpooled.asking.question import Question
 from unpooled.asking.sizes import Sizes
@@ -118,6 +118,8 @@ class Asked:
 
 
 Line: TypeAlias = Entry | Dealt | Heard
+_Once = TypeVar("_Once", Dealt, Heard)
+_Key = TypeVar("_Key", int, str)
 
 
 class Book:
@@ -172,30 +174,30 @@ class Book:
 
         Distrust if other bytes were dealt for the round before: beside them these would tell what they hide.
         """
-        with self._lock:
-            before = self.dealt.setdefault(dealt.round, dealt)
-            if before is dealt:
-                self._append(dealt)
-            elif before != dealt:
-                raise Distrust(
-                    Problem.QUESTION,
-                    f"in round {dealt.round} this program deals otherwise than before ({question.title}).",
-                    "Nothing was sent for it. Continue with the release of this program that began it.",
-                )
+        if not self._is_only(dealt, self.dealt, dealt.round):
+            raise Distrust(
+                Problem.QUESTION,
+                f"in round {dealt.round} this program deals otherwise than before ({question.title}).",
+                "Nothing was sent for it. Continue with the release of this program that began it.",
+            )
 
     def hear(self, question: Question, heard: Heard) -> None:
         """Write down a sum that was told and verified, once; Distrust if another one was before."""
+        if not self._is_only(heard, self._heard, heard.place):
+            raise Distrust(
+                Problem.QUESTION,
+                f"the server tells another sum of the place {heard.place} in the study than before "
+                f"({question.title}).",
+                TELL_BOTH,
+            )
+
+    def _is_only(self, line: _Once, known: dict[_Key, _Once], key: _Key) -> bool:
+        """Write down a line unless it is there already; False if another one has its key."""
         with self._lock:
-            before = self._heard.setdefault(heard.place, heard)
-            if before is heard:
-                self._append(heard)
-            elif before != heard:
-                raise Distrust(
-                    Problem.QUESTION,
-                    f"the server tells another sum of the place {heard.place} in the study than before "
-                    f"({question.title}).",
-                    TELL_BOTH,
-                )
+            if key not in known:
+                self._append(line)  # first: a line that a full disk refuses is not known
+                known[key] = line
+            return known[key] == line
 
     def _check(self, asked: Asked) -> None:
         question = asked.question
