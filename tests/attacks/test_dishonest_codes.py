@@ -6,13 +6,11 @@ cohort alone. Who saw the point of a word could find it in a list.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from unpooled.protocol import codes, oprf
@@ -23,36 +21,17 @@ from ..federation import Federation, Trial
 from ..launch import Function
 from ..leaks import CODE_KEY, OPEN_WORDS
 from ..relay import Exchange, Message, Relay, with_body
+from .diagnoses import TITLE, USUAL, encoding, study
 from .lying import QUESTIONS, changed_questions
 
 CODES = "PUT /api/v1/cohort/codes/"
-WORDS = ("asthma", "copd", "none")
-TITLE = "diagnosis"
-PLAN = {
-    "test": "encode",
-    "trait": "none",
-    "phenotype": "",
-    "panel_mode": "none",
-    "files": ["encoding"],
-    "schema": [{"name": TITLE, "type": "category", "encoding": "one-hot", "most": 16}],
-}
 ANOTHER = oprf.random_key()
 
 
 @pytest.fixture
 def trial(running: Federation, tmp_path: Path) -> Iterator[Trial]:
-    random, paths = np.random.default_rng(2), [tmp_path / f"table{k}.csv" for k in range(3)]
-    for path in paths:
-        path.write_text("\n".join([TITLE, *random.choice(WORDS, 80)]) + "\n")
-    made = running.study(paths, **PLAN)
-    yield made
-    made.stop()
-
-
-def values(trial: Trial) -> list[str]:
-    assert trial.state == "done", trial.story()
-    (column,) = json.loads(trial.cohorts[0].results()["study.encoding.json"])["columns"]
-    return sorted(column["values"])
+    with study(running, tmp_path, most=16) as made:
+        yield made
 
 
 # Another key for one cohort: the server carries all that a cohort hears, and knows no cohort's mask seed
@@ -125,7 +104,7 @@ def test_a_server_with_a_key_for_one_cohort_is_found(trial: Trial) -> None:
     trial.call("POST", "resume")
     victim.party.spawn()
     trial.until_over()
-    assert values(trial) == sorted(WORDS)
+    assert encoding(trial)["values"] == sorted(USUAL)
     relay.close()
 
 
@@ -148,8 +127,8 @@ def test_a_compensator_with_another_key_than_it_has_told_is_found(trial: Trial) 
 
 def points_of_words(trial: Trial, key: bytes) -> set[bytes]:
     """Return the points that a guesser of the words would look for: plain, and times the server's key."""
-    own = Blinding(bytes(codes.SECRET_BYTES), f"{trial.id}/{TITLE}", WORDS, len(WORDS))
-    points = [oprf.point(own._input(word)) for word in WORDS]
+    own = Blinding(bytes(codes.SECRET_BYTES), f"{trial.id}/{TITLE}", USUAL, len(USUAL))
+    points = [oprf.point(own._input(word)) for word in USUAL]
     return {*points, *(oprf.product(key, point) for point in points)}
 
 
@@ -172,7 +151,7 @@ def test_nobody_sees_a_point_of_a_word_but_of_weakened_cohorts(
     trial.until(lambda: trial.federation.rows(query, trial.id) != [(b"",)], "the study has its key")
     [(key,)] = trial.federation.rows(query, trial.id)
     trial.until_over()
-    assert values(trial) == sorted(WORDS)
+    assert encoding(trial)["values"] == sorted(USUAL)
     sought = points_of_words(trial, bytes(key))
     for view in (relays, [trial.federation.to_compensator]):
         exchanges = [e for relay in view for e in relay.exchanges if "/codes" in e.request.line]

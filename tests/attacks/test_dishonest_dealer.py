@@ -6,46 +6,30 @@ a secret order, the value was in everybody's results with its count.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ..federation import Federation, Trial
 from ..leaks import FLIPPED
+from .diagnoses import USUAL, encoding, study
 
-LEVELS = ("asthma", "copd", "hiv", "none")
-PLAN = {
-    "test": "encode",
-    "trait": "none",
-    "phenotype": "",
-    "panel_mode": "none",
-    "files": ["encoding"],
-    "schema": [
-        {"name": "diagnosis", "type": "category", "encoding": "one-hot", "levels": list(LEVELS)},
-    ],
-}
+RARE = "hiv"
 
 
 @pytest.fixture
 def trial(running: Federation, tmp_path: Path) -> Iterator[Trial]:
-    random, paths = np.random.default_rng(2), [tmp_path / f"table{k}.csv" for k in range(3)]
-    for path, rare in zip(paths, (0, 2, 1), strict=True):
-        cells = ["hiv"] * rare + random.choice(["asthma", "copd", "none"], 80).tolist()
-        path.write_text("\n".join(["diagnosis", *cells]) + "\n")
-    made = running.study(paths, **PLAN)
-    yield made
-    made.stop()
+    others = [[RARE] * people for people in (0, 2, 1)]
+    with study(running, tmp_path, others, levels=sorted((*USUAL, RARE))) as made:
+        yield made
 
 
 def test_three_people_stay_below_the_floor(trial: Trial) -> None:
     trial.start()
     trial.until_over()
-    assert trial.state == "done", trial.story()
-    (column,) = json.loads(trial.cohorts[0].results()["study.encoding.json"])["columns"]
-    assert "hiv" in column["folded"] and min(column["counts"]) > 10
+    column = encoding(trial)
+    assert RARE in column["folded"] and min(column["counts"]) > 10
 
 
 def test_whoever_deals_and_flips_the_bit_of_a_value_is_named(trial: Trial) -> None:
