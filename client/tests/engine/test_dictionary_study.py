@@ -148,6 +148,16 @@ def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_c
 ANOTHER = oprf.random_key()
 
 
+def lied_to(trial: Trial) -> tuple[Failed, set[str]]:
+    """Run a study that lies to its cohorts; return how the first one fails, and what it had sent."""
+    first, *others = trial.members
+    threads = [member.beside() for member in others]
+    failed = first.run()
+    ended(*threads)
+    assert isinstance(failed, Failed)
+    return failed, {entry.quantity for entry in ledger.read(first.state.ledger)}
+
+
 LIES = {
     "a server with a key for this cohort": lambda points, answer: (
         codes.answered(ANOTHER, b"", points) + answer[codes.part_bytes(len(points)) :]
@@ -169,29 +179,22 @@ def test_codes_that_are_not_of_both_keys_are_not_believed(
         return LIES[lie](points, put_codes(api, column, points, signature))
 
     monkeypatch.setattr(Api, "put_codes", lying)
-    first, *others = study().members
-    threads = [member.beside() for member in others]
-    failed = first.run()
-    ended(*threads)
-    assert isinstance(failed, Failed) and "the compensator has not made this answer" in failed.message
+    failed, sent = lied_to(study())
+    assert "the compensator has not made this answer" in failed.message
     assert failed.told_server == Problem.QUESTION.value
-    quantities = {entry.quantity for entry in ledger.read(first.state.ledger)}
-    assert not any("per beginning of a code" in quantity for quantity in quantities)
+    assert not any("per beginning of a code" in quantity for quantity in sent)
 
 
 def test_keys_that_the_compensator_has_not_sealed_are_not_believed(
     study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    questions, another = Api.questions, oprf.public_key(oprf.random_key())
+    questions, another = Api.questions, oprf.public_key(ANOTHER)
 
     def lying(api: Api, *arguments: Any) -> Questions:
         found = questions(api, *arguments)
         return replace(found, code_keys=another + found.code_keys[oprf.POINT_BYTES :])
 
     monkeypatch.setattr(Api, "questions", lying)
-    first, *others = study().members
-    threads = [member.beside() for member in others]
-    failed = first.run()
-    ended(*threads)
-    assert isinstance(failed, Failed) and "without the compensator's secret" in failed.message
-    assert not any(entry.quantity.startswith(CODES) for entry in ledger.read(first.state.ledger))
+    failed, sent = lied_to(study())
+    assert "without the compensator's secret" in failed.message
+    assert not any(quantity.startswith(CODES) for quantity in sent)
