@@ -1,6 +1,6 @@
-"""Branches: what is thrown away and run again goes on as if nothing had happened, or stops.
+"""Branches that are thrown away and run again go on as if nothing had happened, or stop.
 
-That of every registered method is in `tests/contract/test_replay.py`; these procedures are made up.
+The procedures here are made up; `tests/contract/test_replay.py` tests the same of every registered method.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def indices(found: Any) -> list[int]:
 
 
 def counting(study: Study, first: int) -> Asks[int]:
-    """Asks about `first`, then about what came; returns the sum of both answers."""
+    """Ask about `first`, then about its answer; return the sum of both answers."""
     yield rows(0)
     one = int((yield Ask(first))["number"][0])
     yield rows(1)
@@ -211,12 +211,12 @@ def test_two_procedures_cannot_have_one_name() -> None:
 
 
 def followed(call: Call[Any], told: dict[Place, int]) -> Tree:
-    """A run of somebody who makes no rows, and knows some sums."""
+    """Follow a study as a party does that makes no rows and is told only these sums."""
     return Tree(call, KINDS, lambda place, question: number(told[place]))
 
 
 def spreading(study: Study, first: int) -> Asks[int]:
-    """Asks, goes on as another call, lets a branch finish, and adds up what two others return."""
+    """Ask, go on as another call, let one branch finish, and add up what two others return."""
     yield Ask(first)
     return (yield from Go(made(spread)(study, first)))
 
@@ -288,7 +288,7 @@ def light(study: Study, first: int) -> Asks[int]:
 
 
 def heavy(study: Study, large: np.ndarray, turns: int) -> Asks[int]:
-    """Asks with something large at hand, as often as that."""
+    """Ask `turns` times, each time with a large array at hand."""
     yield Ask(int(large[-1]))
     if turns > 1:
         return (yield from Go(made(heavy)(study, large + 1, turns - 1)))
@@ -300,7 +300,7 @@ def finishing_with(study: Study, large: np.ndarray) -> Asks[None]:
 
 
 def many(study: Study) -> Asks[Any]:
-    """Branches side by side, half of which make rows only."""
+    """Run branches side by side, half of which only make rows."""
     for k in range(BRANCHES):
         yield Finish(made(finishing_with)(study, np.full(LARGE, k)))
     return (yield Each(made(light)(study, k) for k in range(BRANCHES)))
@@ -310,7 +310,7 @@ BRANCHES, LARGE = 20, 1 << 17
 
 
 def test_what_branches_go_on_from_is_not_held_in_memory() -> None:
-    """In the order of a server: every branch is asked before the first is gone on with."""
+    """The order is a server's: it asks every branch before it goes on with the first."""
     tree = Tree(made(many)(STUDY), KINDS, lambda place, question: number(1), shelf=Shelf(room=1 << 20))
     tracemalloc.start()
     try:

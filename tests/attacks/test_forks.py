@@ -1,7 +1,7 @@
-"""A fork: one cohort is told another sum than the others, by a server with which a cohort is in league.
+"""A fork: the server tells the first cohort another sum than the others, and a second cohort helps it.
 
-That one has the witness. So the sum has both checks, and the first cohort believes it: what it asks itself is
-then another question than the others', and what the server names to it may be that one.
+The helper has the witness, so the forged sum passes both checks and the first cohort believes it. From then
+on its own run asks other questions than the others' runs do, and the server may name just those to it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from .singled_out import Pool, write
 from .test_following import PLAN, TOLD
 
 FORGED = "0"
-"""The place of the sum: of the first question."""
+"""The sum of the first question is forged, and this is its place."""
 
 
 class Forking(Lying):
-    """An honest server to all but the first cohort, which is told another first sum."""
+    """The server is honest to all cohorts but the first, to which it tells another first sum."""
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial)
         self.plan = Plan.from_json(trial.call("GET")["plan"])
         self.named: set[str] = set()
-        """The places at which the first cohort asks itself something else than the others."""
+        """The first cohort's own run asks another question at these places than the others' runs do."""
 
     def begin(self, item: Callable[[Question], Question]) -> None:
-        """Name to the first cohort what this makes of the questions."""
+        """Start the study, and name to the first cohort what `item` makes of each question, until it ends."""
 
         def change(request: Message, answer: Message) -> Message:
             if request.line.startswith(f"{TOLD}{FORGED} "):
@@ -59,13 +59,13 @@ class Forking(Lying):
         self.trial.until(lambda: self.trial.cohorts[0].party.has_ended, "the first cohort's client ends")
 
     def told(self, place: Place) -> Told:
-        """What the first cohort is told of a place."""
+        """Read what the first cohort is told at a place; the first sum is forged."""
         home = self.trial.federation.home / "studies" / self.trial.id
         told: Told = messages.decode((home / "told" / place.label).read_bytes(), Told)
         return self._forged(told) if place == Place.of(FORGED) else told
 
     def as_it_asks_itself(self, item: Question) -> Question:
-        """The question that follows from the forged sum."""
+        """Name the question that follows from the forged sum in place of the honest one."""
         found = digest(self._run().question(Place.of(item.place)))
         if found != item.digest:
             self.named.add(item.place)
@@ -81,7 +81,7 @@ class Forking(Lying):
         return questions.unpack(question, total, scheme, self.plan.cohorts, told.salt)
 
     def _forged(self, told: Told) -> Told:
-        """The first sum with a person in another group, and with both checks of that."""
+        """Move one person of the first sum to another group, and make both checks anew to match."""
         question = self._run().question(Place.of(FORGED))
         scheme = self.plan.scheme(question.ring_bits)
         total = scheme.from_bytes(told.total, questions.words(question, scheme)).copy()
@@ -93,7 +93,7 @@ class Forking(Lying):
         return replace(told, total=scheme.to_bytes(total))
 
     def _witness(self) -> bytes:
-        """What the second cohort's client has in memory."""
+        """Open the witness as the second cohort's client does, by its own seed."""
         other, answers = self.trial.cohorts[1], self.relays[1].found(QUESTIONS)
         saved = StateFolder(other.folder / "state").load()
         assert saved.acceptance and saved.agreement
