@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def _needs_qt() -> bool:
-    """Whether the window's tests are asked for, and Qt can be loaded; they say themselves what is missing."""
+    """Tell whether the window's tests are asked for and Qt loads; they say themselves what is missing."""
     words = [Path(word.partition("::")[0]) for word in sys.argv[1:] if not word.startswith("-")]
     given = [path.resolve() for path in words if path.exists()] or [Path.cwd()]
     if not any(WINDOW.is_relative_to(path) or path.is_relative_to(WINDOW) for path in given):

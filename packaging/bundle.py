@@ -96,7 +96,7 @@ def _system(asked: argparse.Namespace) -> str:
 
 
 def _locks(asked: argparse.Namespace) -> list[str]:
-    """Which files of constraints/ have what the bundle is to hold."""
+    """Name the files of constraints/ that list what the bundle is to hold."""
     return ["window" if asked.window else "client", *["imputed"] * (_system(asked) in IMPUTED)]
 
 

@@ -26,7 +26,7 @@ def build(into: Path, *names: str) -> None:
 
 
 def locked(*locks: str) -> list[object]:
-    """What tells pip to take what these files of constraints/ have, as wheels with these hashes."""
+    """Return the words that have pip take what these files of constraints/ list, with their hashes."""
     files = [word for name in locks for word in ("-r", ROOT / "constraints" / f"{name}.txt")]
     return ["--only-binary=:all:", "--require-hashes", *files]
 
@@ -42,7 +42,7 @@ def run(*command: object) -> None:
 
 
 def size(folder: Path) -> str:
-    """What a folder holds, in units of a million bytes."""
+    """Say how much a folder holds, in units of a million bytes."""
     return f"{sum(path.lstat().st_size for path in folder.rglob('*') if path.is_file()) / 1e6:.0f} MB"
 
 

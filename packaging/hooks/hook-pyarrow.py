@@ -1,4 +1,4 @@
-"""Of Arrow the client reads and writes CSV and Parquet; the hook that PyInstaller brings takes all of it.
+"""The client needs Arrow for CSV and Parquet only; the hook that PyInstaller brings takes all of it.
 
 The libraries that these modules are linked to are found from the modules themselves.
 """
