@@ -93,7 +93,7 @@ class Pool:
         """The same people with these covariates, and no others."""
         return replace(self, samples=replace(self.samples, covariates=np.column_stack(columns)))
 
-    def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def design(self, variant: int, first_is_a1: bool) -> tuple[np.ndarray, np.ndarray]:
         """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""
         s = self.samples
         chromosome, _, _, a1, a2 = self.variants[variant]
@@ -107,11 +107,6 @@ class Pool:
             inside &= men
         columns = [np.ones(len(g)), g, *s.covariates.T] + ([men.astype(float)] if chromosome == X else [])
         design = np.column_stack(columns)
-        if mean:
-            for group in (men, ~men) if chromosome == X else (np.ones(len(men), bool),):
-                who = inside & group & np.isnan(g)
-                known = inside & group & ~np.isnan(g)
-                design[who, 1] = np.mean(g[known])
         kept = inside & ~np.isnan(design).any(axis=1)
         return s.phenotype[kept], design[kept]
 
@@ -123,16 +118,16 @@ class Pool:
              *covar, *flags, "--out", folder / "out")  # fmt: skip
         return folder / "out"
 
-    def plink2(self, folder: Path, *flags: object, own_units: bool = True) -> list[list[str]]:
+    def plink2(self, folder: Path, *flags: object) -> list[list[str]]:
         """plink2's report on the pooled data, word by word. A1 is the rarer allele, as a merge leaves it.
 
-        `own_units`: it wants covariates of similar size, which changes nothing but their own lines.
+        It wants covariates of similar size, which changes nothing but their own lines.
         """
         self.write(folder / "pooled")
         human = ("--chr-set", self.autosomes, "--allow-no-sex")
         plink("--bfile", folder / "pooled", *human, "--make-bed", "--out", folder / "minor")
-        covar = ("--covar", folder / "pooled.cov") if self.covariates else ()
-        covar = (*covar, "--covar-variance-standardize") if covar and own_units else covar
+        table = ("--covar", folder / "pooled.cov", "--covar-variance-standardize")
+        covar = table if self.covariates else ()
         plink2("--bfile", folder / "minor", "--chr-set", self.autosomes, "--threads", 1, *covar,
              *flags, "--out", folder / "two")  # fmt: skip
         return [line.split("\t") for line in next(folder.glob("two.*.glm.*")).read_text().splitlines()]
@@ -207,11 +202,9 @@ def statuses(
     each: int = 12,
     missing: float = 0.02,
     covariates: int = 2,
-    scale: float = 1.0,
     rare: bool = False,
-    apart: bool = False,
 ) -> Statuses:
-    """`rare`: most frequencies are below 1 %. `apart`: chromosome 1 nearly tells who is a case."""
+    """`rare`: most frequencies are below 1 %."""
     random = np.random.default_rng(seed)
     rows = [(c, 1 + 7 * k, b"rs%d_%d" % (c, k), *ALLELES[k % 3]) for c in (1, 22, X, Y, 25, MT)
             for k in range(each)]  # fmt: skip
@@ -221,16 +214,11 @@ def statuses(
     cov = random.normal(size=(n, covariates))
     eta = 0.7 * np.maximum(copies[3], 0) + cov.sum(axis=1) / 2 - 0.7
     y = (random.random(n) < 1 / (1 + np.exp(-eta))).astype(float)
-    if apart:
-        for k in range(each):
-            others = [random.choice(np.flatnonzero(y == status), k // 2 + 1) for status in (0, 1)]
-            copies[k] = y + 1
-            copies[k, np.concatenate(others)] = 3 - copies[k, np.concatenate(others)]
     y[random.random(n) < 0.03] = np.nan
     if covariates:
         cov[random.random(n) < 0.02, 0] = np.nan
     sex = random.choice([1, 2, 0], n, p=[0.5, 0.4, 0.1]).astype(np.uint8)
-    samples = Samples(y, sex, random.random(n) < 0.9, np.ones(n, bool), cov * scale + 5 * scale)
+    samples = Samples(y, sex, random.random(n) < 0.9, np.ones(n, bool), cov + 5)
     return Statuses(samples, rows, copies)
 
 

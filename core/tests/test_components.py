@@ -15,13 +15,11 @@ from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.density import read_density, write_density
 from unpooled.formats.eigenvectors import Loadings
 from unpooled.methods import ALGORITHMS, check, usual
-from unpooled.methods.components.blocks import first_block
 from unpooled.methods.components.directions import Directions
 from unpooled.methods.components.krylov import Krylov, start
 from unpooled.methods.components.options import block_of
 from unpooled.methods.components.pca import PCA
 from unpooled.methods.components.precision import FIT, VALUES
-from unpooled.methods.components.questions import Multiply
 from unpooled.methods.shared.genotype_products import scores_of
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
@@ -260,21 +258,6 @@ def test_what_the_plan_has_to_say() -> None:
         check(plan_of(masking="gaussian", variance=1e12))
     with pytest.raises(PlanError, match="want eigenval and acount beside"):
         check(plan_of(files=("eigenvec.allele",)))
-
-
-def block(rows: int, variants: int, turn: int = 1, **changes: Any) -> Multiply:
-    """Return a question of an honest study of 4,000 people: the plan's first block, or a later one."""
-    mean, plan = np.full(variants, 0.5), plan_of(**changes)
-    signs = first_block(plan, rows, variants) if turn == 1 else start(b"any", rows, variants)
-    first = Krylov.begin(signs).next
-    kept = np.ones(variants, bool)
-    return Multiply(kept, mean, first.packed, first.exponent, 9, len(SIZES), 4000, turn)
-
-
-def along(question: Multiply, rows: np.ndarray) -> Multiply:
-    """The same in other directions, float64 (b, m)."""
-    directions = Directions.of(rows)
-    return replace(question, packed=directions.packed, exponent=directions.exponent)
 
 
 def test_columns_of_components_are_not_called_as_covariates() -> None:

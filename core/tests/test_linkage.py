@@ -17,7 +17,6 @@ from unpooled.methods import usual, with_chunks
 from unpooled.methods.ld.haplotypes import r_squared
 from unpooled.methods.ld.lead_questions import SumWithLeads
 from unpooled.methods.ld.leads import LINKAGE
-from unpooled.methods.ld.options import MOST_AHEAD
 from unpooled.methods.ld.questions import SumPairs
 from unpooled.methods.regression.linear import SumWithGenotypes
 from unpooled.methods.shared.summary import VARIANTS
@@ -103,7 +102,6 @@ NEAR = 12
 FEW, ENOUGH, LEAD = 3, 7, 5
 """One that nine people carry beside those of a cohort, one that ten do; one that the phenotype follows."""
 PANEL = Panel.of([(1 + k // NEAR, 1000 * (1 + k % NEAR), b"rs%d" % k, b"A", b"G") for k in range(2 * NEAR)])
-CODES = PANEL.chromosome
 PEOPLE, COHORTS = 120, 3
 
 
@@ -169,15 +167,6 @@ def test_of_a_variant_with_fewer_than_ten_carriers_beside_a_cohort_no_sum_is_tol
     told = {variant for question in kinds for variant in question.items.tolist()}
     assert told == set(range(2 * NEAR)) - (set() if is_told else {FEW})
     assert found.tables[VARIANTS]["variant"].tolist() == list(range(2 * NEAR))
-
-
-def pair_of(lag: int) -> SumWithLeads:
-    """Ask for the pair of the first of many variants and one that is so far behind."""
-    variants = np.arange(MOST_AHEAD + 2, dtype=np.uint32)
-    ahead = (variants == 0).astype(np.uint32)
-    half = np.full(len(variants), 0.5)
-    lags = np.array([lag], np.uint32)
-    return SumWithLeads(variants, half, ahead, lags, 360, COHORTS, "diploid", half)
 
 
 def test_where_calls_are_missing_the_pools_means_stand_for_them() -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from normalizing import NOBODY, column, evenly, fit, loaded, plan_of, written
 from sklearn import datasets
 
+from tests.fuzz.tables.truth import moments
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Arrays, Question, words
@@ -261,15 +262,6 @@ def test_tiny_values_take_no_more_rounds_than_were_agreed_to(scale: float, opens
 N = 600
 
 
-def exact_moments(x: np.ndarray) -> tuple[Fraction, Fraction]:
-    """Mean and deviation; the root to 100 bits more than float64 has."""
-    values = [Fraction(value) for value in x.tolist()]
-    mean = sum(values, Fraction(0)) / len(values)
-    variance = sum(((value - mean) ** 2 for value in values), Fraction(0)) / len(values)
-    shift = 2 * max(0, 160 + variance.denominator.bit_length() - variance.numerator.bit_length())
-    return mean, Fraction(math.isqrt((variance.numerator << shift) // variance.denominator), 1 << shift // 2)
-
-
 NORMAL = np.random.default_rng(6).normal(size=N)
 HIDDEN = {
     "a million off": 1e6 + NORMAL,
@@ -307,8 +299,8 @@ def test_gaussian_masks_leave_the_digits_that_are_told(variance: float, cohorts:
         found = fit("z-score", evenly(pooled, cohorts), masking="gaussian", variance=variance)
         for x, row in zip(pooled.T[:4], found["features"], strict=False):
             assert row["note"] == BLURRED
-            mean, deviation = exact_moments(x)
-            for told, true in ((row["mean"], mean), (row["deviation"], deviation)):
+            exact = moments(x)
+            for told, true in ((row["mean"], exact.mean), (row["deviation"], exact.deviation)):
                 last = Decimal(repr(told)).as_tuple().exponent
                 assert abs(Fraction(told) - true) <= 15 * Fraction(10) ** int(last) or abs(
                     Fraction(told) - true

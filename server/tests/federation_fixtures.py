@@ -209,3 +209,9 @@ def federation(coordinator: Any, http: Callable[[], httpx.Client]) -> Callable[.
         return Federation(study.pk, clients, data)
 
     return make
+
+
+@pytest.fixture
+def trial(federation: Callable[..., Federation]) -> Federation:
+    """The usual study, to which its three cohorts are invited."""
+    return federation()

@@ -13,18 +13,17 @@ from federation_fixtures import Federation, work
 
 from tests.patience import PATIENCE
 
-__all__ = ["Killed", "Make", "beside", "first_round", "raising", "to_the_end", "trial"]
+__all__ = ["Killed", "Make", "answered", "beside", "first_round", "raising", "to_the_end"]
 
 Make = Callable[..., Federation]
 
 
 @pytest.fixture
-def trial(federation: Make) -> Federation:
+def answered(trial: Federation) -> Federation:
     """A study whose first round is complete."""
-    made = federation()
-    made.running()
-    made.answer()
-    return made
+    trial.running()
+    trial.answer()
+    return trial
 
 
 def first_round(trial: Federation) -> Any:

@@ -56,8 +56,7 @@ def test_a_client_that_names_no_protocol_is_of_the_first(federation: Make) -> No
     assert (answer.status_code, answer.json()["error"]["code"]) == (426, "client-too-old")
 
 
-def test_a_token_issued_anew_replaces_the_former_one_and_what_the_cohort_did_stays(federation: Make) -> None:
-    trial = federation()
+def test_a_token_issued_anew_replaces_the_former_one_and_what_the_cohort_did_stays(trial: Federation) -> None:
     trial.join()
     client = trial.clients[0]
     text = invitations.reissue(

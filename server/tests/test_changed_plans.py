@@ -32,8 +32,7 @@ def all_ready(trial: Federation) -> bool:
 
 
 @pytest.mark.parametrize("until", UNTIL)
-def test_until_a_sum_is_asked_for_the_plan_may_be_changed(federation: Make, until: str) -> None:
-    trial = federation()
+def test_until_a_sum_is_asked_for_the_plan_may_be_changed(trial: Federation, until: str) -> None:
     UNTIL[until](trial)
     old = trial.study.plan
     change(trial, plan=FLOOR)
@@ -48,8 +47,7 @@ def test_until_a_sum_is_asked_for_the_plan_may_be_changed(federation: Make, unti
     trial.run()
 
 
-def test_the_log_says_what_was_changed(federation: Make) -> None:
-    trial = federation()
+def test_the_log_says_what_was_changed(trial: Federation) -> None:
     trial.ready()
     change(trial, plan=FLOOR)
     said = "\n".join(log(trial))
@@ -58,8 +56,7 @@ def test_the_log_says_what_was_changed(federation: Make) -> None:
     assert "2 people" in said and "Plan hash: " in said
 
 
-def test_where_nobody_has_accepted_nobody_is_said_to_accept_again(federation: Make) -> None:
-    trial = federation()
+def test_where_nobody_has_accepted_nobody_is_said_to_accept_again(trial: Federation) -> None:
     trial.join()
     change(trial, plan=FLOOR)
     assert "accept again" not in "\n".join(log(trial))
@@ -78,8 +75,7 @@ def test_what_changes_nothing_for_the_cohorts_leaves_what_they_accepted(federati
     assert all_ready(trial)
 
 
-def test_after_a_sum_was_asked_for_the_plan_is_final(federation: Make) -> None:
-    trial = federation()
+def test_after_a_sum_was_asked_for_the_plan_is_final(trial: Federation) -> None:
     complete(trial)
     work()
     old = trial.study.plan
@@ -90,8 +86,7 @@ def test_after_a_sum_was_asked_for_the_plan_is_final(federation: Make) -> None:
     assert trial.study.plan == old and trial.study.state == "running"
 
 
-def test_a_wrong_plan_changes_nothing(federation: Make) -> None:
-    trial = federation()
+def test_a_wrong_plan_changes_nothing(trial: Federation) -> None:
     trial.ready()
     with pytest.raises(Refused, match="not valid"):
         change(trial, plan={"min_samples": 0})
@@ -134,8 +129,7 @@ def test_lists_of_an_earlier_plan_do_not_stay(federation: Make) -> None:
     assert kept == [variants(9).digest.hex()]
 
 
-def test_a_list_made_under_the_earlier_plan_is_not_taken(federation: Make) -> None:
-    trial = federation()
+def test_a_list_made_under_the_earlier_plan_is_not_taken(trial: Federation) -> None:
     trial.join()
     trial.accept()
     change(trial, plan=FLOOR)
@@ -144,8 +138,7 @@ def test_a_list_made_under_the_earlier_plan_is_not_taken(federation: Make) -> No
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "not-accepted")
 
 
-def test_a_worker_that_comes_too_late_asks_for_no_sum(federation: Make) -> None:
-    trial = federation()
+def test_a_worker_that_comes_too_late_asks_for_no_sum(trial: Federation) -> None:
     complete(trial)
     stale = Round.objects.select_related("study", "branch").get()
     change(trial, plan=FLOOR)
@@ -175,8 +168,7 @@ def test_questions_made_by_the_earlier_plan_are_not_asked(federation: Make) -> N
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("turn", range(4))
-def test_of_a_change_and_the_first_sum_one_wins(federation: Make, turn: int) -> None:
-    trial = federation()
+def test_of_a_change_and_the_first_sum_one_wins(trial: Federation, turn: int) -> None:
     complete(trial)
     old, number = trial.study.plan, Round.objects.get().pk
     refused: list[Exception] = []
@@ -196,8 +188,7 @@ def test_of_a_change_and_the_first_sum_one_wins(federation: Make, turn: int) -> 
         assert not Round.objects.exists()
 
 
-def test_a_list_on_its_way_when_the_plan_is_changed_does_not_count(federation: Make) -> None:
-    trial = federation()
+def test_a_list_on_its_way_when_the_plan_is_changed_does_not_count(trial: Federation) -> None:
     trial.join()
     trial.accept()
     client = trial.clients[0]

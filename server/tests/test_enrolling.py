@@ -11,7 +11,7 @@ import httpx
 import pytest
 from federation_fixtures import Federation, work
 from platform_fixtures import CompensatorProcess
-from round_fixtures import Killed, Make, raising
+from round_fixtures import Killed, raising
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import codec, witness
@@ -30,8 +30,7 @@ def opened(trial: Federation) -> bytes:
     return found
 
 
-def test_each_cohort_opens_its_own_witness_and_no_other(federation: Make) -> None:
-    trial = federation()
+def test_each_cohort_opens_its_own_witness_and_no_other(trial: Federation) -> None:
     trial.running()
     graz, oslo, tartu = trial.clients
     seeds = [client.seed for client in sorted(trial.clients, key=lambda client: client.name)]
@@ -47,9 +46,8 @@ def test_each_cohort_opens_its_own_witness_and_no_other(federation: Make) -> Non
 
 
 def test_a_study_whose_compensator_is_away_at_its_start_waits_and_begins_by_itself(
-    federation: Make, compensator_process: CompensatorProcess
+    trial: Federation, compensator_process: CompensatorProcess
 ) -> None:
-    trial = federation()
     trial.ready()
     for state in ("open", "ready", "running"):
         assert trial.study.state == state
@@ -75,9 +73,8 @@ def test_a_study_whose_compensator_is_away_at_its_start_waits_and_begins_by_itse
 @pytest.mark.parametrize("name", ["_enrolment", "_keep"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_that_dies_while_it_enrols_loses_nothing(
-    federation: Make, monkeypatch: pytest.MonkeyPatch, name: str, when: str
+    trial: Federation, monkeypatch: pytest.MonkeyPatch, name: str, when: str
 ) -> None:
-    trial = federation()
     trial.ready()
     real = getattr(enrolling, name)
 
@@ -96,8 +93,7 @@ def test_a_worker_that_dies_while_it_enrols_loses_nothing(
     trial.run_on()
 
 
-def test_a_study_that_is_changed_before_its_first_release_enrols_anew(federation: Make) -> None:
-    trial = federation()
+def test_a_study_that_is_changed_before_its_first_release_enrols_anew(trial: Federation) -> None:
     trial.running()
     former = opened(trial)
     trial.clients[0].seed = os.urandom(32)
@@ -111,10 +107,9 @@ def test_a_study_that_is_changed_before_its_first_release_enrols_anew(federation
 
 
 def test_a_worker_that_comes_too_late_leaves_the_new_witness(
-    federation: Make, monkeypatch: pytest.MonkeyPatch
+    trial: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was told that of the boxes before, when all had accepted others."""
-    trial = federation()
     trial.ready()
     keep, late = enrolling._keep, []
     monkeypatch.setattr(enrolling, "_keep", lambda *arguments: bool(late.append(arguments)))
@@ -133,10 +128,9 @@ def test_a_worker_that_comes_too_late_leaves_the_new_witness(
 
 @pytest.mark.parametrize("was_told", [False, True])
 def test_the_seeds_of_a_study_that_ends_before_its_first_release_are_forgotten(
-    federation: Make, monkeypatch: pytest.MonkeyPatch, was_told: bool
+    trial: Federation, monkeypatch: pytest.MonkeyPatch, was_told: bool
 ) -> None:
     """The server knows that the compensator has them, or was killed before it did."""
-    trial = federation()
     trial.ready()
     if not was_told:
         monkeypatch.setattr(enrolling, "_keep", raising(Killed()))

@@ -35,8 +35,7 @@ def acceptance(trial: Federation, number: int = 0, **changes: Any) -> dict[str, 
     }
 
 
-def test_the_roster_is_shown_once_all_have_joined(federation: Make) -> None:
-    trial = federation()
+def test_the_roster_is_shown_once_all_have_joined(trial: Federation) -> None:
     for client in trial.clients[:2]:
         client.join()
     seen = trial.clients[0].study()
@@ -49,8 +48,7 @@ def test_the_roster_is_shown_once_all_have_joined(federation: Make) -> None:
     assert seen["roster"][0]["key"] == trial.clients[0].key.public.hex()
 
 
-def test_nobody_accepts_before_the_roster_is_there(federation: Make) -> None:
-    trial = federation()
+def test_nobody_accepts_before_the_roster_is_there(trial: Federation) -> None:
     trial.clients[0].join()
     values = {"plan_hash": "00" * 32, "roster_hash": "00" * 32, "box": "00", "signature": "00" * 64}
     answer = trial.clients[0].call("POST", "accept", json=values)
@@ -69,9 +67,8 @@ def test_nobody_accepts_before_the_roster_is_there(federation: Make) -> None:
     ],
 )
 def test_a_wrong_acceptance_is_refused(
-    federation: Make, change: dict[str, str], status: int, code: str
+    trial: Federation, change: dict[str, str], status: int, code: str
 ) -> None:
-    trial = federation()
     trial.join()
     answer = trial.clients[0].call("POST", "accept", json={**acceptance(trial), **change})
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
@@ -89,8 +86,7 @@ def test_a_wrong_acceptance_is_refused(
         {"signer": SigningKey.generate()},
     ],
 )
-def test_a_box_for_something_else_is_refused(federation: Make, change: dict[str, Any]) -> None:
-    trial = federation()
+def test_a_box_for_something_else_is_refused(trial: Federation, change: dict[str, Any]) -> None:
     trial.join()
     values = acceptance(trial)
     forged = acceptance(trial, **change)
@@ -100,8 +96,7 @@ def test_a_box_for_something_else_is_refused(federation: Make, change: dict[str,
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad-box")
 
 
-def test_joining_and_accepting_again_is_fine(federation: Make) -> None:
-    trial = federation()
+def test_joining_and_accepting_again_is_fine(trial: Federation) -> None:
     trial.join()
     trial.join()
     values = acceptance(trial)
@@ -110,8 +105,7 @@ def test_joining_and_accepting_again_is_fine(federation: Make) -> None:
 
 
 @pytest.mark.services
-def test_two_cohorts_cannot_have_one_key(federation: Make) -> None:
-    trial = federation()
+def test_two_cohorts_cannot_have_one_key(trial: Federation) -> None:
     trial.clients[0].join()
     trial.clients[1].key = trial.clients[0].key
     answer = trial.clients[1].call("POST", "join", json={"key": trial.clients[0].key.public.hex()})
@@ -120,9 +114,8 @@ def test_two_cohorts_cannot_have_one_key(federation: Make) -> None:
 
 @pytest.mark.parametrize("until", ["joined", "accepted", "ready", "running", "half"])
 def test_a_cohort_that_lost_its_state_before_the_first_release_joins_anew(
-    federation: Make, until: str
+    trial: Federation, until: str
 ) -> None:
-    trial = federation()
     UNTIL[until](trial)
     old_roster = trial.clients[0].study()["roster_hash"]
     lost = trial.clients[1]
@@ -141,8 +134,7 @@ def test_a_cohort_that_lost_its_state_before_the_first_release_joins_anew(
 
 
 @pytest.mark.services
-def test_after_the_first_release_another_key_fails_the_study(federation: Make) -> None:
-    trial = federation()
+def test_after_the_first_release_another_key_fails_the_study(trial: Federation) -> None:
     trial.running()
     trial.answer()
     work()
@@ -155,8 +147,7 @@ def test_after_the_first_release_another_key_fails_the_study(federation: Make) -
     assert "Repeat the study" in trial.study.reason
 
 
-def test_after_the_first_release_another_seed_is_refused(federation: Make) -> None:
-    trial = federation()
+def test_after_the_first_release_another_seed_is_refused(trial: Federation) -> None:
     trial.running()
     trial.answer()
     work()
@@ -165,8 +156,7 @@ def test_after_the_first_release_another_seed_is_refused(federation: Make) -> No
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "already-enrolled")
 
 
-def test_another_seed_before_the_first_release_voids_the_shares_under_the_former(federation: Make) -> None:
-    trial = federation()
+def test_another_seed_before_the_first_release_voids_the_shares_under_the_former(trial: Federation) -> None:
     trial.running()
     client = trial.clients[0]
     trial.answer(client)
@@ -180,8 +170,7 @@ def test_another_seed_before_the_first_release_voids_the_shares_under_the_former
 
 
 @pytest.mark.services
-def test_a_revoked_cohort_is_replaced_by_another(federation: Make) -> None:
-    trial = federation()
+def test_a_revoked_cohort_is_replaced_by_another(trial: Federation) -> None:
     trial.join()
     trial.accept()
     invitations.revoke(trial.study, Cohort.objects.get(name="Oslo"), "coordinator")
@@ -197,8 +186,7 @@ def test_a_revoked_cohort_is_replaced_by_another(federation: Make) -> None:
     trial.run_on()
 
 
-def test_problems_come_from_a_fixed_list_and_show(federation: Make) -> None:
-    trial = federation()
+def test_problems_come_from_a_fixed_list_and_show(trial: Federation) -> None:
     trial.running()
     client = trial.clients[0]
     assert client.call("POST", "problem", json={"code": "rs123 of Mrs X is odd"}).status_code == 400
@@ -210,8 +198,7 @@ def test_problems_come_from_a_fixed_list_and_show(federation: Make) -> None:
     assert trial.study.state == "running"
 
 
-def test_a_problem_before_the_start_is_shown_and_goes_with_the_next_acceptance(federation: Make) -> None:
-    trial = federation()
+def test_a_problem_before_the_start_is_shown_and_goes_with_the_next_acceptance(trial: Federation) -> None:
     trial.join()
     trial.clients[0].ok("POST", "problem", json={"code": "declined"})
     assert Cohort.objects.get(name="Graz").problem == "declined"
@@ -237,8 +224,7 @@ def graz() -> Cohort:
     return Cohort.objects.get(name="Graz")
 
 
-def test_who_compared_it_and_when_is_kept_and_in_the_log(federation: Make) -> None:
-    trial = federation()
+def test_who_compared_it_and_when_is_kept_and_in_the_log(trial: Federation) -> None:
     trial.join()
     shown = sealing.fingerprint(trial.clients[0].key.public)
     comparing.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=True)
@@ -249,8 +235,7 @@ def test_who_compared_it_and_when_is_kept_and_in_the_log(federation: Make) -> No
     assert (graz().compared_by, graz().compared_at) == ("", None)
 
 
-def test_a_cohort_that_joins_again_with_another_key_loses_its_tick(federation: Make) -> None:
-    trial = federation()
+def test_a_cohort_that_joins_again_with_another_key_loses_its_tick(trial: Federation) -> None:
     trial.join()
     client = trial.clients[0]
     shown = sealing.fingerprint(client.key.public)
@@ -267,8 +252,7 @@ def test_a_cohort_that_joins_again_with_another_key_loses_its_tick(federation: M
     assert graz().compared_at is None
 
 
-def test_the_compensators_key_too(federation: Make) -> None:
-    trial = federation()
+def test_the_compensators_key_too(trial: Federation) -> None:
     shown = sealing.fingerprint(trial.study.plan.compensator_key)
     comparing.compensator_compared(trial.study, "coordinator", shown, is_same=True)
     assert (trial.study.compared_by, trial.study.compared_at is not None) == ("coordinator", True)
@@ -276,7 +260,6 @@ def test_the_compensators_key_too(federation: Make) -> None:
         comparing.compensator_compared(trial.study, "coordinator", "0000 " * 7 + "0000", is_same=True)
 
 
-def test_nobody_is_compared_before_there_is_a_key(federation: Make) -> None:
-    trial = federation()
+def test_nobody_is_compared_before_there_is_a_key(trial: Federation) -> None:
     with pytest.raises(Conflict):
         comparing.cohort_compared(trial.study, graz(), "coordinator", "", is_same=True)

@@ -181,8 +181,7 @@ def test_a_list_that_changes_while_it_is_compared_is_compared_again(
 
 
 @pytest.mark.services
-def test_two_workers_may_compare_the_same_lists(federation: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    trial = federation()
+def test_two_workers_may_compare_the_same_lists(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     trial.ready()
     keep_blocks, study = store.keep_blocks, trial.study
 
@@ -201,8 +200,7 @@ def test_two_workers_may_compare_the_same_lists(federation: Make, monkeypatch: p
     assert left == {"panel.bin", "remarks.tsv", "lists"}  # no draft
 
 
-def test_another_list_than_the_agreed_one_comes_too_late(federation: Make) -> None:
-    trial = federation()
+def test_another_list_than_the_agreed_one_comes_too_late(trial: Federation) -> None:
     trial.running()
     client: Client = trial.clients[0]
     answer = client.call("PUT", "panel/digest", json={"digest": SHIFTED.digest.hex()})

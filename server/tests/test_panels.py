@@ -25,8 +25,9 @@ from unpooled_server.storage import store
 Make = Callable[..., Federation]
 
 
-def accepted(federation: Make, **arguments: Any) -> Federation:
-    trial = federation(**arguments)
+@pytest.fixture
+def accepted(trial: Federation) -> Federation:
+    """A study whose plan and roster all have accepted."""
     trial.join()
     trial.accept()
     return trial
@@ -43,12 +44,13 @@ def announce(trial: Federation, number: int, digest: str = "") -> bool:
     ("text", "code"),
     [(b"1\t10\trs1\tA\tG\n", "wrong-digest"), (b"", "wrong-digest"), (b"\x00" * 1000, "wrong-digest")],
 )
-def test_a_list_that_is_not_the_announced_one_is_refused(federation: Make, text: bytes, code: str) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
-    answer = trial.clients[0].call("PUT", "panel/list", content=text)
+def test_a_list_that_is_not_the_announced_one_is_refused(
+    accepted: Federation, text: bytes, code: str
+) -> None:
+    announce(accepted, 0)
+    answer = accepted.clients[0].call("PUT", "panel/list", content=text)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
-    assert list((store.study_folder(trial.study_id) / "lists").iterdir()) == []
+    assert list((store.study_folder(accepted.study_id) / "lists").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -62,71 +64,66 @@ def test_a_list_that_is_not_the_announced_one_is_refused(federation: Make, text:
         b"\xff\n",
     ],
 )
-def test_a_list_that_is_not_canonical_is_refused(federation: Make, text: bytes) -> None:
+def test_a_list_that_is_not_canonical_is_refused(accepted: Federation, text: bytes) -> None:
     import hashlib
 
-    trial = accepted(federation)
-    assert announce(trial, 0, hashlib.sha256(text).hexdigest())
-    answer = trial.clients[0].call("PUT", "panel/list", content=text)
+    assert announce(accepted, 0, hashlib.sha256(text).hexdigest())
+    answer = accepted.clients[0].call("PUT", "panel/list", content=text)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad-list")
-    assert trial.clients[0].study()["cohort_state"] == "accepted"
+    assert accepted.clients[0].study()["cohort_state"] == "accepted"
 
 
-def test_a_list_without_its_digest_is_refused(federation: Make) -> None:
-    answer = accepted(federation).clients[0].call("PUT", "panel/list", content=variants().canonical)
+def test_a_list_without_its_digest_is_refused(accepted: Federation) -> None:
+    answer = accepted.clients[0].call("PUT", "panel/list", content=variants().canonical)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "digest-first")
 
 
-def test_a_list_sent_again_is_fine(federation: Make) -> None:
-    trial = accepted(federation)
-    trial.announce()
-    assert trial.clients[0].call("PUT", "panel/list", content=variants().canonical).status_code == 201
+def test_a_list_sent_again_is_fine(accepted: Federation) -> None:
+    accepted.announce()
+    assert accepted.clients[0].call("PUT", "panel/list", content=variants().canonical).status_code == 201
 
 
-def test_another_cohort_is_asked_when_the_one_that_was_asked_changes_its_list(federation: Make) -> None:
-    trial = accepted(federation)
-    assert [announce(trial, k) for k in range(3)] == [True, False, False]
+def test_another_cohort_is_asked_when_the_one_that_was_asked_changes_its_list(accepted: Federation) -> None:
+    assert [announce(accepted, k) for k in range(3)] == [True, False, False]
     other = variants(9)
-    assert announce(trial, 0, other.digest.hex())
-    assert [client.study()["list_wanted"] for client in trial.clients] == [True, True, False]
-    trial.clients[0].ok("PUT", "panel/list", content=other.canonical)
-    assert trial.study.state == "open"
-    trial.clients[1].ok("PUT", "panel/list", content=variants().canonical)
-    assert trial.study.ready_at is not None
+    assert announce(accepted, 0, other.digest.hex())
+    assert [client.study()["list_wanted"] for client in accepted.clients] == [True, True, False]
+    accepted.clients[0].ok("PUT", "panel/list", content=other.canonical)
+    assert accepted.study.state == "open"
+    accepted.clients[1].ok("PUT", "panel/list", content=variants().canonical)
+    assert accepted.study.ready_at is not None
 
 
-def test_another_cohort_is_asked_when_the_one_that_was_asked_joins_anew(federation: Make) -> None:
+def test_another_cohort_is_asked_when_the_one_that_was_asked_joins_anew(accepted: Federation) -> None:
     from unpooled.protocol.sealing import SigningKey
 
-    trial = accepted(federation)
-    assert [announce(trial, k) for k in range(3)] == [True, False, False]
-    trial.clients[0].key = SigningKey.generate()
-    trial.clients[0].join()
+    assert [announce(accepted, k) for k in range(3)] == [True, False, False]
+    accepted.clients[0].key = SigningKey.generate()
+    accepted.clients[0].join()
     assert Cohort.objects.get(name="Oslo").list_wanted
-    trial.accept()
-    trial.clients[1].ok("PUT", "panel/list", content=variants().canonical)
-    assert not announce(trial, 0)
-    assert trial.study.ready_at is not None
+    accepted.accept()
+    accepted.clients[1].ok("PUT", "panel/list", content=variants().canonical)
+    assert not announce(accepted, 0)
+    assert accepted.study.ready_at is not None
 
 
 def lists_of(trial: Federation) -> list[str]:
     return sorted(path.name for path in (store.study_folder(trial.study_id) / "lists").iterdir())
 
 
-def test_a_cohort_has_room_for_one_list(federation: Make) -> None:
-    trial = accepted(federation)
+def test_a_cohort_has_room_for_one_list(accepted: Federation) -> None:
     for size in range(3, 12):
-        assert announce(trial, 0, variants(size).digest.hex())
-        trial.clients[0].ok("PUT", "panel/list", content=variants(size).canonical)
-        assert lists_of(trial) == [f"{variants(size).digest.hex()}.bin"]
-    assert not announce(trial, 1, variants(11).digest.hex())  # it is another's list now, and stays
-    announce(trial, 0, variants(3).digest.hex())
-    assert lists_of(trial) == [f"{variants(11).digest.hex()}.bin"]
+        assert announce(accepted, 0, variants(size).digest.hex())
+        accepted.clients[0].ok("PUT", "panel/list", content=variants(size).canonical)
+        assert lists_of(accepted) == [f"{variants(size).digest.hex()}.bin"]
+    assert not announce(accepted, 1, variants(11).digest.hex())  # it is another's list now, and stays
+    announce(accepted, 0, variants(3).digest.hex())
+    assert lists_of(accepted) == [f"{variants(11).digest.hex()}.bin"]
 
 
-def test_a_list_that_is_stored_leaves_the_next_one_alone(federation: Make) -> None:
+def test_a_list_that_is_stored_leaves_the_next_one_alone(accepted: Federation) -> None:
     """The draft of the next may have its name before the first upload is over."""
-    study, cohort = accepted(federation).study_id, 1
+    study, cohort = accepted.study_id, 1
     stored = store.list_path(study, "0" * 64)
     with pytest.raises(OSError, match="late"), store.list_draft(study, cohort, 0) as draft:
         assert draft is not None
@@ -141,20 +138,19 @@ def test_a_list_that_is_stored_leaves_the_next_one_alone(federation: Make) -> No
 
 
 @pytest.mark.services
-def test_a_cohort_sends_one_list_at_a_time(federation: Make) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
+def test_a_cohort_sends_one_list_at_a_time(accepted: Federation) -> None:
+    announce(accepted, 0)
     cohort = Cohort.objects.select_related("study").get(name="Graz")
     text = variants().canonical
 
     def body() -> Iterator[bytes]:
         yield text[:10]
-        answer = trial.clients[0].call("PUT", "panel/list", content=text)
+        answer = accepted.clients[0].call("PUT", "panel/list", content=text)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "list-is-coming")
         yield text[10:]
 
     panels.receive_list(cohort, 0, len(text), body())
-    assert lists_of(trial) == [f"{variants().digest.hex()}.bin"]
+    assert lists_of(accepted) == [f"{variants().digest.hex()}.bin"]
 
 
 def parts_of(data: bytes) -> list[tuple[str, bytes]]:
@@ -163,25 +159,23 @@ def parts_of(data: bytes) -> list[tuple[str, bytes]]:
     return [(f"panel/list?start={k}&size={len(data)}", data[k : k + 500]) for k in starts]
 
 
-def test_a_list_comes_in_parts(federation: Make) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
-    put = trial.clients[0].call
+def test_a_list_comes_in_parts(accepted: Federation) -> None:
+    announce(accepted, 0)
+    put = accepted.clients[0].call
     first, *further = parts_of(variants().canonical)
     assert len(further) > 1
     answer = put("PUT", further[0][0], content=further[0][1])
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "gap")
-    assert lists_of(trial) == []
+    assert lists_of(accepted) == []
     for address, part in (first, further[0], first, *further[:-1], further[-2]):  # some come again
         answer = put("PUT", address, content=part)
         assert (answer.status_code, answer.json()) == (201, {"stored": False})
     assert put("PUT", further[-1][0], content=further[-1][1]).json() == {"stored": True}
-    assert lists_of(trial) == [f"{variants().digest.hex()}.bin"]
+    assert lists_of(accepted) == [f"{variants().digest.hex()}.bin"]
 
 
-def test_of_a_part_that_breaks_off_nothing_is_kept(federation: Make) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
+def test_of_a_part_that_breaks_off_nothing_is_kept(accepted: Federation) -> None:
+    announce(accepted, 0)
     cohort = Cohort.objects.select_related("study").get(name="Graz")
     data = variants().canonical
 
@@ -196,53 +190,48 @@ def test_of_a_part_that_breaks_off_nothing_is_kept(federation: Make) -> None:
 
 
 @pytest.mark.parametrize("query", ["start=x", "size=-1", "start=1&size=2", f"size={1 << 40}"])
-def test_a_part_that_cannot_be_is_refused_unread(federation: Make, query: str) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
-    answer = trial.clients[0].call("PUT", f"panel/list?{query}", content=variants().canonical)
+def test_a_part_that_cannot_be_is_refused_unread(accepted: Federation, query: str) -> None:
+    announce(accepted, 0)
+    answer = accepted.clients[0].call("PUT", f"panel/list?{query}", content=variants().canonical)
     assert answer.status_code in (400, 413)
 
 
-def test_a_list_that_names_variants_in_another_way_than_the_plan_is_refused(federation: Make) -> None:
-    trial = accepted(federation)
+def test_a_list_that_names_variants_in_another_way_than_the_plan_is_refused(accepted: Federation) -> None:
     other = dataclasses.replace(variants(), ids=None, autosomes=22)
-    announce(trial, 0, other.digest.hex())
-    answer = trial.clients[0].call("PUT", "panel/list", content=other.canonical)
+    announce(accepted, 0, other.digest.hex())
+    answer = accepted.clients[0].call("PUT", "panel/list", content=other.canonical)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad-list")
-    assert lists_of(trial) == []
+    assert lists_of(accepted) == []
 
 
-def test_a_list_that_is_another_one_by_now_is_not_kept(federation: Make) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
+def test_a_list_that_is_another_one_by_now_is_not_kept(accepted: Federation) -> None:
+    announce(accepted, 0)
     cohort = Cohort.objects.select_related("study").get(name="Graz")
 
     def body() -> Iterator[bytes]:
-        announce(trial, 0, variants(9).digest.hex())
+        announce(accepted, 0, variants(9).digest.hex())
         yield variants().canonical
 
     with pytest.raises(Conflict, match="in the meantime"):
         panels.receive_list(cohort, 0, len(variants().canonical), body())
-    assert lists_of(trial) == []
+    assert lists_of(accepted) == []
 
 
 @pytest.mark.services
-def test_a_token_that_is_revoked_in_the_middle_of_a_list_stores_nothing(federation: Make) -> None:
-    trial = accepted(federation)
-    announce(trial, 0)
+def test_a_token_that_is_revoked_in_the_middle_of_a_list_stores_nothing(accepted: Federation) -> None:
+    announce(accepted, 0)
     cohort = Cohort.objects.select_related("study").get(name="Graz")
 
     def body() -> Iterator[bytes]:
-        invitations.revoke(trial.study, Cohort.objects.get(name="Graz"), "coordinator")
+        invitations.revoke(accepted.study, Cohort.objects.get(name="Graz"), "coordinator")
         yield variants().canonical
 
     with pytest.raises(Unauthorized, match="revoked"):
         panels.receive_list(cohort, 0, len(variants().canonical), body())
-    assert lists_of(trial) == []
+    assert lists_of(accepted) == []
 
 
-def test_the_agreed_panel_is_handed_out(federation: Make) -> None:
-    trial = federation()
+def test_the_agreed_panel_is_handed_out(trial: Federation) -> None:
     assert trial.clients[0].call("GET", "panel").status_code == 404
     trial.running()
     answer = trial.clients[0].call("GET", "panel")
@@ -251,8 +240,7 @@ def test_the_agreed_panel_is_handed_out(federation: Make) -> None:
 
 
 @pytest.mark.services
-def test_a_reconciliation_that_took_too_long_is_dropped(federation: Make) -> None:
-    trial = federation()
+def test_a_reconciliation_that_took_too_long_is_dropped(trial: Federation) -> None:
     trial.ready()
     stale = trial.study
     trial.clients[0].key = type(trial.clients[0].key).generate()
@@ -387,8 +375,7 @@ def test_a_list_has_to_come_again_once_the_plan_would_read_it_otherwise(
     assert trial.study.plan.panel_digest == variants().digest
 
 
-def test_a_plan_whose_list_is_missing_is_refused_once_cohorts_are_invited(federation: Make) -> None:
-    trial = federation()
+def test_a_plan_whose_list_is_missing_is_refused_once_cohorts_are_invited(trial: Federation) -> None:
     with pytest.raises(Conflict, match="has not been uploaded yet"):
         changing.change(trial.study, "coordinator", plan={"panel_mode": "list"})
     assert trial.clients[0].study()["plan"]["panel_mode"] == "names"

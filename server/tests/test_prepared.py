@@ -39,8 +39,7 @@ def _plain(value: Any) -> Any:
     return bytes(value) if isinstance(value, memoryview) else value
 
 
-def test_an_update_changes_the_rows_that_are_asked_for(federation: Callable[..., Federation]) -> None:
-    trial = federation()
+def test_an_update_changes_the_rows_that_are_asked_for(trial: Federation) -> None:
     Traffic.objects.filter(study=trial.study_id).delete()
     for party in ("north", "south"):
         Traffic.objects.create(study_id=trial.study_id, party=party, phase="rounds", sent=1)

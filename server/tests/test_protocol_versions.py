@@ -50,8 +50,7 @@ def test_a_draft_that_names_a_key_of_the_old_kind_fails(federation: Make) -> Non
 
 @each_version
 @pytest.mark.parametrize("state", ["open", "ready"])
-def test_a_study_that_somebody_has_joined_fails(federation: Make, state: str, version: int) -> None:
-    trial = federation()
+def test_a_study_that_somebody_has_joined_fails(trial: Federation, state: str, version: int) -> None:
     trial.join()
     study = upgraded(trial, state, version)
     assert (study.state, study.plan_json["version"]) == ("failed", version)
@@ -61,8 +60,7 @@ def test_a_study_that_somebody_has_joined_fails(federation: Make, state: str, ve
 
 @each_version
 @pytest.mark.parametrize("state", ["running", "paused"])
-def test_a_study_that_has_begun_is_held(federation: Make, state: str, version: int) -> None:
-    trial = federation()
+def test_a_study_that_has_begun_is_held(trial: Federation, state: str, version: int) -> None:
     trial.join()
     study = upgraded(trial, state, version)
     assert (study.state, study.pause_kind, study.plan_json["version"]) == ("paused", "release", version)

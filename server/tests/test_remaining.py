@@ -69,8 +69,7 @@ def test_the_time_left_is_known_once_it_can_be_told(federation: Make) -> None:
     assert len(pace) >= 1
 
 
-def test_a_pause_is_no_pace(federation: Make) -> None:
-    trial = federation()
+def test_a_pause_is_no_pace(trial: Federation) -> None:
     trial.running()
     studies.pause_by_request(trial.study, "coordinator")
     Study.objects.update(paused_at=timezone.now() - timedelta(hours=2))
@@ -79,8 +78,7 @@ def test_a_pause_is_no_pace(federation: Make) -> None:
     assert trial.study.paused_seconds == pytest.approx(7200, abs=10)
 
 
-def test_a_roster_that_is_fixed_anew_begins_anew(federation: Make) -> None:
-    trial = federation()
+def test_a_roster_that_is_fixed_anew_begins_anew(trial: Federation) -> None:
     trial.running()
     assert trial.study.foreseen
     client = trial.clients[0]

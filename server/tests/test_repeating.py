@@ -93,8 +93,7 @@ def test_a_study_is_repeated_in_one_step_without_a_cohort_that_left(
     Federation(again.pk, [moved(client) for client in (graz, munich, tartu)], stay).run()
 
 
-def test_who_is_left_must_be_three(federation: Make) -> None:
-    trial = federation()
+def test_who_is_left_must_be_three(trial: Federation) -> None:
     trial.running()
     with pytest.raises(Conflict, match="Without Oslo 2 cohorts remain"):
         without(trial, "Oslo")
@@ -103,8 +102,7 @@ def test_who_is_left_must_be_three(federation: Make) -> None:
         without(trial, "Nowhere")
 
 
-def test_before_the_start_a_cohort_is_replaced_instead(federation: Make) -> None:
-    trial = federation()
+def test_before_the_start_a_cohort_is_replaced_instead(trial: Federation) -> None:
     trial.join()
     with pytest.raises(Conflict, match="has not started"):
         without(trial, "Oslo")

@@ -22,11 +22,11 @@ from unpooled_server.storage import store
 
 
 @pytest.mark.services
-def test_states_are_passed_in_order_and_advancing_again_changes_nothing(trial: Federation) -> None:
-    number = first_round(trial).pk
-    assert first_round(trial).state == "complete"
+def test_states_are_passed_in_order_and_advancing_again_changes_nothing(answered: Federation) -> None:
+    number = first_round(answered).pk
+    assert first_round(answered).state == "complete"
     rounds.advance(number)
-    current = first_round(trial)
+    current = first_round(answered)
     assert current.state == "aggregated"
     assert current.opened_at <= current.complete_at <= current.released_at <= current.aggregated_at
     before = list(Round.objects.values_list("pk", "state"))
@@ -52,9 +52,8 @@ def test_states_are_passed_in_order_and_advancing_again_changes_nothing(trial: F
 )
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_that_dies_loses_nothing(
-    federation: Make, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: str
+    trial: Federation, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: str
 ) -> None:
-    trial = federation()
     trial.ready()
     real, died = getattr(module, name), []
 
@@ -80,74 +79,73 @@ def test_a_worker_that_dies_loses_nothing(
 
 @pytest.mark.services
 def test_an_error_that_nobody_foresaw_is_tried_again_and_then_ends_the_study(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch
+    answered: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rounds, "_total", raising(ZeroDivisionError("oops")))
     for _ in range(guarding.MAX_ATTEMPTS):
-        assert trial.study.state == "running"
-        rounds.advance(first_round(trial).pk)
-    assert trial.study.state == "failed"
-    assert "the platform's program failed" in trial.study.reason
-    assert "oops" not in trial.study.reason
+        assert answered.study.state == "running"
+        rounds.advance(first_round(answered).pk)
+    assert answered.study.state == "failed"
+    assert "the platform's program failed" in answered.study.reason
+    assert "oops" not in answered.study.reason
 
 
-def test_an_error_that_passes_leaves_no_trace(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_passes_leaves_no_trace(answered: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "_total", raising(ZeroDivisionError("oops")))
-    rounds.advance(first_round(trial).pk)
+    rounds.advance(first_round(answered).pk)
     monkeypatch.undo()
-    assert trial.study.attempts == 1
-    to_the_end(trial)
-    assert trial.study.attempts == 0
+    assert answered.study.attempts == 1
+    to_the_end(answered)
+    assert answered.study.attempts == 0
 
 
 def test_an_error_between_rounds_is_not_tried_for_ever(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch
+    answered: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error comes where a branch goes on from those that it began."""
     monkeypatch.setattr(branches, "_resume", raising(ZeroDivisionError("oops")))
     for _ in range(6):
-        trial.answer()
+        answered.answer()
         for number in Round.objects.filter(state=RoundState.COMPLETE).values_list("pk", flat=True):
             rounds.advance(number)
-    assert branches.due(trial.study)
+    assert branches.due(answered.study)
     for _ in range(guarding.MAX_ATTEMPTS):
-        assert trial.study.state == "running"
-        studies.advance(trial.study_id)
-    assert trial.study.state == "failed"
-    assert trial.study.reason.startswith("Go on from the sums: the platform's program failed")
+        assert answered.study.state == "running"
+        studies.advance(answered.study_id)
+    assert answered.study.state == "failed"
+    assert answered.study.reason.startswith("Go on from the sums: the platform's program failed")
 
 
 def test_an_error_at_the_end_is_not_tried_for_ever(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch
+    answered: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "_publish", raising(KeyError("oops")))
     for _ in range(6):
         work()
-        trial.answer()
+        answered.answer()
     for _ in range(guarding.MAX_ATTEMPTS):
-        studies.advance(trial.study_id)
-    assert trial.study.state == "failed"
-    assert trial.study.reason.startswith("Write the results: the platform's program failed")
+        studies.advance(answered.study_id)
+    assert answered.study.state == "failed"
+    assert answered.study.reason.startswith("Write the results: the platform's program failed")
 
 
 @pytest.mark.parametrize("name", ["keep_rows", "write_result", "load_share"])
 def test_a_full_disk_pauses_the_study_until_there_is_room(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch, name: str
+    answered: Federation, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(store, name, raising(OSError(28, "No space left on device")))
     for _ in range(8):
         work()
-        trial.answer()
-    assert (trial.study.state, trial.study.pause_kind) == ("paused", "disk")
-    assert "No space left on device" in trial.study.reason
+        answered.answer()
+    assert (answered.study.state, answered.study.pause_kind) == ("paused", "disk")
+    assert "No space left on device" in answered.study.reason
     monkeypatch.undo()
-    to_the_end(trial)
+    to_the_end(answered)
 
 
 def test_a_share_for_which_there_is_no_room_is_to_be_sent_later(
-    federation: Make, monkeypatch: pytest.MonkeyPatch
+    trial: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trial = federation()
     trial.running()
     client = trial.clients[0]
     asked = client.questions()
@@ -160,36 +158,38 @@ def test_a_share_for_which_there_is_no_room_is_to_be_sent_later(
 
 
 @pytest.mark.services
-def test_results_of_workers_that_were_second_are_deleted(trial: Federation) -> None:
-    stray = store.results_path(trial.study_id, "stray")
+def test_results_of_workers_that_were_second_are_deleted(answered: Federation) -> None:
+    stray = store.results_path(answered.study_id, "stray")
     stray.mkdir(parents=True)
-    to_the_end(trial)
+    to_the_end(answered)
     assert not stray.exists()
-    assert store.results_path(trial.study_id, trial.study.results_folder).exists()
+    assert store.results_path(answered.study_id, answered.study.results_folder).exists()
 
 
-def test_nothing_is_released_of_a_study_that_was_aborted_just_now(trial: Federation) -> None:
+def test_nothing_is_released_of_a_study_that_was_aborted_just_now(answered: Federation) -> None:
     """Else the compensator would be told to forget first, and get the seeds then."""
-    seen_before, current = trial.study, first_round(trial)
-    studies.abort(trial.study, "coordinator")
+    seen_before, current = answered.study, first_round(answered)
+    studies.abort(answered.study, "coordinator")
     assert not rounds._mark_released(current, seen_before)
-    assert trial.study.enrolled_at is None
+    assert answered.study.enrolled_at is None
     work()
     rounds.advance(current.pk)
-    assert first_round(trial).state == "complete"
+    assert first_round(answered).state == "complete"
 
 
-def test_nothing_is_released_while_the_coordinator_has_paused(trial: Federation) -> None:
-    studies.pause_by_request(trial.study, "coordinator")
+def test_nothing_is_released_while_the_coordinator_has_paused(answered: Federation) -> None:
+    studies.pause_by_request(answered.study, "coordinator")
     work()
-    assert first_round(trial).state == "complete"
-    studies.resume_by_request(trial.study, "coordinator")
-    to_the_end(trial)
+    assert first_round(answered).state == "complete"
+    studies.resume_by_request(answered.study, "coordinator")
+    to_the_end(answered)
 
 
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_workers_on_one_round_have_one_winner(
+    answered: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     meet, real = threading.Barrier(2, timeout=PATIENCE), rounds._conclude
 
     def together(*arguments: Any) -> None:
@@ -197,19 +197,18 @@ def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch
         real(*arguments)
 
     monkeypatch.setattr(rounds, "_conclude", together)
-    number = first_round(trial).pk
+    number = first_round(answered).pk
     beside(*[lambda: rounds.advance(number)] * 2)
-    following = Round.objects.filter(study=trial.study_id).exclude(pk=number)
+    following = Round.objects.filter(study=answered.study_id).exclude(pk=number)
     assert len(following) == len(set(following.values_list("asked__message", flat=True))) == 3
     monkeypatch.undo()
-    trial.answer()
-    to_the_end(trial)
+    answered.answer()
+    to_the_end(answered)
 
 
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
-def test_shares_that_arrive_together_complete_the_round(federation: Make) -> None:
-    trial = federation()
+def test_shares_that_arrive_together_complete_the_round(trial: Federation) -> None:
     trial.running()
     question = trial.clients[0].questions().items[0]
     cohorts = [trial.cohort(client, client.questions().panel_digest) for client in trial.clients]
@@ -251,8 +250,7 @@ def test_the_last_two_rounds_may_end_together(federation: Make, monkeypatch: pyt
 
 
 @pytest.mark.services
-def test_sums_do_not_depend_on_who_answered_first(federation: Make) -> None:
-    trial = federation()
+def test_sums_do_not_depend_on_who_answered_first(trial: Federation) -> None:
     trial.running()
     trial.clients.reverse()
     trial.run_on()
@@ -260,69 +258,69 @@ def test_sums_do_not_depend_on_who_answered_first(federation: Make) -> None:
     assert_files_as_in_process(trial)
 
 
-def test_a_share_lost_on_disk_before_the_release_is_asked_for_again(trial: Federation) -> None:
+def test_a_share_lost_on_disk_before_the_release_is_asked_for_again(answered: Federation) -> None:
     lost = Share.objects.get(cohort__name="Oslo")
-    store.share_path(trial.study_id, lost.round_id, lost.cohort_id, lost.nonce).unlink()
+    store.share_path(answered.study_id, lost.round_id, lost.cohort_id, lost.nonce).unlink()
     work()
-    assert first_round(trial).state == "open"
-    assert [len(client.questions().items) for client in trial.clients] == [0, 1, 0]
-    assert "asks Oslo again" in trial.study.log.last().what
-    trial.answer()
-    to_the_end(trial)
+    assert first_round(answered).state == "open"
+    assert [len(client.questions().items) for client in answered.clients] == [0, 1, 0]
+    assert "asks Oslo again" in answered.study.log.last().what
+    answered.answer()
+    to_the_end(answered)
 
 
 @pytest.mark.parametrize("damage", ["gone", "shorter"])
 def test_a_share_lost_after_the_release_fails_the_study(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch, damage: str
+    answered: Federation, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     monkeypatch.setattr(rounds, "_release", raising(Killed()))
     with pytest.raises(Killed):
         work()
     monkeypatch.undo()
-    assert first_round(trial).state == "released"
+    assert first_round(answered).state == "released"
     lost = Share.objects.get(cohort__name="Oslo")
-    path = store.share_path(trial.study_id, lost.round_id, lost.cohort_id, lost.nonce)
+    path = store.share_path(answered.study_id, lost.round_id, lost.cohort_id, lost.nonce)
     if damage == "gone":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:-1])
     work()
-    assert trial.study.state == "failed"
-    assert "lost after their release" in trial.study.reason
+    assert answered.study.state == "failed"
+    assert "lost after their release" in answered.study.reason
 
 
-def test_a_damaged_share_never_becomes_a_number(trial: Federation) -> None:
+def test_a_damaged_share_never_becomes_a_number(answered: Federation) -> None:
     share = Share.objects.get(cohort__name="Oslo")
-    path = store.share_path(trial.study_id, share.round_id, share.cohort_id, share.nonce)
+    path = store.share_path(answered.study_id, share.round_id, share.cohort_id, share.nonce)
     path.write_bytes(os.urandom(share.size))
     work()
-    assert trial.study.state == "failed"
-    assert "masks of this round do not cancel" in trial.study.reason
+    assert answered.study.state == "failed"
+    assert "masks of this round do not cancel" in answered.study.reason
     assert not RowFile.objects.exists()
-    assert trial.clients[0].study()["results"] == []
+    assert answered.clients[0].study()["results"] == []
 
 
 def test_a_release_with_another_nonce_is_refused_and_fails_the_study(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch
+    answered: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rounds, "_total", raising(Killed()))
     with pytest.raises(Killed):
         work()
     monkeypatch.undo()
     share = Share.objects.get(cohort__name="Oslo")
-    path = store.share_path(trial.study_id, share.round_id, share.cohort_id, share.nonce)
+    path = store.share_path(answered.study_id, share.round_id, share.cohort_id, share.nonce)
     Share.objects.filter(pk=share.pk).update(nonce="b" * 32)
     path.rename(path.with_name(path.name.replace(share.nonce, "b" * 32)))
     work()
-    assert trial.study.state == "failed"
-    assert "compensator refuses" in trial.study.reason
+    assert answered.study.state == "failed"
+    assert "compensator refuses" in answered.study.reason
 
 
-def test_a_question_whose_sum_could_overflow_is_never_asked(trial: Federation) -> None:
+def test_a_question_whose_sum_could_overflow_is_never_asked(answered: Federation) -> None:
     class TooLarge(Presence):
         sends = (type(Presence.sends[0])("present", ("count",), 2**31, "too large", "nothing"),)
 
     asked = Round.objects.count()
     with pytest.raises(BoundError):
-        branches._open_rounds(trial.study, [(first_round(trial).branch, TooLarge(0, 5))])
+        branches._open_rounds(answered.study, [(first_round(answered).branch, TooLarge(0, 5))])
     assert Round.objects.count() == asked

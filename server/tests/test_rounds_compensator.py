@@ -18,20 +18,20 @@ from unpooled_server.services import rounds
 
 
 def test_while_the_compensator_is_away_the_study_pauses_and_goes_on_by_itself(
-    trial: Federation, compensator_process: CompensatorProcess
+    answered: Federation, compensator_process: CompensatorProcess
 ) -> None:
     compensator_process.kill()
     work()
-    study = trial.study
+    study = answered.study
     assert (study.state, study.pause_kind) == ("paused", "compensator")
     assert "does not answer" in study.reason
-    assert first_round(trial).state == "released"
+    assert first_round(answered).state == "released"
     compensator_process.start()
-    to_the_end(trial)
+    to_the_end(answered)
 
 
 def test_a_compensator_that_dies_after_its_answer_gives_the_same_one_again(
-    trial: Federation, compensator_process: CompensatorProcess, monkeypatch: pytest.MonkeyPatch
+    answered: Federation, compensator_process: CompensatorProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rounds, "_total", raising(Killed()))
     with pytest.raises(Killed):
@@ -39,7 +39,7 @@ def test_a_compensator_that_dies_after_its_answer_gives_the_same_one_again(
     monkeypatch.undo()
     compensator_process.kill()
     compensator_process.start()
-    to_the_end(trial)
+    to_the_end(answered)
 
 
 def test_the_compensator_gets_boxes_and_names_but_nothing_of_a_share(
@@ -76,10 +76,10 @@ def test_the_compensator_gets_boxes_and_names_but_nothing_of_a_share(
             assert not any(data[at : at + 8] in body for at in range(0, len(data), 4))
 
 
-def test_the_caller_secret_must_be_the_compensators(trial: Federation, platform: Any) -> None:
+def test_the_caller_secret_must_be_the_compensators(answered: Federation, platform: Any) -> None:
     platform.UNPOOLED_COMPENSATOR_SECRET = "x" * 43
     work()
-    study = trial.study
+    study = answered.study
     assert (study.state, study.pause_kind) == ("paused", "compensator")
     assert "secret" in study.reason
 

@@ -33,8 +33,7 @@ def tells(client: Client, doing: str) -> None:
     assert client.call("GET", "study", headers={HEADER: doing}).status_code == 200
 
 
-def test_from_the_invitation_to_the_start(federation: Make) -> None:
-    trial = federation()
+def test_from_the_invitation_to_the_start(trial: Federation) -> None:
     graz, oslo, tartu = trial.clients
     assert set(stages(trial).values()) == {"invited"}
     graz.join()
@@ -58,8 +57,7 @@ def test_from_the_invitation_to_the_start(federation: Make) -> None:
     assert waits(trial) == ["Oslo to check data", "Tartu to accept the plan and the cohorts"]
 
 
-def test_who_computes_sends_and_waits(federation: Make) -> None:
-    trial = federation()
+def test_who_computes_sends_and_waits(trial: Federation) -> None:
     trial.running()
     graz, oslo, _ = trial.clients
     assert set(stages(trial).values()) == {"computing"}
@@ -97,9 +95,8 @@ def test_a_cohort_that_is_not_heard_is_offline_in_every_state(federation: Make) 
     assert progress["seconds_left"] is None
 
 
-def test_whoever_looks_is_not_there(federation: Make) -> None:
+def test_whoever_looks_is_not_there(trial: Federation) -> None:
     """Nor is a client beside another one that looks with a state of its own."""
-    trial = federation()
     trial.running()
     silent_for("Oslo", 130)
     sweeping.sweep()
@@ -111,8 +108,7 @@ def test_whoever_looks_is_not_there(federation: Make) -> None:
     assert stages(trial)["Oslo"] == "computing" and Study.objects.get().state == "running"
 
 
-def test_a_cohort_whose_list_stands_apart_is_to_give_other_files(federation: Make) -> None:
-    trial = federation()
+def test_a_cohort_whose_list_stands_apart_is_to_give_other_files(trial: Federation) -> None:
     trial.join()
     trial.accept()
     tells(trial.clients[0], Doing.SENDING)
@@ -122,8 +118,7 @@ def test_a_cohort_whose_list_stands_apart_is_to_give_other_files(federation: Mak
     assert "Graz to give other files" in waits(trial)
 
 
-def test_choosing_data_needs_no_client(federation: Make) -> None:
-    trial = federation()
+def test_choosing_data_needs_no_client(trial: Federation) -> None:
     trial.join()
     tells(trial.clients[0], Doing.CHOOSING)
     silent_for("Graz", 3600)
@@ -133,8 +128,7 @@ def test_choosing_data_needs_no_client(federation: Make) -> None:
     assert stages(trial)["Graz"] == "offline"
 
 
-def test_a_cohort_with_a_problem_is_stopped_until_it_does_something(federation: Make) -> None:
-    trial = federation()
+def test_a_cohort_with_a_problem_is_stopped_until_it_does_something(trial: Federation) -> None:
     trial.join()
     graz = trial.clients[0]
     graz.ok("POST", "problem", json={"code": Problem.DATA.value}, headers={HEADER: Doing.STOPPED})
@@ -145,8 +139,7 @@ def test_a_cohort_with_a_problem_is_stopped_until_it_does_something(federation: 
     assert stages(trial)["Graz"] == "checking"
 
 
-def test_a_pause_by_the_coordinator_is_theirs_to_end(federation: Make) -> None:
-    trial = federation()
+def test_a_pause_by_the_coordinator_is_theirs_to_end(trial: Federation) -> None:
     trial.running()
     studies.pause_by_request(trial.study, "coordinator")
     assert waits(trial) == ["the coordinator to resume it"]
@@ -154,8 +147,7 @@ def test_a_pause_by_the_coordinator_is_theirs_to_end(federation: Make) -> None:
     assert waits(trial) == ["the coordinator to resume it", "Tartu to come back"]
 
 
-def test_who_is_to_invite(federation: Make) -> None:
-    trial = federation()
+def test_who_is_to_invite(trial: Federation) -> None:
     oslo = Cohort.objects.get(name="Oslo")
     invitations.revoke(trial.study, oslo, "coordinator")
     assert waits(trial) == ["the coordinator to invite 1 cohort", "Graz, Tartu to join"]
@@ -163,8 +155,7 @@ def test_who_is_to_invite(federation: Make) -> None:
 
 
 @pytest.mark.parametrize("told", ["", "dancing", "computing" * 9])
-def test_an_unknown_word_tells_nothing(federation: Make, told: str) -> None:
-    trial = federation()
+def test_an_unknown_word_tells_nothing(trial: Federation, told: str) -> None:
     tells(trial.clients[0], Doing.CHECKING)
     tells(trial.clients[0], told)
     assert Cohort.objects.get(name="Graz").doing == Doing.CHECKING

@@ -36,8 +36,7 @@ ACTIONS: dict[str, tuple[Callable[[Study], Any], set[str], str]] = {
 
 
 @pytest.mark.parametrize("action", list(ACTIONS))
-def test_an_action_is_possible_in_its_states_only(federation: Make, action: str) -> None:
-    trial = federation()
+def test_an_action_is_possible_in_its_states_only(trial: Federation, action: str) -> None:
     act, allowed, after = ACTIONS[action]
     for state in StudyState:
         kind = PauseKind.ASKED if state == StudyState.PAUSED else PauseKind.NONE
@@ -52,8 +51,7 @@ def test_an_action_is_possible_in_its_states_only(federation: Make, action: str)
             assert (trial.study.state, trial.study.version) == (state, before)
 
 
-def test_only_a_study_that_is_not_over_can_fail(federation: Make) -> None:
-    trial = federation()
+def test_only_a_study_that_is_not_over_can_fail(trial: Federation) -> None:
     for state in StudyState:
         Study.objects.filter(pk=trial.study_id).update(state=state, reason="")
         failed = transitions.fail(trial.study_id, "a reason")
@@ -63,8 +61,7 @@ def test_only_a_study_that_is_not_over_can_fail(federation: Make) -> None:
 
 
 @pytest.mark.services
-def test_of_two_changes_from_one_state_one_wins(federation: Make) -> None:
-    trial = federation()
+def test_of_two_changes_from_one_state_one_wins(trial: Federation) -> None:
     stale = trial.study
     studies.abort(trial.study, "one")
     with pytest.raises(Conflict):
@@ -85,8 +82,7 @@ def test_a_duplicate_is_a_draft_with_the_same_plan(federation: Make, coordinator
 
 
 @pytest.mark.services
-def test_an_ended_study_is_deleted_with_its_files(federation: Make) -> None:
-    trial = federation()
+def test_an_ended_study_is_deleted_with_its_files(trial: Federation) -> None:
     trial.running()
     with pytest.raises(Conflict, match="cannot be deleted"):
         studies.delete(trial.study)
@@ -101,9 +97,8 @@ def test_an_ended_study_is_deleted_with_its_files(federation: Make) -> None:
 
 
 def test_a_study_whose_seeds_are_with_the_compensator_is_not_deleted_while_it_is_away(
-    federation: Make, platform: Any
+    trial: Federation, platform: Any
 ) -> None:
-    trial = federation()
     trial.running()
     trial.answer()
     work()
@@ -147,8 +142,7 @@ def _full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_archiving(federation: Make) -> None:
-    trial = federation()
+def test_archiving(trial: Federation) -> None:
     with pytest.raises(Conflict):
         studies.archive(trial.study, "me", True)
     studies.abort(trial.study, "me")
@@ -202,8 +196,7 @@ def test_odd_names_of_cohorts_are_refused(federation: Make, name: str) -> None:
 
 
 @pytest.mark.services
-def test_no_more_cohorts_than_the_plan_says(federation: Make) -> None:
-    trial = federation()
+def test_no_more_cohorts_than_the_plan_says(trial: Federation) -> None:
     with pytest.raises(Conflict, match="All 3 cohorts are invited"):
         invitations.invite(trial.study, "Bergen", "http://localhost", "me")
     invitations.withdraw(trial.study, Cohort.objects.get(name="Tartu"), "me")
@@ -212,15 +205,13 @@ def test_no_more_cohorts_than_the_plan_says(federation: Make) -> None:
     invitations.invite(trial.study, "Bergen", "http://localhost", "me")
 
 
-def test_a_cohort_that_joined_is_not_withdrawn(federation: Make) -> None:
-    trial = federation()
+def test_a_cohort_that_joined_is_not_withdrawn(trial: Federation) -> None:
     trial.join()
     with pytest.raises(Conflict, match="has joined"):
         invitations.withdraw(trial.study, Cohort.objects.get(name="Graz"), "me")
 
 
-def test_tokens_are_stored_hashed(federation: Make) -> None:
-    trial = federation()
+def test_tokens_are_stored_hashed(trial: Federation) -> None:
     token = trial.clients[0].invitation.token
     assert len(token) >= 43  # 256 bits
     stored = Cohort.objects.get(name="Graz")
@@ -236,8 +227,7 @@ def test_a_log_is_only_added_to(federation: Make) -> None:
 
 
 @pytest.mark.services
-def test_a_cohort_that_stays_away_pauses_the_study_until_it_is_heard(federation: Make) -> None:
-    trial = federation()
+def test_a_cohort_that_stays_away_pauses_the_study_until_it_is_heard(trial: Federation) -> None:
     trial.running()
     silent_for("Oslo", 61)
     sweeping.sweep()
@@ -252,8 +242,7 @@ def test_a_cohort_that_stays_away_pauses_the_study_until_it_is_heard(federation:
     assert trial.study.reason == ""
 
 
-def test_a_cohort_that_owes_nothing_may_be_silent(federation: Make) -> None:
-    trial = federation()
+def test_a_cohort_that_owes_nothing_may_be_silent(trial: Federation) -> None:
     trial.running()
     trial.answer(trial.clients[1])
     silent_for("Oslo", 3600)
@@ -261,8 +250,7 @@ def test_a_cohort_that_owes_nothing_may_be_silent(federation: Make) -> None:
     assert trial.study.state == "running"
 
 
-def test_a_pause_by_the_coordinator_ends_by_nobody_else(federation: Make) -> None:
-    trial = federation()
+def test_a_pause_by_the_coordinator_ends_by_nobody_else(trial: Federation) -> None:
     trial.running()
     studies.pause_by_request(trial.study, "coordinator")
     silent_for("Oslo", 3600)
@@ -275,8 +263,7 @@ def test_a_pause_by_the_coordinator_ends_by_nobody_else(federation: Make) -> Non
     assert trial.study.state == "running"
 
 
-def test_the_coordinator_can_pause_a_study_that_waits(federation: Make) -> None:
-    trial = federation()
+def test_the_coordinator_can_pause_a_study_that_waits(trial: Federation) -> None:
     trial.running()
     silent_for("Oslo", 61)
     sweeping.sweep()
@@ -306,8 +293,9 @@ def bell(monkeypatch: pytest.MonkeyPatch) -> Recording:
 
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
-def test_the_bell_rings_after_the_commit_and_the_sweep_rings_again(federation: Make, bell: Recording) -> None:
-    trial = federation()
+def test_the_bell_rings_after_the_commit_and_the_sweep_rings_again(
+    trial: Federation, bell: Recording
+) -> None:
     bell.studies.clear()
     trial.ready()
     assert bell.studies == [trial.study_id]
@@ -328,8 +316,7 @@ def test_the_bell_rings_after_the_commit_and_the_sweep_rings_again(federation: M
 
 
 @pytest.mark.services
-def test_what_is_to_do_is_read_from_the_database_alone(federation: Make) -> None:
-    trial = federation()
+def test_what_is_to_do_is_read_from_the_database_alone(trial: Federation) -> None:
     assert (selectors.rounds_to_advance(), selectors.studies_to_advance()) == ([], [])
     trial.ready()
     assert [pk for pk, _ in selectors.studies_to_advance()] == [trial.study_id]
@@ -339,8 +326,7 @@ def test_what_is_to_do_is_read_from_the_database_alone(federation: Make) -> None
     assert selectors.rounds_to_advance() == [Round.objects.get().pk]
 
 
-def test_a_study_whose_compensator_is_away_waits_before_its_start(federation: Make, platform: Any) -> None:
-    trial = federation()
+def test_a_study_whose_compensator_is_away_waits_before_its_start(trial: Federation, platform: Any) -> None:
     trial.ready()
     right = platform.UNPOOLED_COMPENSATOR_URL
     platform.UNPOOLED_COMPENSATOR_URL = "http://127.0.0.1:9"
@@ -352,8 +338,7 @@ def test_a_study_whose_compensator_is_away_waits_before_its_start(federation: Ma
     assert (trial.study.state, trial.study.reason) == ("running", "")
 
 
-def test_a_compensator_with_another_key_stops_the_start(federation: Make) -> None:
-    trial = federation()
+def test_a_compensator_with_another_key_stops_the_start(trial: Federation) -> None:
     plan = {**trial.study.plan_json, "compensator_key": "11" * SEALING_KEY_BYTES}
     Study.objects.filter(pk=trial.study_id).update(plan_json=plan)
     trial.join()

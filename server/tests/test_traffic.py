@@ -16,8 +16,7 @@ pytestmark = pytest.mark.services
 Make = Callable[..., Federation]
 
 
-def test_every_party_and_phase_is_counted(federation: Make) -> None:
-    trial = federation()
+def test_every_party_and_phase_is_counted(trial: Federation) -> None:
     trial.run()
     before = selectors.traffic(trial.study)
     assert before["delivery_of_results"] > 0  # the compensator was told to forget
@@ -44,16 +43,14 @@ def test_shares_count_with_their_bodies(federation: Make) -> None:
     assert len(data) + 200 < added < len(data) + 700
 
 
-def test_counting_starts_from_nothing(federation: Make) -> None:
-    trial = federation()
+def test_counting_starts_from_nothing(trial: Federation) -> None:
     metering.count(trial.study_id, "x", "rounds", 1, 2)  # type: ignore[arg-type]
     metering.count(trial.study_id, "x", "rounds", 10, 20)  # type: ignore[arg-type]
     row = Traffic.objects.get(party="x")
     assert (row.received, row.sent, row.requests) == (11, 22, 2)
 
 
-def test_a_cohorts_own_timing_is_kept_within_bounds(federation: Make) -> None:
-    trial = federation()
+def test_a_cohorts_own_timing_is_kept_within_bounds(trial: Federation) -> None:
     timing = {
         "computing": 1.5,
         "sending": 2,
@@ -69,8 +66,7 @@ def test_a_cohorts_own_timing_is_kept_within_bounds(federation: Make) -> None:
     assert len(kept) <= 40 and max(map(len, kept)) <= 40
 
 
-def test_progress_has_no_number_of_a_cohort(federation: Make) -> None:
-    trial = federation()
+def test_progress_has_no_number_of_a_cohort(trial: Federation) -> None:
     trial.running()
     trial.clients[0].answer_all(wait=0)
     progress = selectors.progress(trial.study)

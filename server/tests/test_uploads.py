@@ -21,14 +21,8 @@ Make = Callable[..., Federation]
 
 
 @pytest.fixture
-def trial(federation: Make) -> Federation:
-    made = federation()
-    made.running()
-    return made
-
-
-@pytest.fixture
 def asked(trial: Federation) -> Question:
+    trial.running()
     return trial.clients[0].questions().items[0]
 
 
@@ -110,6 +104,7 @@ def test_odd_headers_are_refused(trial: Federation, asked: Question, refused: tu
 
 @pytest.mark.services
 def test_an_unknown_round_is_refused(trial: Federation) -> None:
+    trial.running()
     headers = {**RAW, "Unpooled-Nonce": "0" * 32}
     for number in ("0", "999999999", "9" * 30, "-1", "x"):
         answer = trial.clients[0].call("PUT", f"shares/{number}", content=b"1234", headers=headers)

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from federation_fixtures import Federation, variants, work
 from unpooled import run
 from unpooled.described.file_list import result_files
 from unpooled.methods import algorithm
+from unpooled.panel.agreement import align
 from unpooled.panel.panel import Panel
 from unpooled_server.models import Kept, Share
 from unpooled_server.services import branches
@@ -54,19 +54,6 @@ def assert_files_as_in_process(trial: Federation, cohort: int = 0) -> None:
     assert {name: files[name] for name in wanted} == wanted
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [{}, {"ring_bits": 64}, {"ring_bits": 128}, {"chunk_size": 1}, {"masking": "gaussian", "variance": 1e6}],
-)
-def test_a_study_ends_with_the_files_of_the_same_study_in_one_process(
-    federation: Make, plan: dict[str, Any]
-) -> None:
-    trial = federation(**plan)
-    trial.run()
-    for cohort in range(3):
-        assert_files_as_in_process(trial, cohort)
-
-
 @pytest.mark.services
 def test_what_is_kept_of_branches_may_be_in_many_rows(
     federation: Make, monkeypatch: pytest.MonkeyPatch
@@ -104,15 +91,12 @@ def test_a_list_of_the_coordinator_is_answered_by_masked_presence(federation: Ma
 
 
 def _alignment(listed: Panel, own: Panel) -> tuple[np.ndarray, np.ndarray]:
-    from unpooled.panel.agreement import align
-
     aligned = align(listed, own, np.ones(len(own), bool))
     return aligned.index, aligned.swapped
 
 
 @pytest.mark.services
-def test_masked_bytes_and_rows_are_deleted(federation: Make) -> None:
-    trial = federation()
+def test_masked_bytes_and_rows_are_deleted(trial: Federation) -> None:
     trial.run()
     assert Share.objects.filter(study=trial.study_id).exists()
     assert not (store.study_folder(trial.study_id) / "shares").exists()
@@ -122,8 +106,7 @@ def test_masked_bytes_and_rows_are_deleted(federation: Make) -> None:
     assert trial.study.log.last().what == "the seeds at the compensator are deleted"
 
 
-def test_the_manifest_says_what_was_done(federation: Make) -> None:
-    trial = federation()
+def test_the_manifest_says_what_was_done(trial: Federation) -> None:
     trial.run()
     files = delivered(trial)
     manifest = json.loads(files["study.manifest.json"])

@@ -37,8 +37,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
     until(condition, lambda: "the worker does not come to it")
 
 
-def test_a_study_runs_to_its_end(federation: Make, worker: Worker) -> None:
-    trial = federation()
+def test_a_study_runs_to_its_end(trial: Federation, worker: Worker) -> None:
     trial.ready()
     wait_until(lambda: trial.study.begun)
 
@@ -138,8 +137,7 @@ def test_long_polls_end_when_there_is_news(
     assert told[0] > version and told[1]
 
 
-def test_a_long_poll_ends_by_itself(federation: Make) -> None:
-    trial = federation()
+def test_a_long_poll_ends_by_itself(trial: Federation) -> None:
     trial.ready()
     assert trial.clients[0].questions(wait=0.2).items == ()
     for wait in ("x", "-1", "nan"):

@@ -99,21 +99,21 @@ def clients() -> Iterator[list[Cohort]]:
 
 
 @pytest.fixture
-def administrator(site: Site, window: Callable[[], Pages]) -> Pages:
+def pages(site: Site, window: Callable[[], Pages]) -> Pages:
     """The window of the administrator, who is made in the first one."""
-    pages = window()
+    shown = window()
     if site.is_new:
-        pages.open(site.first_run)
-        pages.heading("Create the administrator")
-        pages.look("first-run")
-        pages.fill("User name", site.administrator[0])
-        pages.fill("Password", site.administrator[1])
-        pages.press("Create the administrator")
-        pages.sees("No study yet")
-        expect(pages.page.get_by_role("button", name="Try a demo study")).to_be_enabled()
-        pages.look("studies-empty")
+        shown.open(site.first_run)
+        shown.heading("Create the administrator")
+        shown.look("first-run")
+        shown.fill("User name", site.administrator[0])
+        shown.fill("Password", site.administrator[1])
+        shown.press("Create the administrator")
+        shown.sees("No study yet")
+        expect(shown.page.get_by_role("button", name="Try a demo study")).to_be_enabled()
+        shown.look("studies-empty")
         site.is_new = False
     else:
-        pages.sign_in(*site.administrator)
-    pages.heading("Studies")
-    return pages
+        shown.sign_in(*site.administrator)
+    shown.heading("Studies")
+    return shown

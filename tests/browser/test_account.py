@@ -19,10 +19,7 @@ from .studies import create_study_of_variants
 from .test_people import FIRST, create_account
 
 
-def test_a_display_name_is_shown_in_place_of_the_user_name(
-    administrator: Pages, window: Callable[[], Pages]
-) -> None:
-    pages = administrator
+def test_a_display_name_is_shown_in_place_of_the_user_name(pages: Pages, window: Callable[[], Pages]) -> None:
     create_account(pages, "ada", "coordinator")
     theirs = window()
     theirs.sign_in("ada", FIRST)
@@ -50,8 +47,7 @@ def test_a_display_name_is_shown_in_place_of_the_user_name(
     expect(pages.page.get_by_text("Ada of Tartu")).to_have_count(0)
 
 
-def test_an_api_token_works_until_it_is_revoked(administrator: Pages, site: Site) -> None:
-    pages = administrator
+def test_an_api_token_works_until_it_is_revoked(pages: Pages, site: Site) -> None:
     pages.open("/account/tokens")
     pages.sees("You have no API token.")
     pages.fill("What it is for", "nightly report")
@@ -75,9 +71,8 @@ def test_an_api_token_works_until_it_is_revoked(administrator: Pages, site: Site
     assert asked() == 401
 
 
-def test_notifications_are_asked_for_and_their_deliveries_are_listed(administrator: Pages) -> None:
+def test_notifications_are_asked_for_and_their_deliveries_are_listed(pages: Pages) -> None:
     """The receiver is on this machine, where the platform sends nothing: the list says so."""
-    pages = administrator
     pages.open("/account/notifications")
     pages.sees("This platform sends no mail")
     pages.fill("Address of the webhook", "http://localhost/")
@@ -114,9 +109,8 @@ def test_notifications_are_asked_for_and_their_deliveries_are_listed(administrat
 
 
 def test_the_message_with_an_invitation_has_commands_that_run(
-    administrator: Pages, small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, small: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    pages = administrator
     create_study_of_variants(pages, "Ready to send")
     pages.fill("Name", "Graz")
     pages.press("Invite")

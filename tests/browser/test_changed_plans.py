@@ -42,9 +42,8 @@ def answer_yes(cohorts: Sequence[Cohort]) -> list[str]:
 
 
 def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
-    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    pages = administrator
     begin_study_of_variants(pages, "Asthma above the floor")
     pages.fill(FEWEST, "100000")
     create(pages, "Asthma above the floor")
@@ -88,9 +87,8 @@ def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
 
 
 def test_a_change_of_the_name_is_nobodys_to_accept(
-    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    pages = administrator
     begin_study_of_variants(pages, "Asthma misspelt")
     pages.page.get_by_label(BY_ITSELF).uncheck()
     create(pages, "Asthma misspelt")
@@ -120,9 +118,8 @@ def test_a_change_of_the_name_is_nobodys_to_accept(
 
 
 def test_a_study_that_ended_is_changed_and_repeated(
-    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    pages = administrator
     begin_study_of_variants(pages, "Asthma once more")
     pages.page.get_by_label(BY_ITSELF).uncheck()
     create(pages, "Asthma once more")
@@ -164,9 +161,9 @@ def test_a_study_that_ended_is_changed_and_repeated(
 
 
 def test_a_study_is_repeated_without_a_cohort_that_left_in_the_middle(
-    administrator: Pages, site: Site, clients: list[Cohort], tmp_path: Path
+    pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path
 ) -> None:
-    pages, name = administrator, "Asthma of four"
+    name = "Asthma of four"
     files = simulate(tmp_path / "four", cohorts=(60, 60, 60, 60), variants=200, seed=3, pooled=False).cohorts
     begin_study_of_variants(pages, name)
     pages.fill("Cohorts", "4")

@@ -53,14 +53,13 @@ def create_with_mistakes(pages: Pages, name: str) -> None:
 
 
 def test_a_study_from_the_first_run_to_the_download(
-    administrator: Pages,
+    pages: Pages,
     site: Site,
     clients: list[Cohort],
     small: tuple[Path, ...],
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    pages = administrator
     create_with_mistakes(pages, "Asthma in three places")
     pages.sees("3 of 3 cohorts are not invited yet.")
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
@@ -94,14 +93,13 @@ def test_a_study_from_the_first_run_to_the_download(
 
 
 def test_a_logistic_study_is_paused_and_goes_on(
-    administrator: Pages,
+    pages: Pages,
     site: Site,
     clients: list[Cohort],
     small: tuple[Path, ...],
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    pages = administrator
     begin_study_of_variants(pages, "Asthma by logistic regression")
     pages.choose("Logistic regression")
     pages.choose("PLINK 2 report")
@@ -148,9 +146,8 @@ def test_a_logistic_study_is_paused_and_goes_on(
 
 
 def test_bad_data_and_their_remedy_and_an_abort(
-    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    pages = administrator
     create_study_of_variants(pages, "Asthma with mistakes")
     mended = copied(small[2], tmp_path / "tartu")
     fam = mended.with_suffix(".fam")
@@ -205,9 +202,8 @@ def test_bad_data_and_their_remedy_and_an_abort(
 
 
 def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
-    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    pages = administrator
     create_study_of_variants(pages, "Asthma and a lost disk")
     clients += invite_all(pages, site, tmp_path, small)
     tartu = clients[2]
@@ -259,14 +255,13 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_a_normalization_study_to_its_files(
-    administrator: Pages,
+    pages: Pages,
     site: Site,
     clients: list[Cohort],
     tables: list[Path],
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    pages = administrator
     begin_study(pages, "Petals")
     pages.choose("Tables")
     pages.choose("Normalization by median and quartiles")

@@ -14,8 +14,7 @@ from .pages import Pages
 GENOME_WIDE = 5e-8
 
 
-def test_a_demo_study_to_its_results(administrator: Pages, tmp_path: Path) -> None:
-    pages = administrator
+def test_a_demo_study_to_its_results(pages: Pages, tmp_path: Path) -> None:
     pages.follow("Guide")
     pages.press("Try a demo study")
     pages.heading("Demo: three generated cohorts")

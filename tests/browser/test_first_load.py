@@ -31,14 +31,14 @@ def compressed(file: Path) -> int:
 
 @pytest.mark.parametrize("is_signed_in", [False, True])
 def test_the_first_load_is_small(
-    administrator: Pages, window: Callable[[], Pages], site: Site, is_signed_in: bool
+    pages: Pages, window: Callable[[], Pages], site: Site, is_signed_in: bool
 ) -> None:
-    pages = window()
+    fresh = window()
     if is_signed_in:
-        pages.page.context.add_cookies(administrator.page.context.cookies())  # type: ignore[arg-type]
-    pages.open("/")
-    pages.heading("Studies" if is_signed_in else "Sign in")
-    pages.page.wait_for_load_state("networkidle")
-    sizes = loaded(pages)
+        fresh.page.context.add_cookies(pages.page.context.cookies())  # type: ignore[arg-type]
+    fresh.open("/")
+    fresh.heading("Studies" if is_signed_in else "Sign in")
+    fresh.page.wait_for_load_state("networkidle")
+    sizes = loaded(fresh)
     assert any(name.endswith(".js") for name in sizes)
     assert sum(sizes.values()) <= MOST, sizes

@@ -70,13 +70,13 @@ class GermanPages(Pages):
 
 
 @pytest.fixture
-def german(browser: Browser, site: Site, administrator: Pages) -> Iterator[GermanPages]:
+def german(browser: Browser, site: Site, pages: Pages) -> Iterator[GermanPages]:
     context = browser.new_context(base_url=site.address, locale="de-DE")
-    pages = GermanPages(context.new_page(), site.address, AXE.read_text())
-    pages.sign_in(*site.administrator)
-    yield pages
+    shown = GermanPages(context.new_page(), site.address, AXE.read_text())
+    shown.sign_in(*site.administrator)
+    yield shown
     context.close()
-    assert pages.complaints == []
+    assert shown.complaints == []
 
 
 def test_a_study_in_german_from_its_form_to_its_results(german: GermanPages) -> None:
@@ -198,9 +198,8 @@ def test_the_pages_about_people_in_german(german: GermanPages) -> None:
         pages.look(path.strip("/?").replace("/", "-"))
 
 
-def test_who_chooses_a_language_has_it_from_then_on(
-    administrator: Pages, window: Callable[[], Pages], site: Site
-) -> None:
+@pytest.mark.usefixtures("pages")
+def test_who_chooses_a_language_has_it_from_then_on(window: Callable[[], Pages], site: Site) -> None:
     pages = window()
     pages.open("/")
     pages.heading("Sign in")
@@ -222,8 +221,8 @@ def test_who_chooses_a_language_has_it_from_then_on(
     expect(pages.page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_only_german_readers_load_german(administrator: Pages, german: GermanPages) -> None:
+def test_only_german_readers_load_german(pages: Pages, german: GermanPages) -> None:
     def loaded(pages: Pages) -> int:
         return sum(bool(re.search(r"/de-[\w-]+\.js$", request.url)) for request in pages.asked)
 
-    assert (loaded(german), loaded(administrator)) == (1, 0)
+    assert (loaded(german), loaded(pages)) == (1, 0)

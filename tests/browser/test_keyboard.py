@@ -17,8 +17,7 @@ from .pages import Pages
 from .studies import with_pictures
 
 
-def test_a_study_is_created_and_a_cohort_invited_by_keyboard(administrator: Pages) -> None:
-    pages = administrator
+def test_a_study_is_created_and_a_cohort_invited_by_keyboard(pages: Pages) -> None:
     keyboard = pages.page.keyboard
     pages.open("/")
     pages.heading("Studies")
@@ -88,7 +87,7 @@ def test_a_study_is_created_and_a_cohort_invited_by_keyboard(administrator: Page
 
 
 @pytest.fixture
-def study(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
+def study(pages: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
     """A study that is done, with several loci."""
     made = simulate(
         tmp_path, cohorts=(150, 160, 170), variants=1500, effects=(5.0, 0.2), seed=3, pooled=False
@@ -99,8 +98,8 @@ def study(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
         yield trial
 
 
-def test_the_sheet_and_the_switch(administrator: Pages) -> None:
-    pages, page = administrator, administrator.page
+def test_the_sheet_and_the_switch(pages: Pages) -> None:
+    page = pages.page
     pages.open("/guide")
     pages.heading("Guide")
     page.keyboard.press("?")
@@ -125,8 +124,8 @@ def test_the_sheet_and_the_switch(administrator: Pages) -> None:
     pages.has_focus("heading", "New study")
 
 
-def test_nothing_happens_while_somebody_types(administrator: Pages) -> None:
-    pages, page = administrator, administrator.page
+def test_nothing_happens_while_somebody_types(pages: Pages) -> None:
+    page = pages.page
     pages.open("/studies/new")
     field = page.get_by_label("Name of the study", exact=True)
     field.press_sequentially("gs n?/")
@@ -141,8 +140,8 @@ def test_nothing_happens_while_somebody_types(administrator: Pages) -> None:
     pages.has_focus("heading", "Studies")
 
 
-def test_through_a_study_and_its_loci(administrator: Pages, study: Trial) -> None:
-    pages, page = administrator, administrator.page
+def test_through_a_study_and_its_loci(pages: Pages, study: Trial) -> None:
+    page = pages.page
     pages.open(f"/studies/{study.id}/results")
     expect(page.get_by_role("application", name="Manhattan plot")).to_be_visible()
     table = page.get_by_role("table", name="Loci and variants")

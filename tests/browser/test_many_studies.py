@@ -17,7 +17,7 @@ MANY = 104
 
 
 @pytest.fixture
-def many(administrator: Pages, site: Site) -> Iterator[list[str]]:
+def many(pages: Pages, site: Site) -> Iterator[list[str]]:
     """Names of studies: one of heights by linear regression, the rest of asthma."""
     call = site.coordinator.call
     site.coordinator.sign_in(*site.administrator)
@@ -45,8 +45,8 @@ def says(pages: Pages, text: str | re.Pattern[str]) -> None:
     expect(pages.page.get_by_role("search").get_by_role("status")).to_have_text(text)
 
 
-def test_a_study_among_many_is_found(administrator: Pages, many: list[str]) -> None:
-    pages, page = administrator, administrator.page
+def test_a_study_among_many_is_found(pages: Pages, many: list[str]) -> None:
+    page = pages.page
     pages.open("/")
     says(pages, re.compile(r"^\d+ studies$"))
     assert names(pages)[0] == many[-1], "the newest is first"
@@ -75,8 +75,8 @@ def test_a_study_among_many_is_found(administrator: Pages, many: list[str]) -> N
     says(pages, re.compile(r"^\d+ studies$"))
 
 
-def test_studies_are_filtered_and_ordered(administrator: Pages, many: list[str]) -> None:
-    pages, page = administrator, administrator.page
+def test_studies_are_filtered_and_ordered(pages: Pages, many: list[str]) -> None:
+    page = pages.page
     pages.open("/?method=chi-square&search=batch&sort=name")
     says(pages, re.compile(rf"^{MANY - 1} of"))
     assert names(pages)[:3] == ["Batch 1", "Batch 2", "Batch 3"]
@@ -103,8 +103,8 @@ def test_studies_are_filtered_and_ordered(administrator: Pages, many: list[str])
     pages.heading("Studies")
 
 
-def test_a_template_fills_the_form_and_is_undone(administrator: Pages) -> None:
-    pages, page = administrator, administrator.page
+def test_a_template_fills_the_form_and_is_undone(pages: Pages) -> None:
+    page = pages.page
     pages.follow("New study")
     pages.fill("Trait", "asthma")
     template = page.get_by_role("button", name="Chi-square with QC")
@@ -126,8 +126,8 @@ def test_a_template_fills_the_form_and_is_undone(administrator: Pages) -> None:
     expect(page.get_by_label("Trait", exact=True)).to_have_value("asthma")
 
 
-def test_a_study_with_ten_components(administrator: Pages, site: Site) -> None:
-    pages, page = administrator, administrator.page
+def test_a_study_with_ten_components(pages: Pages, site: Site) -> None:
+    page = pages.page
     pages.follow("New study")
     page.get_by_role("button", name="Logistic, 10 components").click()
     pages.sees("must have the columns PC1, PC2, PC3, PC4, PC5, PC6, PC7, PC8, PC9 and PC10")

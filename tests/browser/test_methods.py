@@ -21,13 +21,10 @@ from .pages import Pages
 from .studies import NAMES, all_end, begin_study, create, look_at_what_is_done, run_all
 
 
-def test_components_to_their_files(
-    administrator: Pages, site: Site, clients: list[Cohort], tmp_path: Path
-) -> None:
+def test_components_to_their_files(pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path) -> None:
     made = simulate(
         tmp_path, cohorts=(120,) * len(NAMES), variants=300, trait="quantitative", seed=3, pooled=False
     )
-    pages = administrator
     begin_study(pages, "Ancestry")
     pages.choose("Quantitative")
     pages.choose("Principal components")
@@ -45,7 +42,7 @@ def test_components_to_their_files(
     assert len(list(tmp_path.rglob("*.eigenvec"))) == len(NAMES)
 
 
-def test_a_score_to_its_file(administrator: Pages, site: Site, clients: list[Cohort], tmp_path: Path) -> None:
+def test_a_score_to_its_file(pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path) -> None:
     made = simulate(
         tmp_path,
         cohorts=(400,) * len(NAMES),
@@ -55,7 +52,6 @@ def test_a_score_to_its_file(administrator: Pages, site: Site, clients: list[Coh
         seed=3,
         pooled=False,
     )
-    pages = administrator
     begin_study(pages, "Height")
     pages.choose("Polygenic score")
     pages.choose("Quantitative")
@@ -106,14 +102,13 @@ def admissions(tmp_path: Path) -> list[Path]:
 
 
 def test_a_model_to_its_file(
-    administrator: Pages,
+    pages: Pages,
     site: Site,
     clients: list[Cohort],
     admissions: list[Path],
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    pages = administrator
     begin_study(pages, "Readmission")
     pages.choose("Tables")
     pages.choose("FedHEONN: a one-layer network")
@@ -176,14 +171,13 @@ def tables(tmp_path: Path) -> list[Path]:
 
 
 def test_a_study_of_encodings_to_its_files(
-    administrator: Pages,
+    pages: Pages,
     site: Site,
     clients: list[Cohort],
     tables: list[Path],
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    pages = administrator
     begin_study(pages, "Wards")
     pages.choose("Tables")
     pages.choose("Encoding of columns of words")

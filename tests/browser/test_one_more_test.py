@@ -58,9 +58,8 @@ def ask(module: str, *arguments: object) -> str:
 
 
 def test_its_options_are_in_the_form_on_the_plans_page_and_in_the_consent(
-    administrator: Pages, tmp_path: Path
+    pages: Pages, tmp_path: Path
 ) -> None:
-    pages = administrator
     begin_study_of_variants(pages, "One more")
     pages.choose("One more test")
     pages.press("Add a covariate")

@@ -22,8 +22,7 @@ def create_account(pages: Pages, name: str, role: str) -> None:
     expect(pages.page.get_by_role("rowheader", name=name)).to_be_visible()
 
 
-def test_a_session_that_ends_loses_nothing_that_was_typed(administrator: Pages, site: Site) -> None:
-    pages = administrator
+def test_a_session_that_ends_loses_nothing_that_was_typed(pages: Pages, site: Site) -> None:
     pages.open("/studies/new")
     pages.fill("Name of the study", "Half a study")
     pages.page.context.clear_cookies(name="sessionid")
@@ -39,8 +38,7 @@ def test_a_session_that_ends_loses_nothing_that_was_typed(administrator: Pages, 
     expect(pages.page.get_by_label("Name of the study", exact=True)).to_have_value("Half a study")
 
 
-def test_an_observer_sees_and_changes_nothing(administrator: Pages, window: Callable[[], Pages]) -> None:
-    pages = administrator
+def test_an_observer_sees_and_changes_nothing(pages: Pages, window: Callable[[], Pages]) -> None:
     create_account(pages, "watcher", "observer")
     create_study_of_variants(pages, "Watched")
     pages.follow("Plan")
@@ -62,8 +60,7 @@ def test_an_observer_sees_and_changes_nothing(administrator: Pages, window: Call
     expect(observer.page.locator("main").get_by_role("button")).to_have_count(0)
 
 
-def test_passwords_and_roles(administrator: Pages, window: Callable[[], Pages]) -> None:
-    pages = administrator
+def test_passwords_and_roles(pages: Pages, window: Callable[[], Pages]) -> None:
     create_account(pages, "newcomer", "observer")
     pages.look("people")
     theirs, other = window(), window()

@@ -25,7 +25,7 @@ TEXT_ON_WHITE = "rgb(23, 35, 42)"
 
 
 @pytest.fixture
-def study(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[tuple[Trial, str]]:
+def study(pages: Pages, site: Site, tmp_path: Path) -> Iterator[tuple[Trial, str]]:
     """A study that is done, and the ID of a variant that was planted. The administrator, who must be there
     first, owns it."""
     made = simulate(
@@ -49,10 +49,8 @@ def middle(element: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_from_the_whole_genome_to_one_variant(
-    administrator: Pages, study: tuple[Trial, str], tmp_path: Path
-) -> None:
-    pages, page, (trial, variant) = administrator, administrator.page, study
+def test_from_the_whole_genome_to_one_variant(pages: Pages, study: tuple[Trial, str], tmp_path: Path) -> None:
+    page, (trial, variant) = pages.page, study
     line = reported(trial.cohorts[0].folder / "results/study.assoc", variant)
     place = f"{line['CHR']}:{int(line['BP']):,}"
     pages.open(f"/studies/{trial.id}/results")
@@ -183,9 +181,9 @@ def bottom(element: Locator) -> float:
 
 
 def test_the_report_and_everything_at_once(
-    administrator: Pages, browser: Browser, study: tuple[Trial, str], tmp_path: Path
+    pages: Pages, browser: Browser, study: tuple[Trial, str], tmp_path: Path
 ) -> None:
-    pages, (trial, variant) = administrator, study
+    trial, variant = study
     pages.open(f"/studies/{trial.id}/results")
     archive = zipfile.ZipFile(pages.saved(tmp_path, lambda: pages.follow("Download all")))
     delivered = trial.cohorts[0].folder / "results"
@@ -215,7 +213,7 @@ NAMES = ("ldl", "hdl")
 
 
 @pytest.fixture
-def of_two(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
+def of_two(pages: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
     """A study that is done; thirty people of each cohort lack the second phenotype."""
     made = simulate(
         tmp_path,
@@ -240,8 +238,8 @@ def of_two(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Trial]:
         yield trial
 
 
-def test_results_of_each(administrator: Pages, of_two: Trial) -> None:
-    pages, page = administrator, administrator.page
+def test_results_of_each(pages: Pages, of_two: Trial) -> None:
+    page = pages.page
     assert of_two.state == "done", of_two.story()
     pages.open(f"/studies/{of_two.id}/results")
     numbers = page.get_by_label("In numbers")
@@ -269,8 +267,7 @@ def test_results_of_each(administrator: Pages, of_two: Trial) -> None:
     pages.sees("Loci side by side")
 
 
-def test_the_form_has_them_and_says_what_is_wrong(administrator: Pages) -> None:
-    pages = administrator
+def test_the_form_has_them_and_says_what_is_wrong(pages: Pages) -> None:
     begin_study_of_variants(pages, "Lipids")
     pages.fill("Trait", "ldl")
     pages.fill("Further phenotypes", "hdl, LDL")

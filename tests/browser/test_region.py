@@ -37,7 +37,7 @@ class Two:
 
 
 @pytest.fixture
-def two(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Two]:
+def two(pages: Pages, site: Site, tmp_path: Path) -> Iterator[Two]:
     made = simulate(
         tmp_path, cohorts=(150, 160, 170), variants=1500, effects=(5.0, 0.2), seed=3, pooled=False
     )
@@ -61,9 +61,9 @@ def recombination(site: Site, two: Two, folder: Path) -> None:
 
 
 def test_a_region_has_its_genes_and_a_gene_is_found_by_its_name(
-    administrator: Pages, site: Site, two: Two, tmp_path: Path
+    pages: Pages, site: Site, two: Two, tmp_path: Path
 ) -> None:
-    pages, page = administrator, administrator.page
+    page = pages.page
     assert known_build(two.first.call("GET")["plan"]["build"]) == "GRCh38"
     recombination(site, two, tmp_path)
     pages.open(f"/studies/{two.first.id}/results")
@@ -133,8 +133,8 @@ def saved_svg(pages: Pages, folder: Path) -> ET.Element:
     return ET.parse(drawn).getroot()  # noqa: S314
 
 
-def test_two_studies_stand_side_by_side(administrator: Pages, two: Two) -> None:
-    pages, page = administrator, administrator.page
+def test_two_studies_stand_side_by_side(pages: Pages, two: Two) -> None:
+    page = pages.page
     pages.open(f"/studies/{two.first.id}/results")
     pages.follow("Compare with another study")
     page.get_by_label("Compare with", exact=True).select_option(value=two.second.id)

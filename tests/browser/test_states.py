@@ -20,9 +20,8 @@ from .studies import create_study_of_variants, invite_all, is_away, row, shown_i
 
 
 def test_stages_until_the_start_and_fingerprints_compared_by_telephone(
-    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    pages = administrator
     create_study_of_variants(pages, "Asthma, state by state")
     clients += invite_all(pages, site, tmp_path, small)
     graz, munich, tartu = clients
@@ -120,14 +119,13 @@ def moved(small: tuple[Path, ...], tmp_path: Path) -> Path:
 
 
 def test_the_page_names_the_cohort_and_the_cause(
-    administrator: Pages,
+    pages: Pages,
     site: Site,
     clients: list[Cohort],
     small: tuple[Path, ...],
     moved: Path,
     tmp_path: Path,
 ) -> None:
-    pages = administrator
     create_study_of_variants(pages, NAME)
     clients += invite_all(pages, site, tmp_path, small)
     graz, *others = clients

@@ -150,11 +150,9 @@ def by_statsmodels(
     names: Iterable[str],
     folder: Path,
     *flags: object,
-    by_plink2: bool = False,
 ) -> dict[tuple[str, str], tuple[float, float]]:
-    """(log odds ratio, its standard error) of some variants, by name and test, from the pooled data itself.
-
-    Genotypes are coded as PLINK 1.9 does, or plink2.
+    """(log odds ratio, its standard error) of some variants of the autosomes, by name and test, from the
+    pooled data itself.
     """
     if not (several := sorted(set(names))):
         return {}
@@ -165,18 +163,14 @@ def by_statsmodels(
     values = {(row["FID"], row["IID"]): _numbers(row[title] for title in columns) for row in rows(covariates)}
     x = np.array([values[row[0], row[1]] for row in people])
     status = np.array([{"1": 0.0, "2": 1.0}.get(row[5], np.nan) for row in people])
-    men = np.array([row[4] == "1" for row in people])
-    bim = (line.split() for line in prefix.with_suffix(".bim").read_text().splitlines())
-    chromosomes = {words[1]: words[0] for words in bim}
+    tests = ("ADD", *columns)
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for place, title in enumerate(header[6:], start=6):
         name = title.rpartition("_")[0]
-        copies = _coded(_numbers(row[place] for row in people), men, chromosomes[name], by_plink2)
-        tests = ["ADD", *columns] + ["SEX"] * (chromosomes[name] == "23")
-        design = np.column_stack([copies, x, men != by_plink2])[:, : len(tests)]
+        design = np.column_stack([_numbers(row[place] for row in people), x])
         inside = ~np.isnan(status) & ~np.isnan(design).any(axis=1)
         of = np.column_stack([np.ones(int(inside.sum())), design[inside]])
-        fit = Rows("logistic", tuple(tests), status[inside], of).fit()
+        fit = Rows("logistic", tests, status[inside], of).fit()
         assert fit is not None, name
         found |= {(name, test): fit.of(test)[:2] for test in tests}
     return found

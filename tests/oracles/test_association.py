@@ -111,65 +111,6 @@ def test_the_bytes_depend_on_nothing_but_the_data(
     same_bytes(ours, pooled, FILES)
 
 
-def test_a_cohort_in_small_letters_and_one_with_a_contig(rehearse: Rehearse, tmp_path: Path) -> None:
-    """The study is as if the letters were capitals, and the contig's variant were not there."""
-    simulate(tmp_path, cohorts=[80, 70, 60], variants=2_000, seed=5)
-    small, contig = tmp_path / "cohort2.bim", tmp_path / "cohort3.bim"
-    rows = [line.split("\t") for line in small.read_text().splitlines()]
-    small.write_text("".join("\t".join([*row[:4], *map(str.lower, row[4:])]) + "\n" for row in rows))
-    rows = [line.split("\t") for line in contig.read_text().splitlines()]
-    (tmp_path / "lost").write_text(rows[700][1])
-    rows[700][0] = "GL000194.1"
-    contig.write_text("".join("\t".join(row) + "\n" for row in rows))
-    pooled, ours = tmp_path / "plink", tmp_path / "ours"
-    plink("--bfile", tmp_path / "pooled", "--exclude", tmp_path / "lost", "--assoc", "--freq", "--missing",
-          "--hardy", "--out", pooled)  # fmt: skip
-    rehearse(*cohorts_in(tmp_path), "--out", ours)
-    same_bytes(ours, pooled, FILES)
-    remarks = [line.split("\t") for line in Path(f"{ours}.variants.tsv").read_text().splitlines()[1:]]
-    assert [row[2:] for row in remarks if row[3] == "left out"] == [
-        [(tmp_path / "lost").read_text(), "left out", "on no known chromosome at cohort3"]
-    ]
-
-
-CALLED = "@:#:$1:$2"
-"""plink2's template for chromosome, position and both alleles in alphabetical order."""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three cohorts; the IDs of the second are its own, and the third has none."""
-    folder = tmp_path_factory.mktemp("made")
-    simulate(
-        folder, cohorts=[90, 80, 70], variants=600, seed=8, missing_rate=(0.3, 0.02), sex_chromosomes=True
-    )
-    for name, id_of in (("cohort2", lambda k, _: f"affx-{k}"), ("cohort3", lambda *_: ".")):
-        path = folder / f"{name}.bim"
-        lines = [line.split() for line in path.read_text().splitlines()]
-        path.write_text("".join("\t".join([w[0], id_of(k, w), *w[2:]]) + "\n" for k, w in enumerate(lines)))
-    return folder
-
-
-def test_the_pool_called_by_place_gives_the_same_bytes(
-    made: Path, rehearse: Rehearse, tmp_path: Path
-) -> None:
-    cohorts = bfiles(made / f"cohort{k}" for k in (1, 2, 3))
-    rehearse(*cohorts, "--by-place", "--min-samples", 20, "--min-per-class", 1, "--out", tmp_path / "ours")
-    # Only files of PLINK 1 keep which allele is called A1.
-    plink2("--bfile", made / "pooled", "--set-all-var-ids", CALLED, "--make-just-bim", "--out",
-           tmp_path / "called")  # fmt: skip
-    called = [line.split()[1] for line in (tmp_path / "called.bim").read_text().splitlines()]
-    lines = [line.split() for line in (made / "pooled.bim").read_text().splitlines()]
-    named = tmp_path / "named.bim"
-    named.write_text(
-        "".join("\t".join([w[0], name, *w[2:]]) + "\n" for name, w in zip(called, lines, strict=True))
-    )
-    plink("--bed", made / "pooled.bed", "--fam", made / "pooled.fam", "--bim", named, "--assoc", "--freq",
-          "--missing", "--hardy", "--out", tmp_path / "pooled")  # fmt: skip
-    same_bytes(tmp_path / "ours", tmp_path / "pooled", FILES)
-    assert "matched by chromosome, position and alleles" in (tmp_path / "ours.methods.txt").read_text()
-
-
 FLAGS = ("--chr-set", 19, "--allow-no-sex", "--nonfounders", "--min-samples", 20, "--min-per-class", 1)
 
 
@@ -190,34 +131,6 @@ def test_pgen_vcf_and_bgen_among_beds_give_the_same_bytes(
     people = ("--sample", tmp_path / "g.sample", "--psam", f"{in_vcf}.fam", "--psam", f"{in_bgen}.fam")
     rehearse(*genotypes, *people, *FLAGS, "--copies", tmp_path / "copies", "--out", tmp_path / "ours")
     same_bytes(tmp_path / "ours", tmp_path / "pooled", FILES)
-
-
-def test_dosages_of_vcf_and_bgen_give_the_bytes_of_the_pgen_that_plink2_makes(
-    rehearse: Rehearse, tmp_path: Path
-) -> None:
-    """Imputed genotypes, of which plink2 makes a call within 0.1 of a whole number of copies."""
-    pgens: list[object] = []
-    files: list[object] = []
-    for seed in (1, 2, 3):
-        made, prefix = tmp_path / f"made{seed}", tmp_path / f"c{seed}"
-        plink2("--dummy", 80, 150, 0.02, "dosage-freq=0.5", "--seed", seed, "--out", made)
-        if seed < 3:
-            plink2("--pfile", made, "--export", "vcf", "bgz", "vcf-dosage=DS", "--out", prefix)
-            plink2("--vcf", f"{prefix}.vcf.gz", "dosage=DS", "--make-pgen", "--out", prefix)
-            files += ["--vcf", f"{prefix}.vcf.gz"]
-        else:
-            plink2("--pfile", made, "--export", "bgen-1.3", "bits=8", "ref-first", "--out", prefix)
-            given = ("--bgen", f"{prefix}.bgen", "ref-first", "--sample", f"{prefix}.sample")
-            plink2(*given, "--make-pgen", "--out", prefix)
-            files += ["--bgen", f"{prefix}.bgen", "--sample", f"{prefix}.sample"]
-        files += ["--psam", shutil.copy(f"{made}.psam", f"{prefix}.psam")]
-        pgens += ["--pfile", prefix]
-    floors = ("--min-samples", 20, "--min-per-class", 1)
-    rehearse(*pgens, *floors, "--out", tmp_path / "pgens")
-    rehearse(*files, *floors, "--copies", tmp_path / "copies", "--out", tmp_path / "files")
-    same_bytes(tmp_path / "files", tmp_path / "pgens", FILES)
-    missing = [int(line.split()[2]) for line in Path(f"{tmp_path}/files.lmiss").read_text().splitlines()[1:]]
-    assert min(missing) > 60  # of 240 people half have a dosage, of which a fifth is near a whole number
 
 
 def test_rehearsal_wants_all_three_files(few: Path, rehearse: Rehearse, tmp_path: Path) -> None:

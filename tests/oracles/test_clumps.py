@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled.simulate import simulate
-
 from ..conftest import MICE, Rehearse
 from ..plinks import bfiles, plink, split
 
@@ -71,18 +69,3 @@ def test_covariates_lead_no_clump(
     )
     assert found == own and len(own) > 5
     assert len(of_all) > 5 * len(own)  # the covariate is associated beside every variant
-
-
-def test_on_sex_chromosomes_as_by_plink(rehearse: Rehearse, tmp_path: Path) -> None:
-    """Nonfounders, whom linkage leaves out; X, Y and MT; ties; a P that is missing."""
-    made = simulate(
-        tmp_path, cohorts=(180, 150, 90), variants=900, missing_rate=(0.0, 0.0), sex_chromosomes=True,
-        nonfounder_rate=0.1, autosomes=3, effects=(3.0,), seed=5,
-    )  # fmt: skip
-    ours, pooled = tmp_path / "ours", tmp_path / "theirs"
-    limits = ("--clump-p1", 0.05, "--clump-p2", 0.5, "--clump-r2", 0.002, "--clump-kb", 10000)
-    own = ("--chr-set", 3, "--maf", 0.05)
-    rehearse(*bfiles(made.cohorts), *own, "--clump", *limits, "--out", ours)
-    plink("--bfile", tmp_path / "pooled", *own, "--clump", f"{ours}.assoc", *limits, "--out", pooled)
-    found, expected = (Path(f"{stem}.clumped").read_text().splitlines() for stem in (ours, pooled))
-    assert found == expected and any("," in line for line in expected)

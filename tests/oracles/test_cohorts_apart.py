@@ -22,24 +22,12 @@ from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import run
 
 from .reports import same
-from .test_few_cases import assert_fitted, regression_of
 
 SHARES = (9, 2, 5, 1, 4)
 APART: dict[str, Any] = {"cohorts_apart": True, "files": ("assoc", "glm")}
 SINGULAR = ("VIF_INFINITE", "CORR_TOO_HIGH", "INVALID_RESULT", "RANK_DEFICIENT")
 """Codes of plink2 where one column follows from others: its rounding decides which."""
 Reports = Callable[[Quantities, np.ndarray], tuple[bytes, list[list[str]]]]
-
-
-def shifted(pooled: Quantities, of: np.ndarray, size: float = 3.0) -> Quantities:
-    """The same people, whose phenotypes, covariates and genotypes differ between cohorts."""
-    random, s = np.random.default_rng(5), pooled.samples
-    shift = random.normal(size=(of.max() + 1, 1 + s.covariates.shape[1])) * size
-    chance = random.random((len(pooled.copies), of.max() + 1))[:, of]
-    drawn = random.binomial(2, chance).astype(np.int8)
-    copies = np.where((random.random(drawn.shape) < 0.3) & (pooled.copies >= 0), drawn, pooled.copies)
-    samples = replace(s, phenotype=s.phenotype + shift[of, 0], covariates=s.covariates + shift[of, 1:])
-    return replace(pooled, samples=samples, copies=copies)
 
 
 def with_indicators(pooled: Quantities, of: np.ndarray) -> Quantities:
@@ -59,26 +47,6 @@ def plinks(tmp_path: Path) -> Reports:
         return own.encode(), [line for line in two if not names & set(line)]
 
     return call
-
-
-KINDS: dict[str, dict[str, object]] = {
-    "complete": {"missing": 0.0},
-    "missing calls": {"missing": 0.03},
-    "many missing calls": {"missing": 0.4},
-    "no covariates": {"covariates": 0},
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_reports_are_those_with_indicators(kind: str, plinks: Reports) -> None:
-    pooled = quantities(len(kind), **{"n": 400, **KINDS[kind]})  # type: ignore[arg-type]
-    of = pooled.cohort_of(SHARES)
-    pooled = shifted(pooled, of)
-    ours, rows = pooled.study(shares=SHARES, chunk_size=40, **APART)
-    one, two = plinks(pooled, of)
-    assert np.isfinite(rows["neg_log10_p"][:, 0]).sum() > 60
-    same(ours["assoc"], one, 0.99)
-    same_glm(ours["glm"], two)
 
 
 def test_variants_that_say_something_in_some_cohorts_only(plinks: Reports) -> None:
@@ -145,21 +113,6 @@ def same_glm(ours: bytes, theirs: list[list[str]]) -> None:
         if line[heads.index("TEST")] in ("ADD", "SEX"):
             assert abs(beta - b) < 1e-4 * s and abs(se - s) < 1e-5 * s, (own, line)
         assert abs(t - u) < 1e-3 * max(1, abs(u)) and abs(p - q) < 5e-3 * q, (own, line)
-
-
-def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
-    """Against least squares on the pooled data with an indicator of each cohort."""
-    pooled, fitted = quantities(4, n=300, each=8), set()
-    of = pooled.cohort_of(SHARES)
-    _, rows = pooled.study(shares=SHARES, cohorts_apart=True, missing="mean")
-    for k, variant in enumerate(rows["variant"].tolist()):
-        least_squares = regression_of(with_indicators(pooled, of), rows, k, mean=True)
-        if pooled.variants[variant][0] not in (1, 22) or np.ptp(least_squares.x[:, 1]) == 0:
-            continue
-        fitted.add(pooled.variants[variant][0])
-        assert_fitted(rows, k, least_squares, 1e-8, shown=3)
-        assert rows["freedom"][k] == len(least_squares.y) - least_squares.x.shape[1]
-    assert fitted == {1, 22}
 
 
 def test_a_covariate_that_the_cohort_decides_is_refused() -> None:

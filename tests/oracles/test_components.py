@@ -142,26 +142,6 @@ def check_errors(ours: Path, true: np.ndarray) -> None:
     assert stand_out.tolist() == (np.arange(len(values)) <= last).tolist()
 
 
-@pytest.mark.parametrize(("people", "pca"), [(700, 10), (900, 10), (427, 3), (1000, 10)])
-def test_of_few_mice_no_error_is_larger_than_it_is_said(
-    people: int,
-    pca: int,
-    founders: Path,
-    rehearse: Rehearse,
-    tmp_path: Path,
-) -> None:
-    some, common = tmp_path / "some", ("--chr-set", 19, "--maf", 0.1)
-    plink2("--bfile", founders, *common[:2], "--thin-indiv-count", people, "--seed", 1, "--make-bed",
-           "--out", some)  # fmt: skip
-    cohorts = split(some, (3, 2, 2), tmp_path, *MICE)
-    rehearse("--test", "pca", *bfiles(cohorts), *common, "--pca", pca, "--out", tmp_path / "ours")
-    plink2("--bfile", some, *common, "--autosome", "--pca", pca, "meanimpute", "--threads", 1,
-           "--out", tmp_path / "theirs")  # fmt: skip
-    found = eigenvec_of(*(cohort.with_suffix(".eigenvec") for cohort in cohorts))
-    named = eigenvec_of(tmp_path / "theirs.eigenvec")
-    check_errors(tmp_path / "ours", off(np.array([found[key] for key in named]), np.array([*named.values()])))
-
-
 def populations(people: int) -> Quantities:
     """People of four populations, between which the trait differs."""
     random, variants = np.random.default_rng(people), 3000

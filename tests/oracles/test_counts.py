@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import GENERATED, Pool
+from pooled import Pool
 
 from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
@@ -120,13 +120,6 @@ def test_files_are_plinks(kind: str, flags: tuple[str, ...], tmp_path: Path) -> 
     same(ours, {name: plinks[name] for name in ours})
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_files_are_plinks_for_any_number_of_people(seed: int, tmp_path: Path) -> None:
-    random = np.random.default_rng(seed)
-    pooled = ordinary(seed, n=int(random.integers(3, 700)), missing=random.random() / 5)
-    same(study(pooled, cohorts=3 + seed, seed=seed), plink(pooled, tmp_path))
-
-
 FILTERS: tuple[dict[str, float], ...] = (
     {"maf": 0.1},
     {"geno": 0.05},
@@ -151,16 +144,6 @@ def test_filters(filters: dict[str, float], nonfounders: bool, tmp_path: Path) -
     assert assoc == ours["assoc"]
 
 
-@pytest.mark.parametrize("filters", [{"geno": 0.05}, {"geno": 0.999}, {"maf": 0.01}, {"hwe": 0.01}], ids=str)
-def test_filters_on_y_without_men(filters: dict[str, float], tmp_path: Path) -> None:
-    """Too many calls are never missing where nobody has any: only `--geno` leaves the variants out."""
-    pooled = ordinary(9, sexes=(FEMALE, UNKNOWN))
-    flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
-    ours = study(pooled, **filters)
-    assert (b"\n  24 " in ours["assoc"]) == ("geno" not in filters)
-    same(ours, plink(pooled, tmp_path, *flags))
-
-
 def test_odd_alleles(tmp_path: Path) -> None:
     pairs = [
         (b"0", b"G"), (b"0", b"0"), (b"G", b"0"), (b"<DEL>", b"A"), (b"ACGTACGTACGT", b"A"),
@@ -175,13 +158,6 @@ def test_odd_alleles(tmp_path: Path) -> None:
     copies[unseen] = np.where(copies[unseen] < 0, -1, 2)
     pooled = Pool(people(90, random), rows, copies)
     same(study(pooled), plink(pooled, tmp_path))
-
-
-@pytest.mark.parametrize("copies_of_a1", [0, 1, 2])
-def test_variants_that_do_not_vary(copies_of_a1: int, tmp_path: Path) -> None:
-    pooled = ordinary(4)
-    constant = replace(pooled, copies=np.where(pooled.copies < 0, -1, copies_of_a1).astype(np.int8))
-    same(study(constant), plink(constant, tmp_path))
 
 
 def test_ids_of_any_length(tmp_path: Path) -> None:
@@ -240,12 +216,6 @@ def test_p_values_down_to_0(tmp_path: Path) -> None:
     same(study(close, files=("assoc",)), plink(close, tmp_path))
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.99, 0.999])
-def test_limits_of_the_odds_ratio(level: float, tmp_path: Path) -> None:
-    pooled = ordinary(6)
-    same(study(pooled, ci=level), plink(pooled, tmp_path, "--ci", str(level)))
-
-
 def test_width_of_the_name_column() -> None:
     assert name_width([]) == 4
     assert name_width([np.array([4, 1])]) == 4
@@ -253,33 +223,3 @@ def test_width_of_the_name_column() -> None:
         assert name_width(map(np.array, pieces)) == 7
     for pieces in ([[5, 8, 6]], [[5], [8, 6]], [[5, 8], [6]]):
         assert name_width(map(np.array, pieces)) == 10
-
-
-COUNTED = ("frq", "lmiss", "hwe")
-
-
-def regression_of_plink(pooled: Pool, folder: Path, *flags: str) -> dict[str, bytes]:
-    """PLINK's reports of pooled data by suffix; `assoc` is the regression's."""
-    out = pooled.plink1(folder, "--freq", "--missing", "--hardy", f"--{pooled.test}", "hide-covar", *flags)
-    files = {"assoc": f"assoc.{pooled.test}", **dict(zip(COUNTED, COUNTED, strict=True))}
-    return {name: Path(f"{out}.{file}").read_bytes() for name, file in files.items()}
-
-
-def about(report: bytes) -> list[list[bytes]]:
-    """Return variant and number of people of each line of a regression."""
-    return [line.split()[:6] for line in report.splitlines()]
-
-
-@pytest.mark.parametrize("filters", [{}, {"geno": 0.5}, {"maf": 0.01}], ids=str)
-@pytest.mark.parametrize("test", GENERATED)
-def test_y_without_men(test: str, filters: dict[str, float], tmp_path: Path) -> None:
-    pooled = GENERATED[test](9)
-    sex = np.where(pooled.samples.sex == 1, 2, pooled.samples.sex)
-    pooled = replace(pooled, samples=replace(pooled.samples, sex=sex))
-    ours, _ = pooled.study(hide_covar=True, files=("assoc", *COUNTED), **filters)
-    flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
-    pooled_reports = regression_of_plink(pooled, tmp_path, *flags)
-    assert about(ours["assoc"]) == about(pooled_reports["assoc"])
-    assert (b"24" in {line[0] for line in about(ours["assoc"])}) == ("geno" not in filters)
-    for suffix in COUNTED:
-        assert ours[suffix] == pooled_reports[suffix]

@@ -59,9 +59,9 @@ def studied(share: float, covariates: int) -> tuple[Statuses, dict[str, np.ndarr
     return pooled, pooled.study((1, 2, 4), files=("assoc",))[1]
 
 
-def regression_of(pooled: Pool, rows: dict[str, np.ndarray], k: int, mean: bool = False) -> Rows:
+def regression_of(pooled: Pool, rows: dict[str, np.ndarray], k: int) -> Rows:
     """The pooled rows of the regression that a row is about."""
-    y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]), mean)
+    y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]))
     return Rows(pooled.test, ("ADD", *pooled.covariates, "SEX")[: x.shape[1] - 1], y, x)
 
 
@@ -87,17 +87,6 @@ def check_one(of: Rows, beta: np.ndarray, se: np.ndarray) -> None:
     assert truth is not None
     assert (np.abs(beta - truth.beta) <= 1e-9 * np.maximum(np.abs(truth.beta), truth.se)).all(), (beta, truth)
     np.testing.assert_allclose(se, truth.se, rtol=1e-6)
-
-
-def assert_fitted(
-    rows: dict[str, np.ndarray], k: int, of: Rows, rtol: float, atol: float = 0.0, shown: int | None = None
-) -> None:
-    """Assert that a row has statsmodels' numbers, or as many of the first ones as are shown."""
-    fit = of.fit()
-    assert fit is not None
-    for name, wanted, near in (("beta", fit.beta, atol), ("se", fit.se, 0.0)):
-        shown = shown or len(wanted)
-        np.testing.assert_allclose(rows[name][k, :shown], wanted[:shown], rtol=rtol, atol=near)
 
 
 @pytest.mark.parametrize("covariates", [0, 2, 5])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pooled import MT, Statuses, X, Y, statuses
+from pooled import MT, Statuses, X, Y
 
 from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
@@ -103,10 +103,10 @@ def rows_of(pooled: Statuses, **options: Any) -> dict[str, np.ndarray]:
     return tables.get(TABLE_BY_FIRTH, {"variant": np.zeros(0, int)})
 
 
-def assert_is_the_maximum(pooled: Statuses, rows: dict[str, np.ndarray], mean: bool = False) -> None:
+def assert_is_the_maximum(pooled: Statuses, rows: dict[str, np.ndarray]) -> None:
     for k, code in enumerate(rows["code"]):
         assert code == codes.PENALISED, pooled.variants[rows["variant"][k]]
-        of = regression_of(pooled, rows, k, mean)
+        of = regression_of(pooled, rows, k)
         beta = rows["beta"][k, : len(of.names)]
         truth = of.penalised(beta)
         assert truth is not None
@@ -156,63 +156,6 @@ def test_it_is_the_maximum(firth: str, cases: int, covariates: int) -> None:
     rows = rows_of(pooled, firth=firth)
     assert len(rows["variant"]) >= (20 if firth == "firth-fallback" else 120)
     assert_is_the_maximum(pooled, rows)
-
-
-@pytest.mark.parametrize("missing", ["exact", "mean"])
-def test_on_every_chromosome_and_with_missing_calls(missing: str) -> None:
-    """Codes are held against `design` where plink2 has PLINK 1.9's; the others against plink2 below."""
-    pooled = statuses(5, each=6, n=150 if missing == "exact" else 1500)
-    rows = rows_of(pooled, firth="firth", missing=missing)
-    places = np.array([pooled.variants[variant][0] for variant in rows["variant"]])
-    assert set(places) == {1, 22, 23, 24, 25, 26}
-    alike = {name: column[places < X] for name, column in rows.items()}
-    done = alike["code"] == codes.PENALISED
-    assert_is_the_maximum(
-        pooled, {name: column[done] for name, column in alike.items()}, mean=missing == "mean"
-    )
-
-
-def is_near(ours: dict[str, str], plinks: dict[str, str]) -> bool:
-    """Tell whether a line's numbers are plink2's: coefficient and standard error to 1e-4, P to 1e-3."""
-    values = [np.array([float(line[name]) for name in ("OR", "LOG(OR)_SE", "P")]) for line in (ours, plinks)]
-    (odds, se, p), (odds_there, se_there, p_there) = values
-    near = abs(np.log(odds / odds_there)) <= 1e-4 * max(abs(np.log(odds)), se)
-    return bool(near and abs(se / se_there - 1) <= 1e-4 and abs(p / p_there - 1) <= 1e-3)
-
-
-@pytest.mark.parametrize("firth", ["firth-fallback", "firth"])
-@pytest.mark.parametrize(("cases", "covariates"), [(20, 1), (30, 2), (90, 5)])
-def test_rare_variants_are_plink2s(firth: str, cases: int, covariates: int, tmp_path: Path) -> None:
-    """The same variants fall back, with the same numbers; plink2 stops its iteration 1e-4 before the end."""
-    pooled = few(cases, covariates)
-    report = pooled.study(files=("glm",), firth=firth, hide_covar=True)[0]["glm"]
-    found = pairs(report, pooled.plink2(tmp_path, "--glm", firth, "hide-covar"))
-    rows = rows_of(pooled, firth=firth)
-    place = {pooled.variants[variant][2].decode(): k for k, variant in enumerate(rows["variant"])}
-    far = []
-    for ours, plinks in found:
-        assert ours.get("FIRTH?") == plinks.get("FIRTH?") and ours["ERRCODE"] == plinks["ERRCODE"]
-        if ours["ERRCODE"] == "." and not is_near(ours, plinks):
-            far.append(place[ours["ID"]])
-    assert len(place) > 20 and len(far) < len(found) / 4
-    assert_is_the_maximum(pooled, {name: column[far] for name, column in rows.items()})
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_separated_falls_back_as_in_plink2(seed: int, tmp_path: Path) -> None:
-    """But where cases and controls have both alleles, and plink2 prints where its usual iteration stopped."""
-    pooled = odd(seed, covariates=1)
-    report = pooled.study(files=("glm",), hide_covar=True)[0]["glm"]
-    found = pairs(report, pooled.plink2(tmp_path, "--glm", "hide-covar"))
-    apart = {b["ERRCODE"] for a, b in found if a["FIRTH?"] != b["FIRTH?"]}
-    assert apart == {"UNFINISHED"} and sum(a["FIRTH?"] != b["FIRTH?"] for a, b in found) < len(found) / 7
-    assert sum(a["FIRTH?"] == "Y" for a, _ in found) > len(found) / 2
-    for a, b in found:
-        assert a["ERRCODE"] == "."
-        if b["ERRCODE"] == ".":
-            assert float(a["Z_STAT"]) == pytest.approx(float(b["Z_STAT"]), abs=2e-3), (a, b)
-        elif a["FIRTH?"] != b["FIRTH?"]:
-            assert float(b["LOG(OR)_SE"]) > 100 > float(a["LOG(OR)_SE"])
 
 
 def separating(pooled: Statuses) -> Statuses:

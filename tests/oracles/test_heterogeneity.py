@@ -321,23 +321,6 @@ def test_only_effects_of_a_copy_are_compared() -> None:
 
 
 @pytest.mark.parametrize("test", ["linear", "logistic"])
-def test_each_cohort_conditions_as_the_study_does(test: str) -> None:
-    """Conditioning is like copies among the covariates: whoever lacks a call takes no part."""
-    study = STUDIES[test]()
-    pooled, samples = study.pooled, study.pooled.samples
-    autosomal = [k for k, (chromosome, *_) in enumerate(pooled.variants) if chromosome <= study.autosomes]
-    common = max(autosomal, key=lambda k: np.bincount(pooled.copies[k] + 1, minlength=4)[1:].min())
-    copies = np.where(pooled.copies[common] < 0, np.nan, pooled.copies[common])
-    columns = np.column_stack([copies, samples.covariates])
-    beside = replace(study, pooled=replace(pooled, samples=replace(samples, covariates=columns)))
-    ours = study.tables(condition=(pooled.variants[common][2].decode(),))[TABLE]
-    theirs = beside.tables()[TABLE]
-    assert np.isfinite(ours["fixed"]).sum() > 20
-    for name in ("studies", "fixed", "fixed_se", "random", "random_se"):
-        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-6, atol=1e-9, err_msg=name)
-
-
-@pytest.mark.parametrize("test", ["linear", "logistic"])
 def test_too_few_estimates_are_not_shown(test: str) -> None:
     """Four cohorts show no random effect that differs from the fixed one; fewer show nothing."""
     study = with_cohorts(STUDIES[test](), 4)
@@ -398,7 +381,6 @@ def test_a_weight_beyond_the_bound_is_an_error_that_names_the_quantity() -> None
         questions.pack(asked, own, scheme, 6, bytes(32))
 
 
-NAME = SumEstimates.name
 SIZES = {"variants": 20, "variants_autosomal": 20}
 
 

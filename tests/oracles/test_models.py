@@ -125,16 +125,6 @@ def test_logistic_of_ten_classes() -> None:
     agreed(LOGISTIC_MODEL, x, named(number), evenly(number, 3), validation_folds=2, penalties=(0.01,))
 
 
-@pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
-def test_logistic_without_a_penalty(share: float) -> None:
-    """Also of few cases: then it is maximum likelihood, with standard errors."""
-    random = np.random.default_rng(6)
-    x = random.normal(size=(4000, 3)) * [1, 1e-3, 1e4] + [0, 5, -1e6]
-    risk = (x - x.mean(axis=0)) / x.std(axis=0) @ [1.0, -0.5, 0.2] + random.logistic(size=4000)
-    y = named((risk > np.quantile(risk, 1 - share)).astype(int))
-    agreed(LOGISTIC_MODEL, x, y, by_outcome(y, 3), penalties=(0.0,), validation_folds=2)
-
-
 @pytest.mark.parametrize(("method", "classes"), [(RIDGE, 0), (RIDGE, 3), (FEDHEONN, 2)])
 @pytest.mark.parametrize(("cohorts", "split"), [(3, evenly), (20, by_outcome), (3, unequal)])
 def test_of_more_columns_than_products_are_asked_for(

@@ -81,11 +81,6 @@ def odd() -> Columns:
     }
 
 
-@pytest.mark.parametrize(("method", "opens"), EITHER_WAY)
-def test_odd_columns(method: str, opens: str) -> None:
-    agreed(method, evenly(table(odd()), 4), list(odd()), opens=opens)
-
-
 def near(number: float, exact: Fraction) -> bool:
     """Within one unit in the last place."""
     return abs(Fraction(number) - exact) <= Fraction(math.ulp(exact))
@@ -198,10 +193,3 @@ def test_every_element_is_that_of_numpy(opens: str, values: list[float]) -> None
     own, n = np.array(values), len(values)
     places = (*range(1, min(n, 50) + 1), *range(-min(n, 50), 0))  # of so many may be asked
     agreed(QUANTILES, [own[k::3, None] for k in range(3)], elements=places, quantiles=(0.5,), opens=opens)
-
-
-@pytest.mark.parametrize("opens", [SUMS, BITS])
-def test_many_quantiles_of_many_features(opens: str) -> None:
-    asked = (0.0, 0.05, 0.1, 0.25, 1 / 3, 0.5, 0.75, 0.95, 1.0)
-    pooled = loaded("breast_cancer", 0.1)
-    agreed(QUANTILES, evenly(pooled, 5), quantiles=asked, elements=(1, 10, 37, 400, -37, -2, -1), opens=opens)

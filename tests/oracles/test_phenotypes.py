@@ -210,31 +210,6 @@ def test_logistic_conditioned_and_standardised(
     assert not found.far and not found.ours_alone and not found.theirs_alone
 
 
-def test_a_model_an_interaction_and_a_condition_together(
-    few: Path,
-    parts: list[object],
-    conditions: Path,
-    mouse_tables: dict[str, Path],
-    rehearse: Rehearse,
-    tmp_path: Path,
-) -> None:
-    """PLINK multiplies the genotype with conditions, too: it is told to leave that column out."""
-    name, ours = conditions.read_text().split()[1], tmp_path / "ours"
-    pheno = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second")
-    common = ("--condition", name, "--covar-variance-standardize")
-    rehearse("--test", "linear", *parts, *pheno, *common,
-             "--genotype-model", "dominant", "--interaction", "weight", "--covar", mouse_tables["covar"],
-             "--covar-name", "weight", "--files", "glm", "--out", ours)  # fmt: skip
-    called = ("--require-pheno", "second", "--require-covar", "weight")
-    theirs = glm_of(few, tmp_path / "plink2", *pheno, *common, *called,
-                    "--covar", mouse_tables["covar"], "--covar-name", "weight",
-                    "--glm", "dominant", "interaction", "omit-ref", "--parameters", "1-3,5")  # fmt: skip
-    found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, LINEAR, digits=6)
-    assert {row["TEST"] for row in rows(theirs)} == {"DOM", name, "weight", "DOMxweight"}
-    assert found.numbers > 3_000
-    assert not found.far and not found.ours_alone and not found.theirs_alone
-
-
 def _called(few: Path, name: str, folder: Path) -> Path:
     """Write the list of people who have a call of a variant."""
     plink("--bfile", few, *MICE, "--snp", name, "--recode", "A", "--out", folder / "one")

@@ -11,7 +11,6 @@ import pytest
 from pooled import Pool
 
 from unpooled.asking.cohort import Samples
-from unpooled.simulate import simulate
 
 from ..conftest import MICE, Rehearse
 from ..plinks import bfiles, plink, plink2, split
@@ -48,20 +47,6 @@ def test_of_mice_the_variants_that_plink2_keeps(
     own = ("--chr-set", 19, "--maf", 0.02, "--indep-pairwise")
     rehearse("--test", "prune", *cohorts, *own, windows, "--out", tmp_path / "ours")
     plink2("--bfile", founders, *own, *windows.split(), "--out", tmp_path / "theirs")
-    check_files(tmp_path / "ours", tmp_path / "theirs")
-
-
-def test_beside_x_the_variants_that_plink2_keeps(rehearse: Rehearse, tmp_path: Path) -> None:
-    """Nonfounders, Y and MT. On X Debian's plink2 weighs men in no way that its manual names."""
-    made = simulate(
-        tmp_path, cohorts=(180, 150, 90), variants=900, missing_rate=(0.0, 0.0), sex_chromosomes=True,
-        nonfounder_rate=0.1, autosomes=3, seed=5,
-    )  # fmt: skip
-    cohorts, own = bfiles(made.cohorts), ("--chr-set", 3, "--maf", 0.1, "--chr", "1-3,5,7")
-    rehearse("--test", "prune", *cohorts, *own, "--indep-pairwise", "40 1 0.01",
-             "--out", tmp_path / "ours")  # fmt: skip
-    plink2("--bfile", tmp_path / "pooled", *own, "--indep-pairwise", 40, 1, 0.01,
-           "--out", tmp_path / "theirs")  # fmt: skip
     check_files(tmp_path / "ours", tmp_path / "theirs")
 
 

@@ -25,7 +25,8 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "cli
 import client_fixtures  # noqa: E402
 from client_trials import Member  # noqa: E402
 
-cable, platform, study = client_fixtures.cable, client_fixtures.platform, client_fixtures.study
+cable, platform = client_fixtures.cable, client_fixtures.platform
+study, trial = client_fixtures.study, client_fixtures.trial
 
 
 @pytest.fixture(scope="session")

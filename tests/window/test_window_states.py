@@ -61,8 +61,7 @@ def come_anew(member: Member) -> Event:
     return member.run(member.engine(join_anew=True, until=Until.JOINED))
 
 
-def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: MakeStudy) -> None:
-    trial = study()
+def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, trial: Trial) -> None:
     desk.window.join(trial.members[0].invitation)
     desk.reads("Waiting for cohort2, cohort3 since")
     assert "chi-square" in desk.view.join.document.toPlainText()
@@ -71,8 +70,8 @@ def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: M
     desk.look("state-waiting")
 
 
-def test_an_unreachable_server_is_tried_on(desk: Desk, study: MakeStudy, cable: Cable) -> None:
-    desk.window.join(cable.through(study().members[0]).invitation)
+def test_an_unreachable_server_is_tried_on(desk: Desk, trial: Trial, cable: Cable) -> None:
+    desk.window.join(cable.through(trial.members[0]).invitation)
     desk.reads("Waiting for cohort2, cohort3 since")
     cable.cut()
     desk.reads("The server has not answered since", "keeps trying", cable.url)
@@ -86,9 +85,8 @@ def test_an_unreachable_server_is_tried_on(desk: Desk, study: MakeStudy, cable: 
     desk.reads("Waiting for cohort2, cohort3 since")
 
 
-def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
+def test_all_by_keyboard(desk: Desk, trial: Trial) -> None:
     """Mnemonics and the focus lead from the list of studies to the run, and back."""
-    trial = study()
     me, *others = trial.members
     joined(*others)
     desk.type(Qt.Key.Key_J, Qt.KeyboardModifier.AltModifier)
@@ -120,8 +118,7 @@ def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
     desk.until(desk.window.home.table.hasFocus)
 
 
-def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, study: MakeStudy) -> None:
-    trial = study()
+def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, trial: Trial) -> None:
     member = trial.members[0]
     member.run(member.engine(until=Until.JOINED))
     # The server takes a new instance for a second client for a minute; a test need not wait so long.
@@ -150,15 +147,14 @@ def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, stud
     assert folder.load().signing_key != member.state.load().signing_key
 
 
-def test_a_client_that_is_too_old(desk: Desk, study: MakeStudy, cable: Cable) -> None:
+def test_a_client_that_is_too_old(desk: Desk, trial: Trial, cable: Cable) -> None:
     cable.swap = f"Unpooled-Protocol: {VERSION}".encode(), b"Unpooled-Protocol: 0"
-    desk.window.join(cable.through(study().members[0]).invitation)
+    desk.window.join(cable.through(trial.members[0]).invitation)
     desk.reads("This program is too old for the server", "what this one has kept stays", "IT department")
     desk.look("state-too-old")
 
 
-def test_declining_ends_it_and_can_be_thought_over(desk: Desk, study: MakeStudy) -> None:
-    trial = study()
+def test_declining_ends_it_and_can_be_thought_over(desk: Desk, trial: Trial) -> None:
     me, *others = trial.members
     joined(*others)
     desk.window.join(me.invitation)
@@ -170,9 +166,8 @@ def test_declining_ends_it_and_can_be_thought_over(desk: Desk, study: MakeStudy)
 
 
 def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
-    desk: Desk, study: MakeStudy, tmp_path: Path
+    desk: Desk, trial: Trial, tmp_path: Path
 ) -> None:
-    trial = study()
     me, *others = trial.members
     joined(*others)
     for kind in ("bed", "bim", "fam"):
@@ -197,11 +192,11 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
 
 
 def test_genotypes_in_a_vcf(
-    desk: Desk, study: MakeStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The window asks for what a VCF does not say, and only then; the checked copy lies in the cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    me, *others = study().members
+    me, *others = trial.members
     joined(*others)
     exported = ("--export", "vcf", "bgz", "id-paste=iid", "--out", tmp_path / "g")
     plink2("--bfile", me.bfile, *exported)
@@ -258,9 +253,9 @@ def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_p
     assert "sex_at_birth" in desk.view.check.findings.text
 
 
-def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, study: MakeStudy) -> None:
+def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, trial: Trial) -> None:
     """The run in the background has nobody to ask: it ends, and the window leads back to what is asked."""
-    me, *others = study().members
+    me, *others = trial.members
     folder = released(me, *others)
     assert isinstance(come_anew(others[0]), Proposal)
     desk.window.open_study(folder)
@@ -289,9 +284,8 @@ def events_in(folder: StateFolder) -> list[Event]:
     return found
 
 
-def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
+def test_a_study_that_failed_says_why(desk: Desk, trial: Trial, beside: Callable[..., None]) -> None:
     """A cohort that comes back with another key after the first released sum ends the study for all."""
-    trial = study()
     me, other, third = trial.members
     folder = released(me, other, third)
     beside(other)
@@ -309,9 +303,8 @@ def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Call
     assert "ended without results" in desk.window.home.table.text
 
 
-def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
+def test_paused_closed_killed_and_gone_on(desk: Desk, trial: Trial, beside: Callable[..., None]) -> None:
     """The run outlives the window; after a restart of the computer the window starts it again by itself."""
-    trial = study()
     me, other, third = trial.members
     folder = released(me, other, third)
     beside(other)

@@ -9,12 +9,9 @@ from typing import Any
 
 import httpx
 import numpy as np
-import pytest
 from federation_fixtures import Data, variants
 from signing_in import Http
 from whole_studies import finished
-
-from unpooled.methods.tables.encoding.options import PEOPLE
 
 NAMES = ["ldl", "hdl"]
 LEADS = [variants(60).name[row].decode() for row in (4, 31)]
@@ -110,14 +107,3 @@ def assert_another_phenotype_is_not_there(me: httpx.Client, url: str) -> None:
     assert answer.status_code == 404
     error = answer.json()["error"]
     assert "no phenotype 'bmi'" in error["message"] and error["remedy"] == "It has ldl, hdl."
-
-
-def test_few_apart_end_the_study_and_name_the_field(me: httpx.Client, http: Http) -> None:
-    data = cohorts()
-    for each in data:
-        PEOPLE.of(each).further[0][:] = np.random.default_rng(0).normal(size=150)
-    data[0].people.further[0][:4] = np.nan
-    with pytest.raises(AssertionError, match="differ by fewer than 10 people"):
-        finished(me, http, data, **PLAN, phenotype="ldl", phenotypes=["hdl"])
-    (study,) = [row for row in me.get("/api/v1/studies").json() if row["state"] == "failed"]
-    assert me.get(f"/api/v1/studies/{study['id']}").json()["refused_field"] == "phenotypes"

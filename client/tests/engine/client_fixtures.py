@@ -30,6 +30,12 @@ def study(platform: Platform, files: SimulationReport, tmp_path: Path) -> Callab
 
 
 @pytest.fixture
+def trial(study: Callable[..., Trial]) -> Trial:
+    """The usual study."""
+    return study()
+
+
+@pytest.fixture
 def cable(platform: Platform) -> Iterator[Cable]:
     laid = Cable(platform.url)
     yield laid

@@ -16,7 +16,8 @@ from client_trials import Platform, Trial, make_trial
 
 from unpooled.simulate import SimulationReport, simulate
 
-cable, platform, study = client_fixtures.cable, client_fixtures.platform, client_fixtures.study
+cable, platform = client_fixtures.cable, client_fixtures.platform
+study, trial = client_fixtures.study, client_fixtures.trial
 
 VARIANTS = 600
 

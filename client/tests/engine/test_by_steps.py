@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -24,15 +23,12 @@ from unpooled_client.state.journal import Journal
 from unpooled_client.state.stage import Stage, stage_of
 from unpooled_client.study import background, before_run
 
-MakeStudy = Callable[..., Trial]
-
 
 def client(*arguments: object, says: str = "") -> subprocess.CompletedProcess[str]:
     return run(Program("unpooled_client", [*map(str, arguments)]), says=says)
 
 
-def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> None:
-    trial = study()
+def test_a_study_step_by_step(trial: Trial, pooled: dict[str, bytes]) -> None:
     member, *others = trial.members
     threads = [other.beside() for other in others]
     state = ("--state", member.state.path)
@@ -96,8 +92,7 @@ def _await_end(member: Member) -> None:
     until(lambda: not background.is_running(member.state), member.state.log.read_text)
 
 
-def test_a_run_in_the_background_is_stopped_and_goes_on(study: MakeStudy, pooled: dict[str, bytes]) -> None:
-    trial = study()
+def test_a_run_in_the_background_is_stopped_and_goes_on(trial: Trial, pooled: dict[str, bytes]) -> None:
     member, *others = trial.members
     run = [*member.command("--yes")[3:]]
     assert not background.is_running(member.state)
@@ -128,9 +123,9 @@ def _await(journal: Journal, kind: type) -> list[object]:
     return events
 
 
-def test_a_run_outlives_the_process_that_started_it(study: MakeStudy, tmp_path: Path) -> None:
+def test_a_run_outlives_the_process_that_started_it(trial: Trial, tmp_path: Path) -> None:
     """The starter ends as a closed terminal ends it: with its whole process group."""
-    member = study().members[0]
+    member = trial.members[0]
     invitation = member.invitation.to_text()
     words = ["-" if word == invitation else word for word in member.command("--yes", "--detach")[3:]]
     starter = subprocess.Popen(

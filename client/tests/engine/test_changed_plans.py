@@ -91,9 +91,8 @@ def until_accepted(trial: Trial) -> Member:
     ids=str,
 )
 def test_a_client_that_was_stopped_meets_the_change_at_its_next_start(
-    study: MakeStudy, changes: list[dict[str, Any]], asked: list[type[Event]], after: str
+    trial: Trial, changes: list[dict[str, Any]], asked: list[type[Event]], after: str
 ) -> None:
-    trial = study()
     trial.platform.call("PATCH", f"studies/{trial.id}", json={"auto_start": False})
     first = until_accepted(trial)
     for plan in changes:
@@ -107,8 +106,7 @@ def test_a_client_that_was_stopped_meets_the_change_at_its_next_start(
     trial.abort(thread)
 
 
-def test_a_change_while_somebody_reads_the_plan_is_shown(study: MakeStudy) -> None:
-    trial = study()
+def test_a_change_while_somebody_reads_the_plan_is_shown(trial: Trial) -> None:
     first, *others = trial.members
     threads = [member.beside() for member in others]
     asked: list[Event] = []

@@ -98,8 +98,7 @@ def test_a_token_that_was_copied_in_part_is_not_repeated(home: str) -> None:
     assert "c2VjcmV0" not in done.stderr + done.stdout
 
 
-def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(study: MakeStudy) -> None:
-    trial = study()
+def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(trial: Trial) -> None:
     member, *others = trial.members
     joined(*others)
     done = client(*member.command()[3:])
@@ -109,8 +108,7 @@ def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(study: MakeStu
     assert member.state.load().agreement is None
 
 
-def test_results_on_standard_output_and_progress_on_standard_error(study: MakeStudy, tmp_path: Path) -> None:
-    trial = study()
+def test_results_on_standard_output_and_progress_on_standard_error(trial: Trial, tmp_path: Path) -> None:
     member, *others = trial.members
     threads = [other.beside() for other in others]
     note = tmp_path / "invitation.txt"
@@ -169,8 +167,8 @@ def test_an_error_is_printed_once_and_decides_the_status(mode: str, study: MakeS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts are sent otherwise there")
-def test_an_interrupt_ends_with_5(study: MakeStudy) -> None:
-    member = study().members[0]
+def test_an_interrupt_ends_with_5(trial: Trial) -> None:
+    member = trial.members[0]
     process = member.process()
     await_line(member, process, "waiting")
     process.send_signal(signal.SIGINT)

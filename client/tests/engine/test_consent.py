@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from unpooled_client.study import background
 from unpooled_client.study.engine import Engine, Until
 from unpooled_client.study.joining import UNANSWERED, Unanswered
 
-MakeStudy = Callable[..., Trial]
 BEFORE_RELEASE = {"Public signing key"}
 
 
@@ -49,9 +47,8 @@ def opened() -> Opened:
 
 
 def test_no_data_file_is_opened_before_plan_and_roster_are_accepted(
-    study: MakeStudy, opened: Opened, tmp_path: Path
+    trial: Trial, opened: Opened, tmp_path: Path
 ) -> None:
-    trial = study()
     member, *others = trial.members
     member.bfile = _copy(member.bfile, tmp_path / "own")
     threads = [other.beside() for other in others]
@@ -73,8 +70,7 @@ def _copy(bfile: Path, to: Path) -> Path:
     return to
 
 
-def test_nothing_of_the_data_leaves_before_the_release(study: MakeStudy) -> None:
-    trial = study()
+def test_nothing_of_the_data_leaves_before_the_release(trial: Trial) -> None:
     member, *others = trial.members
     threads = [other.beside() for other in others]
     sent: list[set[str]] = []
@@ -96,9 +92,8 @@ def _quantities(member: Member) -> set[str]:
     return {entry.quantity for entry in ledger.read(member.state.ledger)}
 
 
-def test_what_was_accepted_is_not_asked_again(study: MakeStudy) -> None:
+def test_what_was_accepted_is_not_asked_again(trial: Trial) -> None:
     """A person who accepted the plan and then found bad files is asked for the release only."""
-    trial = study()
     member, *others = trial.members
     threads = [other.beside() for other in others]
     good, member.bfile = member.bfile, member.bfile.with_name("absent")

@@ -80,8 +80,7 @@ def encoded(member: Member) -> dict[str, list[str]]:
     return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def test_words_are_found_and_each_table_is_encoded(study: Callable[..., Trial]) -> None:
-    trial = study()
+def test_words_are_found_and_each_table_is_encoded(trial: Trial) -> None:
     trial.run_all()
     for member in trial.members:
         for place, column in enumerate(encoding(member)):
@@ -113,9 +112,8 @@ def test_words_that_stay_codes_encode_each_table_the_same_way(study: Callable[..
 
 
 def test_a_client_that_is_stopped_after_its_words_went_out_has_the_same_codes(
-    study: Callable[..., Trial],
+    trial: Trial,
 ) -> None:
-    trial = study()
     first, *others = trial.members
     threads = [member.beside() for member in others]
     engine = first.engine()
@@ -130,10 +128,10 @@ def test_a_client_that_is_stopped_after_its_words_went_out_has_the_same_codes(
 
 
 def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_coordinator(
-    study: Callable[..., Trial],
+    trial: Trial,
 ) -> None:
     """The number is in the plan: who only hears of a problem in somebody's file cannot raise it."""
-    *others, wrong = study().members
+    *others, wrong = trial.members
     threads = [member.beside() for member in others]
     table = wrong.bfile.read_text()
     wrong.bfile.write_text(table + "".join(f"p-{k},another drug {k},icu\n" for k in range(MOST)))
@@ -170,7 +168,7 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_codes_that_are_not_of_both_keys_are_not_believed(
-    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch, lie: str
+    trial: Trial, monkeypatch: pytest.MonkeyPatch, lie: str
 ) -> None:
     """Sums over all who have a code would be of one cohort if each cohort had a key of its own."""
     put_codes = Api.put_codes
@@ -179,14 +177,14 @@ def test_codes_that_are_not_of_both_keys_are_not_believed(
         return LIES[lie](points, put_codes(api, column, points, signature))
 
     monkeypatch.setattr(Api, "put_codes", lying)
-    failed, sent = lied_to(study())
+    failed, sent = lied_to(trial)
     assert "the compensator has not made this answer" in failed.message
     assert failed.told_server == Problem.QUESTION.value
     assert not any("per beginning of a code" in quantity for quantity in sent)
 
 
 def test_keys_that_the_compensator_has_not_sealed_are_not_believed(
-    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     questions, another = Api.questions, oprf.public_key(ANOTHER)
 
@@ -195,6 +193,6 @@ def test_keys_that_the_compensator_has_not_sealed_are_not_believed(
         return replace(found, code_keys=another + found.code_keys[oprf.POINT_BYTES :])
 
     monkeypatch.setattr(Api, "questions", lying)
-    failed, sent = lied_to(study())
+    failed, sent = lied_to(trial)
     assert "without the compensator's secret" in failed.message
     assert not any(quantity.startswith(CODES) for quantity in sent)

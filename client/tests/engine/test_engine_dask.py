@@ -111,9 +111,9 @@ def test_a_cluster_without_this_program(monkeypatch: pytest.MonkeyPatch, local: 
         Cluster(local.scheduler_address)
 
 
-def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch, study: Callable[..., Trial]) -> None:
+def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch, trial: Trial) -> None:
     monkeypatch.setattr(clusters, "CONNECTING", 0.5)
-    member = study().members[0]
+    member = trial.members[0]
     end = member.run(member.engine(dask=NOWHERE))
     assert isinstance(end, Failed) and end.exit == Exit.USAGE, end
     assert NOWHERE in end.message and "dask scheduler" in end.message

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -153,8 +152,7 @@ def test_a_server_that_answers_otherwise(
     assert seen[what]["mark"] == ("warning" if warned else "problem")
 
 
-def test_the_study_of_a_cohort_that_has_joined(study: Callable[..., Trial]) -> None:
-    trial = study()
+def test_the_study_of_a_cohort_that_has_joined(trial: Trial) -> None:
     member = trial.members[0]
     member.run(member.engine(until=Until.JOINED))
     seen = examined("--state", member.state.path)
@@ -164,8 +162,8 @@ def test_the_study_of_a_cohort_that_has_joined(study: Callable[..., Trial]) -> N
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-def test_a_state_that_others_may_read(study: Callable[..., Trial]) -> None:
-    member = study().members[0]
+def test_a_state_that_others_may_read(trial: Trial) -> None:
+    member = trial.members[0]
     member.run(member.engine(until=Until.JOINED))
     member.state.file.chmod(0o640)
     found = examined("--state", member.state.path, code=1)["State folder"]

@@ -55,8 +55,7 @@ def kill_after(member: Member, event: str) -> None:
 
 
 @pytest.mark.parametrize("event", ["joined", "review-needed", "accepted", "panel-agreed", "step-progress"])
-def test_a_killed_client_goes_on(study: MakeStudy, pooled: dict[str, bytes], event: str) -> None:
-    trial = study()
+def test_a_killed_client_goes_on(trial: Trial, pooled: dict[str, bytes], event: str) -> None:
     victim, *others = trial.members
     threads = [member.beside() for member in others]
     kill_after(victim, event)
@@ -89,9 +88,8 @@ def test_a_client_killed_again_and_again_never_uses_a_nonce_twice(
 
 
 def test_a_lost_reply_is_asked_for_again_with_the_same_bytes(
-    study: MakeStudy, pooled: dict[str, bytes], cable: Cable
+    trial: Trial, pooled: dict[str, bytes], cable: Cable
 ) -> None:
-    trial = study()
     member = cable.through(trial.members[0])
     cable.lose = [b"PUT /api/v1/cohort/shares", b"PUT /api/v1/cohort/shares", b"POST /api/v1/cohort/accept"]
     trial.run_all()
@@ -105,9 +103,8 @@ def test_a_lost_reply_is_asked_for_again_with_the_same_bytes(
 
 
 def test_a_server_that_does_not_answer_is_waited_for(
-    study: MakeStudy, pooled: dict[str, bytes], cable: Cable
+    trial: Trial, pooled: dict[str, bytes], cable: Cable
 ) -> None:
-    trial = study()
     member, *others = trial.members
     cable.through(member)
     thread = member.beside()
@@ -125,9 +122,8 @@ def test_a_server_that_does_not_answer_is_waited_for(
 
 
 def test_a_file_that_changed_since_acceptance_stops_the_client(
-    study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
+    trial: Trial, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    trial = study()
     victim, *others = trial.members
     victim.bfile = copied(victim.bfile, tmp_path)
     threads = [member.beside() for member in others]
@@ -147,8 +143,7 @@ def test_a_file_that_changed_since_acceptance_stops_the_client(
     assert victim.results() == pooled
 
 
-def test_a_file_that_changes_while_the_client_runs_stops_it(study: MakeStudy, tmp_path: Path) -> None:
-    trial = study()
+def test_a_file_that_changes_while_the_client_runs_stops_it(trial: Trial, tmp_path: Path) -> None:
     victim, *others = trial.members
     victim.bfile = copied(victim.bfile, tmp_path)
     thread = victim.beside()

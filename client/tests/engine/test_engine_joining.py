@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +13,8 @@ from unpooled_client.network import api
 from unpooled_client.state.events import Exit, Failed, Finished, Joined, ReviewNeeded, Sent, Waiting
 from unpooled_client.study import joining
 
-MakeStudy = Callable[..., Trial]
 
-
-def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
-    trial = study()
+def test_two_clients_never_share_a_state(trial: Trial) -> None:
     member = trial.members[0]
     thread = member.beside()
     await_event(member, Waiting)
@@ -30,9 +26,8 @@ def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
 
 
 def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
-    study: MakeStudy, tmp_path: Path, monkeypatch: object
+    trial: Trial, tmp_path: Path, monkeypatch: object
 ) -> None:
-    trial = study()
     member = trial.members[0]
     thread = member.beside()
     await_event(member, Waiting)
@@ -49,8 +44,7 @@ def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
     trial.abort(thread)
 
 
-def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dict[str, bytes]) -> None:
-    trial = study()
+def test_a_lost_state_joins_anew_only_when_told_to(trial: Trial, pooled: dict[str, bytes]) -> None:
     first, *others = trial.members
     threads = [member.beside() for member in others[:1]]
     kill_after(first, "waiting")
@@ -83,8 +77,7 @@ def as_instance(engine: object, instance: str) -> object:
     return engine
 
 
-def test_an_invitation_with_another_compensator_joins_nothing(study: MakeStudy) -> None:
-    trial = study()
+def test_an_invitation_with_another_compensator_joins_nothing(trial: Trial) -> None:
     member = trial.members[0]
     member.invitation = replace(member.invitation, compensator=" ".join(["abcd"] * 8))
     last = member.run()
@@ -96,8 +89,8 @@ def test_an_invitation_with_another_compensator_joins_nothing(study: MakeStudy) 
     assert "joined" not in trial.log()
 
 
-def test_an_unknown_token_is_refused(study: MakeStudy) -> None:
-    member = study().members[0]
+def test_an_unknown_token_is_refused(trial: Trial) -> None:
+    member = trial.members[0]
     member.invitation = replace(member.invitation, token="x" * 43)
     last = member.run()
     assert isinstance(last, Failed)
@@ -106,9 +99,9 @@ def test_an_unknown_token_is_refused(study: MakeStudy) -> None:
     assert not member.state.exists()
 
 
-def test_polls_pass_through_a_cable(study: MakeStudy, cable: Cable) -> None:
+def test_polls_pass_through_a_cable(trial: Trial, cable: Cable) -> None:
     """The traffic that is counted is what goes over the wire."""
-    member = cable.through(study().members[0])
+    member = cable.through(trial.members[0])
     connection = api.Api(member.invitation, "ab" * 16)
     connection.study()
     assert connection.traffic.sent == sum(map(len, cable.requests))

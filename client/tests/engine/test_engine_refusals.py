@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,15 +49,6 @@ def questions(trial: Trial) -> list[str]:
     return [step["title"] for step in steps]
 
 
-def everyone(trial: Trial, options: Sequence[DataOptions]) -> list[Failed]:
-    """All cohorts take part until the study fails; what each is told last."""
-    each = zip(trial.members, options, strict=True)
-    ended(*[member.beside(member.engine(options=given)) for member, given in each])
-    last = [member.events[-1] for member in trial.members]
-    assert all(isinstance(event, Failed) for event in last), last
-    return last  # type: ignore[return-value]
-
-
 def test_a_pool_without_cases_ends_after_the_first_question(study: MakeStudy, tmp_path: Path) -> None:
     trial = study(files=["assoc"])
     for member in trial.members:
@@ -73,33 +64,6 @@ def test_a_pool_without_cases_ends_after_the_first_question(study: MakeStudy, tm
     found = shown(trial)
     assert (found["state"], found["refused_field"]) == ("failed", "phenotype")
     assert found["reason"].startswith("Count people: there are no cases in the pool")
-    assert questions(trial) == ["Count people"]
-
-
-def test_covariates_that_determine_one_another_are_named(study: MakeStudy, tmp_path: Path) -> None:
-    trial = study(test="logistic", covariates=["age", "months"], files=["assoc"])
-
-    def row(number: int, words: list[str]) -> str:
-        return f"{number % 37} {12 * (number % 37)}"
-
-    told = everyone(trial, [with_covariates(each, tmp_path, "age months", row) for each in trial.members])
-    for event in told:
-        assert "age, months determine one another in the pool" in event.message
-    found = shown(trial)
-    assert found["refused_field"] == "covariates" and "Leave one of them out." in found["reason"]
-    assert "Count genotypes" not in questions(trial)
-
-
-def test_a_level_that_few_have_ends_after_the_first_question(study: MakeStudy, tmp_path: Path) -> None:
-    covariate = {"name": "diet", "levels": ["chow", "fat"]}
-    trial = study(test="logistic", covariates=[covariate], files=["assoc"])
-
-    def row(number: int, words: list[str]) -> str:
-        return "fat" if number < 2 else "chow"
-
-    everyone(trial, [with_covariates(each, tmp_path, "diet", row) for each in trial.members])
-    found = shown(trial)
-    assert found["refused_field"] == "covariates" and "the level fat of the covariate diet" in found["reason"]
     assert questions(trial) == ["Count people"]
 
 

@@ -112,8 +112,7 @@ def test_all_that_was_sent_is_in_the_ledger(smooth: Trial) -> None:
     )
 
 
-def test_a_study_that_is_done_delivers_its_results_again(study: MakeStudy) -> None:
-    trial = study()
+def test_a_study_that_is_done_delivers_its_results_again(trial: Trial) -> None:
     trial.run_all()
     member = trial.members[0]
     before = member.results()
@@ -229,8 +228,7 @@ def test_loci_and_inflation_are_printed(done: Trial) -> None:
     assert pictures["manhattan"]["variants"] == len(tested)
 
 
-def test_of_a_study_that_is_not_done_it_is_said_what_it_waits_for(study: MakeStudy) -> None:
-    trial = study()
+def test_of_a_study_that_is_not_done_it_is_said_what_it_waits_for(trial: Trial) -> None:
     member, *others = trial.members
     member.run(member.engine(until=Until.JOINED))
     shown = typed("pictures", "--state", member.state.path)
@@ -252,8 +250,7 @@ def until_stage(trial: Trial, member: Member, wanted: str) -> None:
     until(lambda: stage(trial, member) == wanted, lambda: f"not {wanted}: {stage(trial, member)}")
 
 
-def test_what_a_person_is_asked_is_seen_and_what_it_ends_with(study: MakeStudy) -> None:
-    trial = study()
+def test_what_a_person_is_asked_is_seen_and_what_it_ends_with(trial: Trial) -> None:
     first, *others = trial.members
     assert stage(trial, first) == "invited"
     joined(*others)
@@ -268,10 +265,7 @@ def test_what_a_person_is_asked_is_seen_and_what_it_ends_with(study: MakeStudy) 
     assert {stage(trial, member) for member in trial.members} == {"done"}
 
 
-def test_a_problem_stops_a_cohort_and_its_next_run_does_not_wait_for_it(
-    study: MakeStudy, tmp_path: Path
-) -> None:
-    trial = study()
+def test_a_problem_stops_a_cohort_and_its_next_run_does_not_wait_for_it(trial: Trial, tmp_path: Path) -> None:
     first, *others = trial.members
     joined(*others)
     lost = tmp_path / "nowhere"
@@ -281,8 +275,7 @@ def test_a_problem_stops_a_cohort_and_its_next_run_does_not_wait_for_it(
     assert stage(trial, first) == "choosing"
 
 
-def test_who_waits_is_told_who_is_to_do_what(study: MakeStudy) -> None:
-    trial = study()
+def test_who_waits_is_told_who_is_to_do_what(trial: Trial) -> None:
     first, second, third = trial.members
     second.run(second.engine(until=Until.JOINED))
     engine = first.engine()

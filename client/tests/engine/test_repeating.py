@@ -35,20 +35,20 @@ def repeat(trial: Trial, **changes: Any) -> Trial:
     return Trial(trial.platform, made["id"], trial.members)
 
 
-def failed(trial: Trial) -> Trial:
-    trial.run_all()
-    assert trial.state == "failed"
-    return trial
+@pytest.fixture
+def trial(study: MakeStudy) -> Trial:
+    """A study that has failed."""
+    made = study(**NO_VARIANT)
+    made.run_all()
+    assert made.state == "failed"
+    return made
 
 
 def since(member: Member, count: int, *kinds: type) -> list[Any]:
     return [event for event in member.events[count:] if isinstance(event, kinds)]
 
 
-def test_from_a_failure_to_the_results_with_one_answer_each(
-    study: MakeStudy, pooled: dict[str, bytes]
-) -> None:
-    trial = failed(study(**NO_VARIANT))
+def test_from_a_failure_to_the_results_with_one_answer_each(trial: Trial, pooled: dict[str, bytes]) -> None:
     repetition = repeat(trial, **MENDED)
     before = [len(member.events) for member in trial.members]
     trial.run_all()  # the same command as before
@@ -69,8 +69,7 @@ def test_from_a_failure_to_the_results_with_one_answer_each(
         assert member.results() == pooled
 
 
-def test_what_is_decided_once_is_not_asked_again(study: MakeStudy) -> None:
-    trial = failed(study(**NO_VARIANT))
+def test_what_is_decided_once_is_not_asked_again(trial: Trial) -> None:
     repetition = repeat(trial, **MENDED)
     trial.run_all()
     member = trial.members[0]
@@ -82,8 +81,7 @@ def test_what_is_decided_once_is_not_asked_again(study: MakeStudy) -> None:
     assert repetition.state == "done"
 
 
-def test_where_something_else_leaves_it_is_asked_too(study: MakeStudy) -> None:
-    trial = failed(study(**NO_VARIANT))
+def test_where_something_else_leaves_it_is_asked_too(trial: Trial) -> None:
     repeat(trial, **MENDED, chromosomes=["1", "2"])
     before = [len(member.events) for member in trial.members]
     trial.run_all()
@@ -107,8 +105,7 @@ def test_a_study_that_is_done_is_delivered_and_then_repeated(
     assert (again / "study.assoc").read_bytes() != (member.out / "study.assoc").read_bytes()
 
 
-def test_a_client_that_is_killed_on_the_way_goes_on(study: MakeStudy, pooled: dict[str, bytes]) -> None:
-    trial = failed(study(**NO_VARIANT))
+def test_a_client_that_is_killed_on_the_way_goes_on(trial: Trial, pooled: dict[str, bytes]) -> None:
     repeat(trial, **MENDED)
     victim, *others = trial.members
     threads = [member.beside() for member in others]
@@ -130,8 +127,7 @@ def test_a_client_that_is_killed_on_the_way_goes_on(study: MakeStudy, pooled: di
     assert victim.results() == pooled
 
 
-def test_who_declines_joins_nothing(study: MakeStudy) -> None:
-    trial = failed(study(**NO_VARIANT))
+def test_who_declines_joins_nothing(trial: Trial) -> None:
     repetition = repeat(trial, **MENDED)
     member = trial.members[0]
     last = member.run(answer=lambda engine, _: engine.decline())
@@ -140,8 +136,7 @@ def test_who_declines_joins_nothing(study: MakeStudy) -> None:
     assert "joined" not in repetition.log()
 
 
-def test_yes_does_not_answer_for_a_repetition(study: MakeStudy) -> None:
-    trial = failed(study(**NO_VARIANT))
+def test_yes_does_not_answer_for_a_repetition(trial: Trial) -> None:
     repetition = repeat(trial, **MENDED)
     process = trial.members[0].process()
     output, _ = process.communicate(timeout=PATIENCE)
@@ -150,8 +145,7 @@ def test_yes_does_not_answer_for_a_repetition(study: MakeStudy) -> None:
     assert "joined" not in repetition.log()
 
 
-def test_a_study_left_for_its_repetition_is_no_longer_meant(study: MakeStudy) -> None:
-    trial = failed(study(**NO_VARIANT))
+def test_a_study_left_for_its_repetition_is_no_longer_meant(trial: Trial) -> None:
     member = trial.members[0]
     repeat(trial, **MENDED)
     member.run(member.engine(until=Until.JOINED))  # nothing is followed

@@ -31,9 +31,9 @@ def asked_of(member: Member) -> list[type]:
 
 
 def test_only_the_cohort_with_the_wrong_files_does_anything(
-    study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
+    trial: Trial, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    wrong, right, others, threads = begun(trial := study(), tmp_path)
+    wrong, right, others, threads = begun(trial, tmp_path)
 
     failed = wrong.run()
     assert isinstance(failed, Failed), failed
@@ -59,9 +59,9 @@ def test_only_the_cohort_with_the_wrong_files_does_anything(
 
 
 def test_the_same_at_the_command_line_with_yes(
-    study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
+    trial: Trial, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    wrong, right, _, threads = begun(study(), tmp_path)
+    wrong, right, _, threads = begun(trial, tmp_path)
     first = typed(*wrong.command("--yes")[3:])
     assert first.returncode == Exit.DATA
     assert first.stderr.count("has little in common with the other cohorts' lists") == 1
@@ -76,9 +76,9 @@ def test_the_same_at_the_command_line_with_yes(
 
 
 def test_files_that_change_in_their_place_are_released_again_but_not_by_yes(
-    study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
+    trial: Trial, pooled: dict[str, bytes], tmp_path: Path
 ) -> None:
-    wrong, right, _, threads = begun(study(), tmp_path)
+    wrong, right, _, threads = begun(trial, tmp_path)
     assert isinstance(wrong.run(), Failed)
     shutil.copy(f"{right}.bim", f"{wrong.bfile}.bim")
     stopped = typed(*wrong.command("--yes")[3:])
@@ -89,10 +89,8 @@ def test_files_that_change_in_their_place_are_released_again_but_not_by_yes(
     assert wrong.results() == pooled
 
 
-def test_offline_check_takes_other_files_until_something_was_answered(
-    study: MakeStudy, tmp_path: Path
-) -> None:
-    wrong, right, _, threads = begun(study(), tmp_path)
+def test_offline_check_takes_other_files_until_something_was_answered(trial: Trial, tmp_path: Path) -> None:
+    wrong, right, _, threads = begun(trial, tmp_path)
     assert isinstance(failed := wrong.run(), Failed)
     for mode in ((), ("--offline",)):
         told = typed("status", "--state", wrong.state.path, *mode).stdout

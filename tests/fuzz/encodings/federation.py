@@ -51,10 +51,6 @@ class Cohort:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def is_csv(self) -> bool:
-        return self.suffix == ".csv"
-
     def with_rows(self, kept: np.ndarray) -> Cohort:
         cells = {title: tuple(column[row] for row in kept) for title, column in self.cells.items()}
         return replace(self, cells=cells, values=self.values[kept])
