@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,21 +11,28 @@ import numpy as np
 import pytest
 
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled_client.compare.frequencies import compare_dosages
+from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.pgen import PgenFile
 
 from ..conftest import EVERY, MOUSE, Rehearse
-from ..plinks import plink, plink2
+from ..plinks import plink, plink2, rows
 from .dosages import (
     Words,
     differences,
     ids,
+    in_bcf,
+    in_bgen,
+    in_vcf,
     parts_of,
     pfiles,
     rarer_second,
     write_covariate,
     write_pgen,
 )
-from .reports import same_bytes
+from .reports import GLM, agreement, same_bytes
 
 FLOORS = ("--min-samples", 20, "--allow-no-sex")
 COLUMNS = "+a1freq,+machr2,+ax,+a1count,+totallele"
@@ -101,17 +109,48 @@ def phased(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     return Pooled(prefix, parts_of(prefix), [], [], 200)
 
 
-@pytest.mark.parametrize("which", ["everywhere", "mice", "phased"])
+SETS = ("everywhere", "mice", "phased")
+FILTERS: dict[str, Words] = {
+    "all": [],
+    "quality": ["--mach-r2-filter", 0.95],
+    "filters": ["--maf", 0.03, "--geno", 0.15, "--chr", "1,2,Y,MT", "--hwe", 1e-3],
+}
+
+
+@pytest.mark.parametrize(
+    ("which", "flags"),
+    [*((name, "all") for name in SETS), ("everywhere", "quality"), ("everywhere", "filters")],
+)
 def test_linear_is_plink2s(
-    which: str, request: pytest.FixtureRequest, rehearse: Rehearse, tmp_path: Path
+    which: str, flags: str, request: pytest.FixtureRequest, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     pooled: Pooled = request.getfixturevalue(which)
-    given = [*pooled.covar, *pooled.chr_set]
-    theirs = linear_of_plink2(pooled.prefix, tmp_path / "pooled", *given)
-    rehearse("--test", "linear", "--dosages", *pfiles(pooled.parts), *given, *FLOORS,
+    given, chosen = [*pooled.covar, *pooled.chr_set], FILTERS[flags]
+    theirs = linear_of_plink2(pooled.prefix, tmp_path / "pooled", *given, *chosen)
+    rehearse("--test", "linear", "--dosages", *pfiles(pooled.parts), *given, *FLOORS, *chosen,
              "--files", "glm,ssf", "--glm-cols", COLUMNS, "--out", tmp_path / "ours")  # fmt: skip
-    assert len(theirs.read_text().splitlines()) > pooled.least
+    lines = len(theirs.read_text().splitlines())
+    assert lines > (200 if chosen else pooled.least)
     assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
+
+
+def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
+    """Own frequencies are set next to the pool's, from the result of a study of dosages. Families are
+    together in a cohort, so that a few differ.
+    """
+    rehearse("--test", "linear", "--dosages", *pfiles(mice.parts), *mice.chr_set, *FLOORS, "--files", "ssf",
+             "--out", tmp_path / "ours")  # fmt: skip
+    plan = Plan("linear", "phenotype", 3, NO_KEY, trait="quantitative", dosages=True, files=("ssf",),
+                autosomes=19, allow_no_sex=True)  # fmt: skip
+    for part in mice.parts:
+        data, report = open_cohort(DataOptions(pfile=part).under(plan))
+        assert data is not None, report.findings
+        found = compare_dosages(tmp_path / "ours.tsv.gz", data, plan, None)
+        assert found.variants > 700 and found.far < 0.01 * found.variants
+        plink2("--pfile", part, *mice.chr_set, "--require-pheno", "--freq", "--out", tmp_path / "own")
+        alt = {row["ID"]: float(row["ALT_FREQS"]) for row in rows(tmp_path / "own.afreq")}
+        for one in found.farthest:
+            assert min(abs(alt[one.name] - own) for own in (one.own, 1 - one.own)) < 1e-5
 
 
 def linear_of_plink2(prefix: Path, out: Path, *flags: object) -> Path:
@@ -119,6 +158,51 @@ def linear_of_plink2(prefix: Path, out: Path, *flags: object) -> Path:
     alone = () if "--covar" in flags else ("allow-no-covars",)
     plink2("--pfile", prefix, *flags, "--glm", *alone, f"cols={COLUMNS}", "--out", out)
     return out.with_name(f"{out.name}.PHENO1.glm.linear")
+
+
+@pytest.mark.parametrize(("which", "last"), [("everywhere", in_bgen), ("phased", in_vcf)])
+def test_other_formats_give_the_same_bytes(
+    which: str,
+    last: Callable[[Path], Words],
+    request: pytest.FixtureRequest,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    """plink2 writes dosages so that they can be read exactly; only of phased ones a BGEN is less exact."""
+    pooled: Pooled = request.getfixturevalue(which)
+    study = ("--test", "linear", "--dosages", *pooled.covar, *FLOORS, "--files", "glm,ssf")
+    rehearse(*study, *pfiles(pooled.parts), "--out", tmp_path / "pgen")
+    formats = zip((in_vcf, in_bcf, last), pooled.parts, strict=True)
+    others = [word for written, part in formats for word in written(part)]
+    rehearse(*study, *others, "--copies", tmp_path / "copies", "--out", tmp_path / "other")
+    same_bytes(tmp_path / "other", tmp_path / "pgen", ("phenotype.glm.linear", "tsv.gz"))
+
+
+def test_several_alternate_alleles_are_left_out(phased: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
+    """Some lines of every cohort's VCF have two; the report is plink2's without them."""
+    given: Words = []
+    for number, part in enumerate(phased.parts):
+        in_vcf(part)
+        lines = gzip.decompress(Path(f"{part}.vcf.gz").read_bytes()).decode().splitlines()
+        written = [_with_two(line) if k % 5 == 0 and line[0] != "#" else line for k, line in enumerate(lines)]
+        (vcf := tmp_path / f"{number}.vcf").write_text("\n".join(written) + "\n")
+        given += ["--vcf", vcf, "--vcf-dosage", "DS", "--psam", f"{part}.psam"]
+    rehearse("--test", "linear", "--dosages", *given, *FLOORS, "--files", "glm", "--glm-cols", COLUMNS,
+             "--copies", tmp_path / "copies", "--out", tmp_path / "ours")  # fmt: skip
+    plink2("--vcf", tmp_path / "0.vcf", "dosage=DS", "--max-alleles", 2, "--make-just-pvar", "--out",
+           tmp_path / "left")  # fmt: skip
+    left = [line.split()[2] for line in (tmp_path / "left.pvar").read_text().splitlines() if line[0] != "#"]
+    assert 150 < len(left) < 230
+    (listed := tmp_path / "left").write_text("\n".join(left) + "\n")
+    theirs = linear_of_plink2(phased.prefix, tmp_path / "pooled", "--extract", listed)
+    assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
+
+
+def _with_two(line: str) -> str:
+    """A line of a VCF with a further allele, of which nobody has any."""
+    words = line.split("\t")
+    words[4] += ",N"
+    return "\t".join([*words[:9], *(f"{cell},0" if ":" in cell else cell for cell in words[9:])])
 
 
 def test_chi_square_is_of_the_calls(everywhere: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
@@ -157,3 +241,36 @@ def test_cohorts_with_calls_count_whole_copies(
              "--out", tmp_path / "ours")  # fmt: skip
     assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
     assert "called only counted as whole copies" in (tmp_path / "ours.methods.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def few_cases(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
+    """300 people of whom 12 in a hundred are cases. Some rare alleles are in cases or in controls alone, so
+    that there is no usual estimate."""
+    folder, random = tmp_path_factory.mktemp("few"), np.random.default_rng(8)
+    case = random.random(300) < 0.12
+    frequency = np.resize((0.004, 0.01, 0.03, 0.2), 60)[:, None]
+    dosages = random.binomial(2, frequency, (60, 300)).astype(float)
+    dosages[1::6, case] = 0
+    dosages[2::6, ~case] = 0
+    less = np.clip(dosages - np.abs(random.normal(0, 0.2, dosages.shape)), 0, 2)
+    dosages[1::3], dosages[2::3] = less[1::3], less[2::3]
+    sexes: list[object] = [1 + k % 2 for k in range(300)]
+    return made(folder, dosages, 12, sexes, 1 + case)
+
+
+@pytest.mark.parametrize("firth", ["firth-fallback", "firth", "no-firth"])
+def test_logistic_is_plink2s(firth: str, few_cases: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
+    """plink2 computes in single precision, and stops a Firth fit a little early."""
+    columns = "+a1freq,+machr2"
+    common = ("--glm", firth, "allow-no-covars", f"cols={columns}", "--threads", 1)
+    plink2("--pfile", few_cases.prefix, *common, "--out", tmp_path / "pooled")
+    flags = ("--min-per-class", 1, "--firth", firth, "--files", "glm", "--glm-cols", columns)
+    study = ("--test", "logistic", "--dosages", *FLOORS, *flags)
+    rehearse(*study, *pfiles(few_cases.parts), "--out", tmp_path / "ours")
+    ours, theirs = (next(tmp_path.glob(f"{name}.*.glm.*")) for name in ("ours", "pooled"))
+    bounds = {"OR": (1e-3, 0.0), "LOG(OR)_SE": (1e-3, 0.0), "Z_STAT": (0.0, 1e-3), "P": (2e-3, 0.0)}
+    same = (*GLM, "A1_FREQ", "MACH_R2", *(["FIRTH?"] if firth == "firth-fallback" else []))
+    found = agreement(ours, theirs, same, bounds, digits=6)
+    assert found.numbers >= (30 if firth == "no-firth" else 60)
+    assert not found.far and not found.ours_alone and not found.theirs_alone

@@ -15,15 +15,13 @@ from unpooled.panel.agreement import align, merged
 from unpooled.panel.filesets import OF_PFILE
 from unpooled.panel.panel import Panel
 from unpooled.plan.floors import QUANTITATIVE
-from unpooled_client.data.checks.calls import look_at_calls
+from unpooled_client.data.checks.calls import check_sexes, look_at_calls
 from unpooled_client.data.checks.collinear import check_collinear, check_sex
 from unpooled_client.data.checks.data_checks import check_floors, check_samples, summarise
 from unpooled_client.data.checks.outliers import check_outliers
-from unpooled_client.data.checks.sexes import check_sexes
 from unpooled_client.data.findings.report import Code, Report, Severity
-from unpooled_client.data.imputed.copies import nobody, with_copy
-from unpooled_client.data.imputed.filter import well_imputed
-from unpooled_client.data.imputed.pieces import Told
+from unpooled_client.data.imputed.copies import silent, with_copy
+from unpooled_client.data.imputed.pieces import Progress
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.plink.bed import BedFile, has_header, has_size
 from unpooled_client.data.plink.bim import read_bim
@@ -33,7 +31,12 @@ from unpooled_client.data.plink.pgen import PgenFile, is_pgen, open_pgen
 from unpooled_client.data.plink.variants import Variants
 from unpooled_client.data.samples.covariates import Covariates, read_covariates
 from unpooled_client.data.samples.phenotype import Phenotype, read_phenotypes
-from unpooled_client.data.samples.selection import check_conditions, read_selection, select_variants
+from unpooled_client.data.samples.selection import (
+    check_conditions,
+    read_selection,
+    select_variants,
+    well_imputed,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +103,16 @@ class PlinkData:
         return PlinkCohort(self.samples, self.genotypes, rows.column(), alignment.swapped)
 
 
-def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | None, Report]:
+def open_cohort(options: DataOptions, progress: Progress = silent) -> tuple[PlinkData | None, Report]:
     """Read and check all files of a cohort. Opens no socket.
 
     Returns the data, or None if there is any error, and the report with all findings. A file of another
-    format is copied first, which may take long: `told` hears how far that is.
+    format is copied first, which may take long: `progress` hears how far that is.
     """
     report = Report()
     if not check_options(options, report):
         return None, report
-    copied = with_copy(options, report, told)
+    copied = with_copy(options, report, progress)
     if copied is None:
         return None, report
     options = copied
@@ -117,6 +120,7 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
     variants = read_bim(
         options.variants, report, options.chr_set, build=options.build, by_place=options.by_place
     )
+    # Before variants are chosen: the size of the file goes by all that it has.
     genotypes = _genotypes(options, fam, variants, report)
     if options.dosages and genotypes is not None and not genotypes.has_dosages:
         _tell_of_calls(genotypes, report)
@@ -148,7 +152,7 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
     if sound:  # else people are missing for another reason, which is in the report
         check_floors(samples, names, trait, options, report)
     summarise(samples, phenotypes, trait, covariates, variants, options, report)
-    # A line of the .fam that is too short is told already, and shifts the calls.
+    # A line of the .fam that is too short is reported already, and shifts the calls.
     if variants is not None and genotypes is not None and genotypes.samples == len(samples):
         check_sexes(fam, samples, variants, genotypes, options.chr_set, report)
         report.summary["calls"] = look_at_calls(fam, samples, variants, genotypes, options.chr_set, report)

@@ -30,7 +30,7 @@ import certifi
 import httpx
 import truststore
 
-from unpooled.errors import UnpooledError
+from unpooled_client.state.files import Remediable
 
 CONNECTING = 10.0
 """Seconds that a connection may take to be established."""
@@ -51,12 +51,8 @@ class Place(StrEnum):
     SERVER = "server"
 
 
-class ServerError(UnpooledError):
-    """Base of what can go wrong between client and server; `remedy` says what the person can do."""
-
-    def __init__(self, message: str, remedy: str = "") -> None:
-        self.message, self.remedy = message, remedy
-        super().__init__(" ".join(part for part in (message, remedy) if part))
+class ServerError(Remediable):
+    """Base of what can go wrong between client and server."""
 
 
 class Unusable(ServerError):
@@ -118,6 +114,7 @@ def open_client(
 
 def receive(response: httpx.Response, most: int = MOST, into: Path | None = None) -> Answer:
     """Read an answer to its end: into memory, or into a file if it is what was asked for."""
+    # Anything but success is a short message, never a part of the file that was asked for.
     if response.status_code != 200:
         into, most = None, MOST
     blocks = _blocks(response, most)
@@ -135,6 +132,7 @@ def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
         raise Unusable("the server's answer is compressed, which was not asked for.", LOOK)
     announced = response.headers.get("Content-Length", "")
     received = 0
+    # More digits than any size has are not read: Python refuses very long numbers with an error of its own.
     if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
         raise _too_large(most)
     for block in response.iter_raw(1 << 18):
@@ -205,6 +203,7 @@ def trust_for(server: str, proxy: Proxy | None, ca_bundle: Path | None) -> ssl.S
     if file or folder:
         return _only(file, folder, "SSL_CERT_FILE" if file else "SSL_CERT_DIR")
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Mozilla's list, too: a system that is seldom updated may lack newer authorities.
     context.load_verify_locations(certifi.where())
     return context
 

@@ -85,6 +85,7 @@ def _as_before(accepted: Fingerprint, path: Path) -> bool:
         status = path.stat()
     except OSError:
         return False
+    # A file of another size is another file, and need not be read.
     if status.st_size != accepted.size:
         return False
     return status.st_mtime_ns == accepted.modified or accepted.same(Fingerprint.of(path))
@@ -99,6 +100,7 @@ def _sample(path: Path, size: int) -> str:
     digest = hashlib.sha256(size.to_bytes(8, "little"))
     with path.open("rb") as file:
         for k in range(BLOCKS):
+            # From the first byte to the last: a file that was cut or shifted differs in some block.
             file.seek((size - BLOCK) * k // (BLOCKS - 1))
             digest.update(file.read(BLOCK))
     return digest.hexdigest()

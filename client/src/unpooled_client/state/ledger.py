@@ -67,6 +67,7 @@ class Ledger:
         with self._lock:
             line = json.dumps({"previous": self._head.last} | asdict(entry), ensure_ascii=False).encode()
             _append(self.path, line + b"\n")
+            # The line comes first: a crash in between leaves one more than the head has, which is no damage.
             self._head = Head(self._head.lines + 1, hashlib.sha256(line).hexdigest())
             self._head.write(head_path(self.path))
         return entry
@@ -87,6 +88,7 @@ def _append(path: Path, line: bytes) -> None:
     try:
         size = os.fstat(descriptor).st_size
         try:
+            # A full disk takes a part of a line without an error.
             if os.write(descriptor, line) < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
             os.fsync(descriptor)

@@ -21,18 +21,19 @@ from unpooled.protocol.messages import Questions, Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
-from unpooled_client.network.api import LONG_POLL, Refused, Study
+from unpooled_client.network.answers import Refused, Study
+from unpooled_client.network.api import LONG_POLL
 from unpooled_client.state.events import BYTES, Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study.book import Heard, open_book
-from unpooled_client.study.cluster import Cluster, Compute, compute_here
+from unpooled_client.study.cluster import Cluster
 from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.few_apart import entered
 from unpooled_client.study.following import Following
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
-from unpooled_client.study.rounds import Answerer, Dealing, Share
+from unpooled_client.study.rounds import Answerer, Compute, Dealing, Share
 from unpooled_client.study.session import BEFORE, OVER, Session
 from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identity
 
@@ -86,13 +87,13 @@ class Work:
         acceptance = self.session.saved.acceptance
         if acceptance is None:
             raise AssertionError("nothing was accepted")
-        compute: Compute = compute_here
+        compute: Compute = questions.answer
         if self.cluster is not None:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
         following = Following(
             self.terms,
-            self._told_sums,
+            self._sums_of,
             self.alignments.agreed_panel,
             lambda: self.answerer.witness,
             lambda question, place, told: book.hear(question, Heard.of(place, told)),
@@ -102,7 +103,9 @@ class Work:
             self.terms, acceptance.seed, book, compute, acceptance.own, following.question
         )
         self.last_pass = last_pass(self.terms.plan)
+        # Threads that send hold no place, so that computing goes on while they wait for the server.
         self.places = threading.Semaphore(self.session.threads)
+        # Filled by the threads that send, emptied by the run: append and pop are atomic in CPython.
         self.outbox: list[Sent] = []
         self.at_work: Counter[Doing] = Counter()
         self.coding = self._coding(acceptance) if self.terms.plan.searched else None
@@ -126,6 +129,7 @@ class Work:
         asking: Future[Questions] | None = None
         self.session.api.doing = Doing.WAITING
         while True:
+            # Asked for while others are computed, so that no thread waits for the network.
             if asking is None and len(self.running) < self.session.threads + SENDING:
                 asking = self._ask()
             started, idle = time.perf_counter(), not self.running
@@ -150,6 +154,7 @@ class Work:
         if found.panel_digest:
             yield from self.alignments.fetch_panel(self.session, found.panel_digest)
         new = [question for question in found.items if question.round not in self.running]
+        # The first poll of an idle client is short: then people are told for whom the study waits.
         self.idle = 0 if new or self.running else self.idle + 1
         if new and not (yield from self._is_entered()):
             return
@@ -182,17 +187,17 @@ class Work:
         if message.place:  # encoded once: the book, the mask and the second check all name it by that
             message = replace(message, question=questions.encode(question))
         cohort, panel = self.alignments.cohort_for(question)
+        # Before all that follows: what the book refuses is neither coded, dealt for nor derived from.
+        entered = self.answerer.enter(message, question, panel)
         if question.needs_codes and self.coding:
-            with self._told(Doing.COMPUTING), self.places:
+            with self._doing(Doing.COMPUTING), self.places:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort), self.answerer.code_keys))
-        dealing = self.answerer.dealing(message, question, panel)
+        dealing = entered.dealing()
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
-        if COMPONENTS.of(self.terms.plan):
-            self.answerer.enter(message, question, panel)  # what it refuses must not change what is derived
-            with self._told(Doing.COMPUTING), self.places:
+        with self._doing(Doing.COMPUTING), self.places:
+            if COMPONENTS.of(self.terms.plan):
                 cohort = self.deriving.extended(cohort, question)
-        with self._told(Doing.COMPUTING), self.places:
-            share = self.answerer.share(message, question, cohort, panel)
+            share = entered.share(cohort)
         self.session.count("computing", share.seconds)
         quantity = f"{share.title}: {', '.join(share.arrays)}"
         sent = self.session.record(
@@ -205,7 +210,7 @@ class Work:
         self.outbox.append(sent)
         return share if delivered else None
 
-    def _told_sums(self, place: str) -> Told:
+    def _sums_of(self, place: str) -> Told:
         """The sums of a place; Gone where the study has ended meanwhile, Distrust if they are kept back."""
         try:
             return self.session.api.told(place)
@@ -240,7 +245,7 @@ class Work:
         return delivered
 
     @contextlib.contextmanager
-    def _told(self, doing: Doing) -> Iterator[None]:
+    def _doing(self, doing: Doing) -> Iterator[None]:
         """Have the requests of this time tell what is being done: computing, if anything is computed."""
         self._count(doing, 1)
         try:
@@ -263,7 +268,7 @@ class Work:
 
     def _deliver(self, put: Callable[[], None]) -> bool:
         """Deliver a part of an answer; False if the server no longer waits for it."""
-        with self._told(Doing.SENDING), self.session.clock("sending"):
+        with self._doing(Doing.SENDING), self.session.clock("sending"):
             try:
                 put()
             except Refused as error:
@@ -274,6 +279,7 @@ class Work:
 
     def _collect(self) -> Iterator[Event]:
         """Take note of the questions that are answered; raises what went wrong with one."""
+        # First all that are done: the dictionary must not change while it is gone through.
         finished = [round_number for round_number, future in self.running.items() if future.done()]
         for round_number in finished:
             share = self.running.pop(round_number).result()

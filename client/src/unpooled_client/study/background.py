@@ -88,6 +88,7 @@ def _begun(process: subprocess.Popen[bytes], journal: Journal) -> int:
             raise NotStarted(
                 f"{what} Its last messages are in {journal.path}.", failed[-1] if failed else None
             )
+        # No system tells of a line in another program's log, so it is looked for.
         time.sleep(0.05)
     raise NotStarted(f"the run did not begin within {_PATIENCE:.0f} s. Its log is {journal.path}.")
 
@@ -105,6 +106,7 @@ def stop(folder: StateFolder) -> None:
     if not started or started[-1].host != platform.node():
         where = started[-1].host if started else "another computer"
         raise NotStopped(f"the run is at {where}: stop it there.")
+    # The number may have gone to another program since: that one must not be ended.
     if _is_client(started[-1].pid):
         with contextlib.suppress(OSError):  # it is gone; Windows has no name for that
             os.kill(started[-1].pid, signal.SIGTERM)

@@ -125,12 +125,7 @@ _Key = TypeVar("_Key", int, str)
 class Book:
     """Record of one cohort's answers under one seed. May be used by several threads."""
 
-    def __init__(
-        self,
-        path: Path,
-        seed: bytes,
-        most_bytes: Callable[[type[Question]], int | None],
-    ) -> None:
+    def __init__(self, path: Path, seed: bytes, most_bytes: Callable[[type[Question]], int | None]) -> None:
         """Open the book of a seed; BookLost if there is none. `most_bytes` is what was released of a kind."""
         self.path, self._most_bytes = path, most_bytes
         self._lock = threading.Lock()
@@ -156,13 +151,14 @@ class Book:
 
     def enter(self, asked: Asked) -> None:
         """Write down a question that is about to be answered; Distrust if that must not be."""
+        # Two threads must not enter two questions for one round or place, each unseen by the other.
         with self._lock:
             before = self.rounds.get(asked.round)
             if before == asked.digest:
                 return
             if before is not None:
                 raise _distrust(asked, "asks for something else in a round that was answered")
-            self._check(asked)
+            self._require_allowed(asked)
             entry = Entry(
                 asked.round, asked.digest, asked.question.name, asked.panel, asked.size, asked.place
             )
@@ -199,7 +195,7 @@ class Book:
                 known[key] = line
             return known[key] == line
 
-    def _check(self, asked: Asked) -> None:
+    def _require_allowed(self, asked: Asked) -> None:
         question = asked.question
         if asked.panel and self.panel not in (b"", asked.panel):
             raise _distrust(asked, "asks about another list of variants than before")
@@ -221,6 +217,7 @@ class Book:
         with self.path.open("ab") as file:
             file.write(_PREFIX.pack(len(data), zlib.crc32(data)) + data)
             file.flush()
+            # On disk before the answer leaves: after a loss of power the book must know of all that was sent.
             os.fsync(file.fileno())
 
 
@@ -256,9 +253,11 @@ def lines_of(path: Path, seed: bytes) -> Iterator[Line]:
     if not hmac.compare_digest(data[:at], head):
         raise BookLost(path)
     while at < len(data):
+        # A prefix that was cut off is filled up: its entry is then too short, and dropped.
         length, checksum = _PREFIX.unpack(data[at : at + _PREFIX.size].ljust(_PREFIX.size, b"\0"))
         body = data[at + _PREFIX.size : at + _PREFIX.size + length]
         if len(body) < length or zlib.crc32(body) != checksum:
+            # Half an entry at the end is what a crash leaves; anywhere else, bytes were changed.
             if at + _PREFIX.size + length < len(data):
                 raise BookLost(path)  # others follow: it is damaged
             os.truncate(path, at)

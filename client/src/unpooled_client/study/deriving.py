@@ -33,6 +33,7 @@ class Deriving:
 
     def extended(self, cohort: Cohort, question: Question) -> Cohort:
         """The cohort as a question finds it; what is derived by this one is kept before anything is sent."""
+        # Derived once: threads that derived each for themselves would keep and use different arrays.
         with self.lock:
             if (derived := question.derives(cohort)) is not None:
                 _keep(self.folder, self.seed, derived)
@@ -57,6 +58,7 @@ def derived_in(folder: StateFolder, seed: bytes | None = None) -> np.ndarray | N
         data = folder.derived.read_bytes()
     except FileNotFoundError:
         return None
+    # A digest has one length, whatever the seed.
     at = len(_head(b""))
     if seed is not None and data[:at] != _head(seed):
         return None

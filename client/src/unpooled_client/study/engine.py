@@ -37,7 +37,8 @@ from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
-from unpooled_client.network.api import Api, Conflict, Network, Over, Refused, Study
+from unpooled_client.network.answers import Conflict, Over, Refused, Study
+from unpooled_client.network.api import Api, Network
 from unpooled_client.state.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded, Started
 from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import Saved, StateFolder, with_invitation
@@ -158,13 +159,13 @@ class Engine:
     def _locked(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
         try:
             with self.folder.locked():
-                for event in self._told(phases):
+                for event in self._until_failure(phases):
                     self._log(json.dumps(event.to_json()))
                     yield event
         except (StateError, OSError) as error:  # another client has the folder, and the log in it
             yield self._failure(error)
 
-    def _told(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
+    def _until_failure(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
         """The events of the run; whatever is raised in it is the last of them."""
         try:
             yield from phases()
@@ -307,6 +308,7 @@ class Engine:
                     folder = Path(session.saved.out)
                     yield from write(session, plan, self._options(session), folder, self._table)
         reporting = yield from session.report_timing()
+        # The study is over for us: a server that does not answer keeps nobody from the results.
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
         yield from _beside_the_pool(session, files, TOP)
@@ -369,6 +371,7 @@ class Engine:
             told = bodies.problem(found.problem.value, found.quantity)
             session.record(what_leaves.PROBLEM, told, Form.CLEAR, what_leaves.TO_COORDINATOR)
             telling = session.spawn(session.api.report_problem, found.problem, found.quantity)
+            # Not for ever: a server that is gone must not keep a failed run alive.
             return telling.exception(timeout=_LAST_WORD) is None
         except (OSError, TimeoutError):
             return False
@@ -386,14 +389,10 @@ def _of_own_people(file: str) -> _Writes | None:
     """Return the function that writes something about the cohort's own people from this result file; None if
     there is none.
     """
-    if file == PARAMETERS_FILE:
-        from unpooled_client.study.normalizing import transform
+    if file in (PARAMETERS_FILE, ENCODING_FILE):
+        from unpooled_client.study.own_table import encode, normalize
 
-        return transform
-    if file == ENCODING_FILE:
-        from unpooled_client.study.encoding import encode
-
-        return encode
+        return normalize if file == PARAMETERS_FILE else encode
     if file in (SCORE_FILE, LOADINGS_FILE):
         from unpooled_client.study.scoring import project, score
 

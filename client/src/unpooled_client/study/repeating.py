@@ -9,19 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Generator
-from concurrent.futures import Future
 from pathlib import Path
 
-from unpooled_client.network.api import Api, Network, Study
-from unpooled_client.state.events import Event, Repeated, ReviewNeeded
-from unpooled_client.state.folder import (
-    Agreement,
-    Saved,
-    StateFolder,
-    folder_of,
-    with_invitation,
-)
-from unpooled_client.study.joining import Declined, proposal
+from unpooled_client.network.answers import Study
+from unpooled_client.network.api import Api, Network
+from unpooled_client.state.events import Event, Repeated
+from unpooled_client.state.folder import Agreement, Saved, StateFolder, folder_of, with_invitation
+from unpooled_client.study.joining import Declined, review
 from unpooled_client.study.released import kept_under
 from unpooled_client.study.session import Session
 from unpooled_client.study.trust import check_compensator, check_identity, checked_plan
@@ -46,17 +40,18 @@ def follow(session: Session) -> Generator[Event, None, StateFolder]:
     # The same one whenever the answer is asked for again, for each brings another token.
     folder = folder_of(dataclasses.replace(old.invitation, study=study), session.folder.path.parent)
     fresh = dataclasses.replace(Saved.new(invitation), cohort=old.cohort, network=old.network)
-    seen = yield from session.wait_for(_look, fresh)
-    check_identity(seen, fresh)
-    check_compensator(seen, fresh)
+    shown = yield from session.wait_for(_look, fresh)
+    check_identity(shown, fresh)
+    check_compensator(shown, fresh)
     if folder.exists():
         made = with_invitation(folder.load(), invitation)
     else:
-        made = yield from _agreed(session, seen, fresh)
+        made = yield from _agreed(session, shown, fresh)
+    # The folder is another study's, in which another client may be running already.
     with folder.locked():
         folder.save(made)
     session.save(repeated_in=str(folder.path))
-    yield Repeated(seen.id, seen.name, str(folder.path))
+    yield Repeated(shown.id, shown.name, str(folder.path))
     return folder
 
 
@@ -70,46 +65,28 @@ def _look(saved: Saved) -> Study:
         api.close()
 
 
-def _agreed(session: Session, seen: Study, fresh: Saved) -> Generator[Event, None, Saved]:
+def _agreed(session: Session, shown: Study, fresh: Saved) -> Generator[Event, None, Saved]:
     """The state to begin with, once a person agreed; where they never agreed to the old study, they are asked
     in the new one, as they would have been."""
     old = session.saved
     kept = dataclasses.replace(
-        fresh, signing_key=old.signing_key, options=old.options, out=_results_folder(old, seen.id)
+        fresh, signing_key=old.signing_key, options=old.options, out=_results_folder(old, shown.id)
     )
     if old.agreement is None:
         return kept
     kept = dataclasses.replace(
         kept, agreement=old.agreement, files=old.files, sizes=old.sizes, released=old.released
     )
-    plan, roster = checked_plan(seen), old.agreement.roster
+    plan, roster = checked_plan(shown), old.agreement.roster
     if plan.cohorts != len(roster.members):
         return kept  # who has left is known only there, and a person is asked there
     # Keys stay, so the roster is the same again, unless somebody has lost theirs: then all are asked again.
-    agreement = Agreement(seen.name, plan, roster, seen.one_operator)
-    yield from _ask(session, _review(session, seen, agreement))
-    return dataclasses.replace(kept, **kept_under(kept, agreement, None))
-
-
-def _review(session: Session, seen: Study, agreement: Agreement) -> ReviewNeeded:
-    old = session.saved.agreement
-    return ReviewNeeded(
-        **vars(proposal(seen)),
-        roster=agreement.roster,
-        roster_hash=agreement.roster.hash().hex(),
-        cohort=session.saved.cohort,
-        changed=agreement.changed_since(old),
-        changes=agreement.differences(old),
-        repeats=old.study if old else "",
-    )
-
-
-def _ask(session: Session, question: ReviewNeeded) -> Generator[Event, None, None]:
-    session.decision, session.asked = Future(), question
-    yield question
+    agreement = Agreement(shown.name, plan, roster, shown.one_operator)
+    yield from session.ask(review(session, shown, agreement, repeats=True))
     yield from session.until_one([session.decision])
     if not session.decision.result():
         raise Declined(session)
+    return dataclasses.replace(kept, **kept_under(kept, agreement, None))
 
 
 def _results_folder(old: Saved, study: str) -> str:

@@ -19,7 +19,8 @@ from unpooled.described import what_leaves
 from unpooled.described.what_leaves import Form
 from unpooled.errors import UnpooledError
 from unpooled.protocol import bodies
-from unpooled_client.network.api import Api, Study, Trouble
+from unpooled_client.network.answers import Study
+from unpooled_client.network.api import Api, Trouble
 from unpooled_client.state.events import (
     Event,
     Reachable,
@@ -66,9 +67,14 @@ class Session:
         """True if the files for which a person released what leaves have changed under the same paths."""
         self.seconds: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._told: Trouble | None = None
+        self._reported: Trouble | None = None
         self._waiting: Waiting | None = None
         self._news: Event | None = None
+
+    def ask(self, question: ReviewNeeded | ReleaseNeeded) -> Iterator[Event]:
+        """Have a person asked; the answer comes as `decision`."""
+        self.decision, self.asked = Future(), question
+        yield question
 
     @property
     def asks_anew(self) -> bool:
@@ -94,6 +100,7 @@ class Session:
             else:
                 future.set_result(result)
 
+        # No pool: its threads would be waited for at the end, and one may hang in a request of minutes.
         threading.Thread(target=run, daemon=True).start()
         return future
 
@@ -109,11 +116,12 @@ class Session:
 
     def until_one(self, futures: Collection[Future[Any]]) -> Iterator[Event]:
         """Wait until at least one is done."""
+        # Woken at intervals: trouble and progress are no futures that could be waited for.
         while not wait(futures, timeout=TICK, return_when=FIRST_COMPLETED).done:
             yield from self._trouble()
-            yield from self._told_beside()
+            yield from self._progress_beside()
         yield from self._trouble()
-        yield from self._told_beside()
+        yield from self._progress_beside()
 
     def study(self) -> Generator[Event, None, Study]:
         """The study as it is now."""
@@ -144,6 +152,7 @@ class Session:
             self.count(phase, time.perf_counter() - started)
 
     def count(self, phase: str, seconds: float) -> None:
+        # Shares are computed in several threads, each of which counts its seconds.
         with self._lock:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
@@ -153,17 +162,18 @@ class Session:
         yield self.record(what_leaves.TIMING, bodies.timing(timing), Form.CLEAR, what_leaves.TO_COORDINATOR)
         return self.spawn(self.api.report_timing, timing)
 
-    def _told_beside(self) -> Iterator[Event]:
+    def _progress_beside(self) -> Iterator[Event]:
+        # A report that comes between the two is lost, and the next one says more.
         event, self._news = self._news, None
         if event is not None:
             yield event
 
     def _trouble(self) -> Iterator[Event]:
-        trouble, told = self.api.trouble, self._told
+        trouble, told = self.api.trouble, self._reported
         if trouble is None:
-            self._told = None
+            self._reported = None
             if told is not None:
                 yield Reachable(self.api.server, time.time() - told.since)
         elif time.time() - trouble.since > SILENT_TROUBLE and (told is None or told.reason != trouble.reason):
-            self._told = trouble
+            self._reported = trouble
             yield Unreachable(self.api.server, trouble.reason, trouble.since)

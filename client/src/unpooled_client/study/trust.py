@@ -14,7 +14,8 @@ from unpooled.plan.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint
-from unpooled_client.network.api import Study
+from unpooled_client.network.answers import Study
+from unpooled_client.state.files import Remediable
 from unpooled_client.state.folder import Saved
 
 TELL_BOTH = "Nothing was sent for it. Tell the coordinator and the server's operator."
@@ -26,12 +27,12 @@ SAME_RELEASE = (
 """Remedy for a question that was not answered."""
 
 
-class Distrust(UnpooledError):
+class Distrust(Remediable):
     """The server says something that does not hold together; `problem` is what it may be told about that."""
 
     def __init__(self, problem: Problem, message: str, remedy: str) -> None:
-        self.problem, self.message, self.remedy = problem, message, remedy
-        super().__init__(f"{message} {remedy}")
+        self.problem = problem
+        super().__init__(message, remedy)
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ def terms(study: Study, saved: Saved) -> Terms | None:
         raise _inconsistent(
             f"the roster has {len(study.roster.members)} cohorts, and the plan says {plan.cohorts}."
         )
+    # Name and key together: a key under another name would be somebody else's part.
     if (study.cohort, SigningKey(saved.signing_key).public) not in study.roster.members:
         raise Distrust(
             Problem.QUESTION,
@@ -123,13 +125,7 @@ def terms(study: Study, saved: Saved) -> Terms | None:
             "or tell the server that it is lost with --join-anew.",
         )
     return Terms(
-        study.id,
-        study.cohort,
-        plan,
-        plan.hash(),
-        study.roster,
-        study.roster.hash(),
-        study.one_operator,
+        study.id, study.cohort, plan, plan.hash(), study.roster, study.roster.hash(), study.one_operator
     )
 
 

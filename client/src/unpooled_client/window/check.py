@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTabWidget
 
+from unpooled_client.data.findings.report import Finding, Report, Severity
 from unpooled_client.sentences.sentences import amount
 from unpooled_client.state.events import Event, StepProgress
 from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
-from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone, trouble
-from unpooled_client.window.parts import Document, Facts, Page, panel, save_as
+from unpooled_client.window.parts import Document, Facts, Page, panel, save_as, stacked
 from unpooled_client.window.study import Study
 from unpooled_client.window.tables import Table
 
@@ -48,28 +48,18 @@ class CheckPage(Page):
         self._folder = tempfile.TemporaryDirectory(prefix="unpooled-")
         self.findings = Table("What the check found", rows.FINDINGS, wraps=True)
         self.details, self.document = Facts("About this finding"), Document("What the files hold")
-        self._found: list[rows.Finding] = []
+        self._found: list[Finding] = []
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.addTab(self._make_findings(), "&Findings")
+        self.panel = panel(self.details)
+        self.findings.on_chosen(self._show_details)
+        self.tabs.addTab(stacked(self.findings, self.panel), "&Findings")
         self.tabs.addTab(self.document, "What the files &hold")
         self.body.addWidget(self.tabs, 1)
         self.save_button = self.add_tool("&Save the report…", self._save, icon="save")
         self.back_button = self.add_button("&Back to the data", back)
         self.next_button = self.add_button("&Next: review what leaves", go_on, default=True)
         self._show()
-
-    def _make_findings(self) -> QWidget:
-        """The table, and below it all that is known of the finding that is chosen."""
-        self.panel = panel(self.details)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, look().pixels("3"), 0, 0)
-        column.setSpacing(look().pixels("3"))
-        column.addWidget(self.findings, 1)
-        column.addWidget(self.panel)
-        self.findings.on_chosen(self._show_details)
-        return inside
 
     def _show_details(self) -> None:
         row = self.findings.chosen
@@ -79,11 +69,10 @@ class CheckPage(Page):
 
     def start(self, form: DataForm) -> None:
         """Check these files under the plan agreed to."""
-        self._study.report = {}
-        self._put({})
+        self._put(None)
         arguments = ["--json", "--progress", "--html", str(self._html), *form.arguments()]
         self._child = self._study.call(
-            "check", *arguments, doing="Reading the files", told=self._hear, ended=self._end
+            "check", *arguments, doing="Reading the files", on_line=self._hear, ended=self._end
         )
         self._show(_READING)
 
@@ -108,31 +97,33 @@ class CheckPage(Page):
         return Path(self._folder.name) / "check.html"
 
     def _end(self, ended: Ended) -> None:
-        report = ended.json()
-        if ended.code in (0, 1) and isinstance(report, dict) and "findings" in report:
-            self._study.report = report
+        found = ended.json()
+        if ended.code in (0, 1) and isinstance(found, dict) and "findings" in found:
+            report = Report.from_json(found)
             self._put(report)
             self._show(_verdict(report))
         else:
             self._show(trouble(ended.errors))
         self._study.refresh()
 
-    def _put(self, report: dict[str, Any]) -> None:
-        self._found = rows.ordered(report)
+    def _put(self, report: Report | None) -> None:
+        self._study.report = report
+        self._found = [one for severity in Severity for one in report.of(severity)] if report else []
         self.findings.put(rows.findings(self._found))
-        self.document.show_html(documents.holdings(report))
+        self.document.show_html(documents.holdings(report.summary if report else {}))
         self.tabs.setTabText(0, f"&Findings ({len(self._found)})" if report else "&Findings")
         self.tabs.setCurrentIndex(0 if self._found or not report else 1)
-        self.tabs.setVisible(bool(report))
+        self.tabs.setVisible(report is not None)
         self._show_details()
 
     def _show(self, card: Card | None = None) -> None:
         self.card.show_card(card)
         report = self._study.report
-        self.next_button.setEnabled(bool(report.get("ok")))
-        self.save_button.setEnabled(bool(report))
-        self.next_button.setDefault(bool(report.get("ok")))
-        self.back_button.setDefault(not report.get("ok"))
+        is_ready = report is not None and report.ok
+        self.next_button.setEnabled(is_ready)
+        self.save_button.setEnabled(report is not None)
+        self.next_button.setDefault(is_ready)
+        self.back_button.setDefault(not is_ready)
         self.focus()
 
     def _save(self) -> None:
@@ -142,22 +133,22 @@ class CheckPage(Page):
 
     def save_report(self, file: Path) -> None:
         """Keep the report: as JSON or text, as the command prints it, or as the page that the check wrote."""
-        from unpooled_client.data.findings.report import Report
-        from unpooled_client.data.show import as_json, as_text
+        from unpooled_client.data.show import as_json, as_text  # which loads what a terminal is drawn with
 
         write = {".json": as_json, ".txt": as_text}.get(file.suffix.lower())
         if write is None:
             shutil.copyfile(self._html, file)
-        else:
-            file.write_text(write(Report.from_json(self._study.report)), encoding="utf-8")
+        elif self._study.report is not None:
+            file.write_text(write(self._study.report), encoding="utf-8")
 
 
-def _verdict(report: dict[str, Any]) -> Card:
-    if report.get("ok"):
-        return Card(Tone.GOOD, rows.verdict(report))
+def _verdict(report: Report) -> Card:
+    verdict = report.verdict.removesuffix(".")
+    if report.ok:
+        return Card(Tone.GOOD, verdict)
     return Card(
         Tone.PROBLEM,
-        rows.verdict(report),
+        verdict,
         "Fix the files, or choose others; what you typed is kept.",
         "in this cohort's files",
     )

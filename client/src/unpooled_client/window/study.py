@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
 from unpooled.plan.plan import Plan
 from unpooled.protocol.invitation import Invitation
+from unpooled_client.data.findings.report import Report
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.state.journal import Journal
@@ -37,7 +38,7 @@ class Study(QObject):
         self.folder, self._invitation = folder, invitation
         self.saved: Saved | None = None
         self.progress, self._journal = Progress(), Journal(folder.log)
-        self.report: dict[str, Any] = {}
+        self.report: Report | None = None
         """Report of the last check in this window."""
         self.is_alive = False
         self._typed: DataForm | None = None
@@ -131,7 +132,7 @@ class Study(QObject):
         *arguments: str,
         doing: str,
         ended: Callable[[Ended], None],
-        told: Callable[[dict[str, Any]], None] | None = None,
+        on_line: Callable[[dict[str, Any]], None] | None = None,
         first_line: str = "",
         answers: bool = False,
         of_study: bool = True,
@@ -142,12 +143,13 @@ class Study(QObject):
         """
         command, *others = arguments
         if command in self._children:
+            # Two of one kind would answer in any order, and the later answer is not the newer.
             self._children[command].end()
 
         def hear(values: dict[str, Any]) -> None:
-            if told is not None:  # who hears of it, shows it
+            if on_line is not None:  # who hears of it, shows it
                 self._set_doing(command, "")
-                told(values)
+                on_line(values)
 
         def end(how: Ended) -> None:
             self._set_doing(command, "")
@@ -158,7 +160,7 @@ class Study(QObject):
             self,
             [command, *(("--state", str(self.folder.path)) if of_study else ()), *others],
             ended=end,
-            told=hear,
+            on_line=hear,
             first_line=first_line,
             answers=answers,
         )
@@ -188,6 +190,7 @@ class Study(QObject):
 
     def _read_log(self) -> bool:
         """Take up what the run told since the last look; whether there was anything."""
+        # Looked at before the log: a run that ends between the two has then still told of its end.
         alive, events = background.is_running(self.folder), self._journal.new()
         self.progress.add_all(events)
         changed = bool(events) or alive != self.is_alive

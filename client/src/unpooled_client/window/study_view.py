@@ -77,6 +77,7 @@ class StudyView(QWidget):
             page.refresh()
         at, tone = self._place()
         self.steps.put(stage_lines(at, tone))
+        # Only where the study moved on: a person who looks back at a step is left there.
         if at is not self._at:
             self._at = at
             self._go(at)
@@ -110,6 +111,7 @@ class StudyView(QWidget):
 
     def _go(self, stage: Stage) -> None:
         page = self._pages[stage]
+        # Only when it is opened: making the list anew would take away what a person reads.
         if stage is Stage.REVIEW and self.pages.currentWidget() is not page:
             self.review.load()
         self.steps.setCurrentRow(stage.number)
@@ -134,7 +136,8 @@ class StudyView(QWidget):
     def _check_tone(self) -> Tone:
         if self.check.is_checking:
             return Tone.WAITING
-        return Tone.GOOD if self.study.report.get("ok") else Tone.PROBLEM
+        report = self.study.report
+        return Tone.GOOD if report is not None and report.ok else Tone.PROBLEM
 
 
 def _has_ended(join: JoinPage) -> bool:

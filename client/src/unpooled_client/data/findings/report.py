@@ -13,9 +13,12 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unpooled.errors import DataProblem
+
+if TYPE_CHECKING:
+    import numpy as np
 
 EXAMPLES = 3
 
@@ -184,6 +187,11 @@ class Finding:
     """The covariate or the feature, as the plan names it."""
 
     @property
+    def times(self) -> str:
+        """Number of cases in brackets; empty for a single one."""
+        return f" ({self.count:,} times)" if self.count > 1 else ""
+
+    @property
     def where(self) -> str:
         """`file:line:column`, as far as they are known."""
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
@@ -237,6 +245,7 @@ class Report:
         self._add(Finding(Severity.NOTE, code, message, **details))
 
     def _add(self, finding: Finding) -> None:
+        # Gone through, not looked up: there are few kinds, and their order is that of the file.
         for k, known in enumerate(self.findings):
             if known.alike(finding):
                 self.findings[k] = dataclasses.replace(
@@ -253,6 +262,15 @@ class Report:
     @property
     def ok(self) -> bool:
         return not self.of(Severity.ERROR)
+
+    @property
+    def verdict(self) -> str:
+        """Describe on one line whether the files are ready."""
+        errors, warnings = (len(self.of(kind)) for kind in (Severity.ERROR, Severity.WARNING))
+        told = f"{warnings} warning{'' if warnings == 1 else 's'}"
+        if errors:
+            return f"Not ready: {errors} error{'' if errors == 1 else 's'} to fix, {told}."
+        return f"Ready: no errors, {told}. Nothing was sent."
 
     def problem(self) -> DataProblem:
         """The first error as an exception, for callers that need the data or nothing."""
@@ -276,7 +294,14 @@ class Report:
         }
 
 
-def at_lines(lines: Iterable[int], words: Iterable[bytes]) -> tuple[str, ...]:
-    """Examples of a finding: "line 7: A,C"."""
-    pairs = zip(lines, words, strict=True)
-    return tuple(f"line {line}: {shown(word)}" for line, word in list(pairs)[:EXAMPLES])
+def at(
+    path: Path, lines: Sequence[int] | np.ndarray, said: Iterable[bytes | str], column: int | None = None
+) -> dict[str, Any]:
+    """Return details of a finding at these lines of a file: its first place, its count and examples.
+
+    `said`: the words of the file at the first EXAMPLES of them, or texts that are fit to be shown.
+    """
+    texts = [text if isinstance(text, str) else shown(text) for text in said]
+    examples = tuple(f"line {line}: {text}" for line, text in zip(lines, texts, strict=False))
+    place: dict[str, Any] = {"file": path, "line": int(lines[0]), "column": column}
+    return place | {"read": texts[0], "count": len(lines), "examples": examples[:EXAMPLES]}

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,7 +32,7 @@ from unpooled.memory.tokenizer import Tokens
 from unpooled.panel.alleles import UNSEEN, capital
 from unpooled.panel.chromosomes import HUMAN, chromosome_code
 from unpooled.panel.panel import NEGATIVE, NO_CHROMOSOME, SEVERAL_ALLELES, UNUSABLE, Panel
-from unpooled_client.data.findings.report import Code, Report, Severity, at_lines, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, Severity, at, shown
 from unpooled_client.data.findings.source import (
     BYTE_ORDER_MARK,
     enough_columns,
@@ -129,7 +129,7 @@ def read_bim(
     what = called(path)
     if not exists(path, what, report):
         return None
-    reader = _Reader(path, autosomes, build, report, by_place=by_place, room=room, at_once=at_once)
+    reader = _Reader(path, autosomes, build, report, by_place, room, at_once)
     try:
         for data, line in _blocks(path, block, report):
             reader.read(data, line)
@@ -176,30 +176,30 @@ def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield rest
 
 
+@dataclass
 class _Reader:
     """One reading of a file: what is known across its blocks."""
 
-    def __init__(
-        self,
-        path: Path,
-        autosomes: int,
-        build: str,
-        report: Report,
-        *,
-        by_place: bool,
-        room: int,
-        at_once: int,
-    ) -> None:
-        self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
-        self.by_place, self.room, self.at_once = by_place, room, at_once
-        self.blocks = _Blocks(room)
-        self.what, self.is_pvar = called(path), kind_of(path) == ".pvar"
-        self.errors = len(report.of(Severity.ERROR))
-        self.layout, self.is_laid_out, self.is_unknown = Layout.of_bim(6), False, False
-        self.width = 0
-        self.has_centimorgans = False
-        self.rows = 0
-        self.alleles: dict[bytes, int] = {}
+    path: Path
+    autosomes: int
+    build: str
+    report: Report
+    by_place: bool
+    room: int
+    at_once: int
+    layout: Layout = field(default_factory=lambda: Layout.of_bim(6))
+    is_laid_out: bool = False
+    is_unknown: bool = False
+    """True if the header lacks a column: nothing below it is read."""
+    width: int = 0
+    has_centimorgans: bool = False
+    rows: int = 0
+    alleles: dict[bytes, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.blocks = _Blocks(self.room)
+        self.what, self.is_pvar = called(self.path), kind_of(self.path) == ".pvar"
+        self.errors = len(self.report.of(Severity.ERROR))
 
     def read(self, data: bytes, first_line: int) -> None:
         """Read some whole lines."""
@@ -334,6 +334,7 @@ class _Reader:
                     remedy="PLINK does not read such a file. Split variants with several alleles, e.g. with "
                     "`bcftools norm -m-`, or leave them out.",
                 )
+            # Numbered as they come, for all alleles are known only at the end; then sorted.
             known = [self.alleles.setdefault(capital(word), len(self.alleles)) for word in words]
             codes.append(np.array(known, np.uint32)[code])
         if small.any():
@@ -352,18 +353,8 @@ class _Reader:
         **more: str,
     ) -> None:
         rows = np.flatnonzero(bad)
-        words = [tokens.word(row, column) for row in rows[:3]]
-        tell(
-            code,
-            message,
-            file=self.path,
-            line=int(tokens.line[rows[0]]),
-            column=column + 1,
-            read=shown(words[0]),
-            count=len(rows),
-            examples=at_lines(tokens.line[rows[:3]].tolist(), words),
-            **more,
-        )
+        words = [tokens.word(row, column) for row in rows[:EXAMPLES]]
+        tell(code, message, **at(self.path, tokens.line[rows], words, column + 1), **more)
 
     def variants(self) -> Variants | None:
         """All that was read, in canonical order."""
@@ -426,15 +417,11 @@ class _Reader:
     def _tell_negative(self, block: _Block) -> None:
         here = np.flatnonzero(block.position < 0)
         if len(here):
-            lines, names = block.line[here[:3]], block.names(here[:3])
+            names = block.names(here[:EXAMPLES])
             self.report.note(
                 Code.POSITION_NEGATIVE,
                 "a variant has a negative position and is skipped, as in PLINK",
-                file=self.path,
-                line=int(lines[0]),
-                column=self.layout.position + 1,
-                count=len(here),
-                examples=at_lines(lines, names),
+                **at(self.path, block.line[here], names, self.layout.position + 1) | {"read": None},
             )
 
     def _oddities(self, whole: Variants, ordered: Variants) -> dict[str, Any]:

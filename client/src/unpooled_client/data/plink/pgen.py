@@ -19,7 +19,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE, from_copies
 from unpooled.kernels.packing import pack_copies
 from unpooled.panel.filesets import OF_PFILE
 from unpooled_client.data.findings.report import Code, Report
-from unpooled_client.data.findings.source import exists, how_to_install, unreadable
+from unpooled_client.data.findings.source import head_of, how_to_install
 from unpooled_client.data.plink.genotypes import stretches
 from unpooled_client.data.plink.imputation import r2_of
 from unpooled_client.data.plink.pgen_records import take_dosages
@@ -46,6 +46,7 @@ class PgenFile:
         """The hard calls as `unpooled_client.data.plink.genotypes` says, of which A1 is ALT."""
         width = -(-self.samples // 32)
         out = np.empty((len(rows), width), np.uint64)
+        # Ascending: a record may only say how it differs from one before. What is absent, -1, comes first.
         order = np.argsort(rows, kind="stable")
         absent = int(np.searchsorted(rows[order], 0))
         out[order[:absent]] = ALL_MISSING
@@ -119,6 +120,7 @@ class PgenFile:
         """The reader of the file as it is now, for one thread at a time. DataProblem if it cannot read."""
         try:
             status = self.path.stat()
+            # By time and size, too: a file that was replaced is opened anew.
             opened = _opened(self, status.st_mtime_ns, status.st_size)
             with opened.lock:
                 yield opened.reader
@@ -202,16 +204,9 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
 
 def is_pgen(path: Path, report: Report) -> bool:
     """Tell whether a file begins as a .pgen; if not, the report says what it is."""
-    if not exists(path, WHAT, report):
-        return False
-    try:
-        with path.open("rb") as file:
-            head = file.read(3)
-    except OSError as error:
-        unreadable(error, path, WHAT, report)
-        return False
-    if head[:2] == MAGIC and head[2:] not in PLINK_1:
-        return True
+    head = head_of(path, WHAT, 3, report)
+    if head is None or (head[:2] == MAGIC and head[2:] not in PLINK_1):
+        return head is not None
     bed = "If it is a .bed, give it with --bfile. " if head[:2] == MAGIC else ""
     report.error(
         Code.PGEN_MAGIC,

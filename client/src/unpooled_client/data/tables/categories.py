@@ -77,10 +77,12 @@ def _words_of(column: pa.ChunkedArray) -> Words:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    # Numbers with a point become words as `text_of` writes them, not as the library would.
     if not pa.types.is_floating(column.type):
         column = column.cast(pa.large_string())
     whole = column.combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    # Once over the cells: what follows goes over the different words alone.
     coded = whole.dictionary_encode()
     values = coded.dictionary.to_pylist()
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)

@@ -18,7 +18,7 @@ from unpooled.errors import DataProblem
 from unpooled.kernels.kinship import related
 from unpooled_client.data.checks.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of
 from unpooled_client.data.cohort import PlinkData
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report
 from unpooled_client.data.plink.fam import Fam, read_fam
 from unpooled_client.data.plink.genotypes import stretches
 
@@ -39,7 +39,7 @@ BINS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _Calls:
     """Calls of m common variants of n people: bits as `unpooled.kernels.kinship` wants them."""
 
     het: np.ndarray
@@ -55,25 +55,25 @@ def check_people(data: PlinkData, cutoff: float | None, report: Report) -> None:
     fam = read_fam(data.options.samples, Report())
     kept = np.flatnonzero(data.samples.kept)
     try:
-        seen = _look(data, kept)
+        calls = _look(data, kept)
     except DataProblem:  # told where the calls of all chromosomes are looked at
         return
-    if fam is None or seen.variants < FEWEST:
+    if fam is None or calls.variants < FEWEST:
         return
-    about: dict[str, object] = {"common variants looked at": seen.variants}
+    about: dict[str, object] = {"common variants looked at": calls.variants}
     if cutoff is None and len(kept) > MOST_PEOPLE:
         about["related pairs"] = (
             f"not looked for among more than {MOST_PEOPLE:,} people without --king-cutoff"
         )
     else:
         least = TWICE if cutoff is None else cutoff
-        about[f"pairs with a kinship of at least {least:g}"] = _tell_related(fam, kept, seen, least, report)
-    _tell_heterozygosity(fam, kept, seen.inbreeding, report)
-    about["distribution"] = _distribution(seen.inbreeding)
+        about[f"pairs with a kinship of at least {least:g}"] = _tell_related(fam, kept, calls, least, report)
+    _tell_heterozygosity(fam, kept, calls.inbreeding, report)
+    about["distribution"] = _distribution(calls.inbreeding)
     report.summary["people"] = about
 
 
-def _look(data: PlinkData, kept: np.ndarray) -> _Seen:
+def _look(data: PlinkData, kept: np.ndarray) -> _Calls:
     autosomes = data.options.chr_set
     rows = data.variants.sorted_rows(lambda panel: (panel.chromosome >= 1) & (panel.chromosome <= autosomes))
     empty = np.zeros((len(kept), 0), np.uint64)
@@ -95,7 +95,7 @@ def _look(data: PlinkData, kept: np.ndarray) -> _Seen:
             plane.append(_bits(calls))
     het_bits, first_bits, second_bits = (np.concatenate(plane, axis=1) for plane in planes)
     inbreeding = 1 - observed / np.where(expected > 0, expected, np.nan)
-    return _Seen(het_bits, first_bits, second_bits, inbreeding, variants)
+    return _Calls(het_bits, first_bits, second_bits, inbreeding, variants)
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -114,13 +114,14 @@ def _bits(calls: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(whole.T).view(np.uint64)
 
 
-def _tell_related(fam: Fam, kept: np.ndarray, seen: _Seen, cutoff: float, report: Report) -> int:
+def _tell_related(fam: Fam, kept: np.ndarray, calls: _Calls, cutoff: float, report: Report) -> int:
     """Report the pairs with at least this kinship, and return their number."""
 
     def pairs_of(start: int) -> tuple[int, np.ndarray, np.ndarray]:
         stop = min(start + AT_ONCE, len(kept))
-        return related(seen.het, seen.first, seen.second, start, stop, cutoff, EXAMPLES)
+        return related(calls.het, calls.first, calls.second, start, stop, cutoff, EXAMPLES)
 
+    # The kernel releases Python's lock, so that threads share the calls and run side by side.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(pairs_of, range(0, len(kept), AT_ONCE)))
     count = sum(each[0] for each in found)
@@ -129,7 +130,7 @@ def _tell_related(fam: Fam, kept: np.ndarray, seen: _Seen, cutoff: float, report
     pairs, kinship = (np.concatenate([each[part] for each in found])[:EXAMPLES] for part in (1, 2))
     lines = fam.tokens.line[kept[pairs]]
     named = [
-        f"{_name(fam, kept[i])} and {_name(fam, kept[j])} ({value:.3f})"
+        f"{fam.name(kept[i])} and {fam.name(kept[j])} ({value:.3f})"
         for (i, j), value in zip(pairs.tolist(), kinship.tolist(), strict=True)
     ]
     report.warning(
@@ -158,25 +159,15 @@ def _tell_heterozygosity(fam: Fam, kept: np.ndarray, inbreeding: np.ndarray, rep
     rows = np.flatnonzero(np.abs(inbreeding - median) > max(LEAST, FAR * deviation))
     if not len(rows):
         return
-    named = [f"{_name(fam, kept[k])} (F {inbreeding[k]:.3f})" for k in rows[:EXAMPLES]]
+    named = [f"{fam.name(kept[k])} (F {inbreeding[k]:.3f})" for k in rows[:EXAMPLES]]
     report.warning(
         Code.HETEROZYGOSITY,
         "a person has far more, or far fewer, heterozygous calls than the others",
-        file=fam.path,
-        line=int(fam.tokens.line[kept[rows[0]]]),
-        read=named[0],
         expected=f"F near {median:.3f}; below it the sample may be mixed with another, above it the person "
         "may be inbred or of other ancestry, or calls failed",
         remedy="Look at all variants with `plink2 --het`; leave out people with --remove FILE.",
-        count=len(rows),
-        examples=tuple(
-            f"line {fam.tokens.line[kept[k]]}: {name}" for k, name in zip(rows, named, strict=False)
-        ),
+        **fam.at(kept[rows], said=named),
     )
-
-
-def _name(fam: Fam, row: int) -> str:
-    return shown(fam.fid[row] + b" " + fam.iid[row])
 
 
 def _distribution(inbreeding: np.ndarray) -> dict[str, int]:
