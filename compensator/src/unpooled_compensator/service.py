@@ -28,7 +28,7 @@ from unpooled.protocol.messages import (
 from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
 from unpooled.protocol.two_party import Lengths
 from unpooled_compensator.sessions import Session, Sessions, Side
-from unpooled_compensator.store import NoStudy, Replaced, Store
+from unpooled_compensator.store import NoStudy, Store
 
 MIN_COHORTS = 3  # this program's own floor, whatever a caller or the library says
 MAX_COHORTS = 1000
@@ -100,15 +100,13 @@ class Compensator:
         return stored == content
 
     def _add(self, study: str, content: bytes) -> None:
-        stored = self._store.add_enrolment(study, content)
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_boxes",
-                "This study has enrolled another set of boxes, and was answered with it.",
-                "From then on it stays. Duplicate the study to change its cohorts or its plan.",
-            )
+        _require_kept(
+            self._store.add_enrolment(study, content),
+            content,
+            "other_boxes",
+            "This study has enrolled another set of boxes, and was answered with it.",
+            "From then on it stays. Duplicate the study to change its cohorts or its plan.",
+        )
 
     def _witnesses(self, enrolment: Enrolment, seeds: Sequence[bytes]) -> Witnesses:
         """Seal the study's witness for each of its cohorts, with both keys of codes if it has any."""
@@ -208,15 +206,13 @@ class Compensator:
         session = self._session(study, round_, number)
         _check_length(openings, session.lengths.server[number - 1])
         content = hashlib.sha256(openings).digest()
-        stored = self._store.add_turn(study, round_, number, content)
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_openings",
-                f"Turn {number} of round {round_} had other openings.",
-                "Repeat the comparison with exactly the messages of the first time.",
-            )
+        _require_kept(
+            self._store.add_turn(study, round_, number, content),
+            content,
+            "other_openings",
+            f"Turn {number} of round {round_} had other openings.",
+            "Repeat the comparison with exactly the messages of the first time.",
+        )
         return self._answer((study, round_), session, number, openings)
 
     def _session(self, study: str, round_: int, number: int) -> Session:
@@ -274,19 +270,14 @@ class Compensator:
 
     def _take_round(self, request: ReleaseRequest, enrolment: Enrolment, content: bytes) -> None:
         """Record for what a round is answered; Refused if that was something else."""
-        try:
-            stored = self._store.add_release(request.study, request.round, content, codec.encode(enrolment))
-        except Replaced:
-            raise _replaced() from None
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_request",
-                f"Round {request.round} was answered for another request.",
-                "A round has one release or one comparison. Ask for exactly what was asked first, or ask the "
-                "cohorts anew.",
-            )
+        _require_kept(
+            self._store.add_release(request.study, request.round, content, codec.encode(enrolment)),
+            content,
+            "other_request",
+            f"Round {request.round} was answered for another request.",
+            "A round has one release or one comparison. Ask for exactly what was asked first, or ask the "
+            "cohorts anew.",
+        )
 
     def codes(self, request: CodeRequest) -> bytes:
         """A cohort's points times both keys of this study, with a proof and a tag that the cohort checks.
@@ -301,18 +292,13 @@ class Compensator:
         seeds = self._open_boxes(enrolment)
         content = hashlib.sha256(request.points).digest()
         place = request.study, request.cohort, request.column
-        try:
-            stored = self._store.add_codes(*place, content, codec.encode(enrolment))
-        except Replaced:
-            raise _replaced() from None
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_request",
-                f"Column {request.column} of {request.cohort[:MAX_NAME]} has other points.",
-                "A cohort asks for the codes of a column once. Send exactly what was sent first.",
-            )
+        _require_kept(
+            self._store.add_codes(*place, content, codec.encode(enrolment)),
+            content,
+            "other_request",
+            f"Column {request.column} of {request.cohort[:MAX_NAME]} has other points.",
+            "A cohort asks for the codes of a column once. Send exactly what was sent first.",
+        )
         part = codes.answered(codes.compensator_key(seeds, request.study), about, between)
         of_cohort = dict(zip((box.cohort for box in enrolment.boxes), seeds, strict=True))
         return part + codes.tagged(of_cohort[request.cohort], about, request.multiplied + part)
@@ -427,10 +413,12 @@ def _invalid(rule: str) -> Refused:
     return Refused("invalid_message", f"Not a valid message: {rule}.", "Correct the message.")
 
 
-def _replaced() -> Refused:
-    return Refused(
-        "other_boxes", "This study has enrolled other boxes meanwhile.", "Ask the cohorts anew, with these."
-    )
+def _require_kept(stored: bytes | None, content: bytes, code: str, message: str, remedy: str) -> None:
+    """Refused unless what the store has kept, of all that ever came in this place, is this."""
+    if stored is None:
+        raise _over()
+    if stored != content:
+        raise Refused(code, message, remedy)
 
 
 def _over() -> Refused:
