@@ -13,7 +13,7 @@ from django.db import close_old_connections
 from unpooled.methods import TESTS
 from unpooled_server.bells.pacing import until_next_look
 from unpooled_server.bells.warming import warm_up
-from unpooled_server.errors import DATABASE_AWAY, first_line
+from unpooled_server.errors import DATABASE_AWAY, first_line, logged_if_away
 from unpooled_server.reads import selectors
 from unpooled_server.services import rounds, studies, sweeping
 
@@ -97,9 +97,8 @@ class Worker:
 
     def _done(self, what: Hashable, version: int, function: Callable[..., None], *arguments: object) -> None:
         try:
-            function(*arguments)
-        except DATABASE_AWAY as error:
-            log.error("work on %s: the database does not answer (%s)", what, first_line(error))
+            with logged_if_away(log, f"work on {what}"):
+                function(*arguments)
         except Exception:
             log.exception("work on %s", what)
         finally:

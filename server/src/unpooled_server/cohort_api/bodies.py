@@ -90,8 +90,18 @@ def unreadable(error: Exception) -> Refused:
 
 
 def require_raw(request: HttpRequest) -> None:
+    """Refuse a body that is not raw bytes as they are."""
+    check_encoding(request)
     if request.content_type != RAW:
         raise Refused("type", f"Got {request.content_type or 'no type'}; want {RAW}.", status=415)
+
+
+def hex_header(request: HttpRequest, header: str, digits: int, code: str) -> str:
+    """A header of exactly so many lower-case hex digits; Refused, with this code, for any other."""
+    found = request.headers.get(header, "")
+    if len(found) != digits or not _HEX.fullmatch(found):
+        raise Refused(code, f"The header {header} must hold {digits} hex digits.")
+    return found
 
 
 def json_object(request: HttpRequest) -> dict[str, Any]:

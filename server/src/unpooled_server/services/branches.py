@@ -15,7 +15,6 @@ from importlib.metadata import version
 from io import BytesIO
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 
 from unpooled.asking import driver, procedure
@@ -261,8 +260,8 @@ def _resume(study: Study, branch: Branch) -> None:
         values.setdefault(branch_id, []).append(data)
     came = driver.values_bytes(map(b"".join, values.values()))
     progress = gone_on(study, branch.pk, bytes(branch.waits_for), came)
-    with transaction.atomic():
-        if locked(study.pk).state not in LIVE:
+    with locked(study.pk) as fresh:
+        if fresh.state not in LIVE:
             return
         if not Branch.objects.filter(pk=branch.pk, state=BranchState.DUE).update(state=BranchState.WAITING):
             return

@@ -57,7 +57,7 @@ def finish(study: Study) -> None:
     """Write the result files into a folder of their own; the first to name it in the database has won."""
     started = timezone.now()
     folder = secrets.token_hex(8)
-    found = _of_each(study, tables(study, folder))
+    found = _of_each(study, tables(study))
     table = algorithm(study.plan.test).table
     if lacking := [plan for plan, rows in found if table not in rows]:
         fail(study.pk, f"{lacking[0].phenotype}: {NO_VARIANT}" if len(found) > 1 else NO_VARIANT)
@@ -156,7 +156,7 @@ def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
 
 def keep_for_looking(study: Study) -> None:
     """Keep what people look at of a study that is done, for which that was not possible when it ended."""
-    found = _of_each(study, tables(study, study.results_folder))  # as they were merged for the files
+    found = _of_each(study, tables(study))  # as they were merged for the files
     drawn = [_kept_and_drawn(study, study.results_folder, plan, rows) for plan, rows in found]
     columns = _by_phenotype(study.plan, [names for names, _ in drawn])
     Study.objects.filter(pk=study.pk).update(columns=columns)

@@ -4,7 +4,7 @@ HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until th
                            /<round>.dealing               of a round that is compared, as long
                     /told/<place>                     sums of a round, as cohorts are told them
                     /rows/<random>.npy                    some result rows
-                         /merged-<random>/<table>/<name>.npy   all of them, sorted
+                         /merged-<table>/<name>.npy   all of a table, sorted, in place of those
                     /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
                     /results-<random>/<name>
                                      /columns/<name>.npy, pictures/<name>
@@ -191,17 +191,16 @@ def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
         raise LostFile(f"result rows are lost or damaged ({path.name})") from error
 
 
-def merged_path(study: str, name: str) -> Path:
-    """Return the path of result rows that were merged under this name. They go with the rows that they are
-    from.
-    """
-    return study_folder(study) / "rows" / f"merged-{name}"
+def merged_path(study: str, table: str) -> Path:
+    """Return the folder of a table whose rows were merged."""
+    return study_folder(study) / "rows" / f"merged-{table}"
 
 
 def take_folder(draft: Path, path: Path) -> None:
     """Give a folder that is whole its name; one that another worker has made meanwhile serves as well."""
     try:
         draft.rename(path)
+        _sync_folder(path.parent)
     except OSError:
         if not path.is_dir():
             raise

@@ -14,7 +14,7 @@ from django.db import close_old_connections
 from django.db.models import F
 from django.utils import timezone
 
-from unpooled_server.errors import DATABASE_AWAY, first_line
+from unpooled_server.errors import logged_if_away
 from unpooled_webapp.models import ChannelKind, Delivery, Outcome
 from unpooled_webapp.notices import events, message, webhooks
 from unpooled_webapp.notices.webhooks import Undelivered
@@ -33,9 +33,8 @@ def keep_delivering(stop: threading.Event) -> None:
     """Deliver on a thread of its own in a worker without a broker: a slow receiver holds up no study."""
     while not stop.wait(INTERVAL):
         try:
-            deliver_due()
-        except DATABASE_AWAY as error:
-            log.error("notices: the database does not answer (%s)", first_line(error))
+            with logged_if_away(log, "notices"):
+                deliver_due()
         except Exception:
             log.exception("notices could not be delivered")
         finally:
