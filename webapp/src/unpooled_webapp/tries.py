@@ -37,12 +37,7 @@ def count(keys: Mapping[str, int], said: str = "Too many attempts to sign in.") 
     which would push others out of the cache.
     """
     if any(_with_cache(functools.partial(_more, key)) > most for key, most in keys.items()):
-        raise Refused(
-            "too-many-tries",
-            said,
-            "Wait five minutes, then try again.",
-            status=429,
-        )
+        raise Refused("too-many-tries", said, "Wait five minutes, then try again.", status=429)
 
 
 def slow_down(key: str) -> None:

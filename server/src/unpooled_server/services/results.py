@@ -219,13 +219,7 @@ def _keep_table(study: Study, folder: str, rows: Arrays) -> list[str]:
     ]
 
 
-def _publish(
-    study: Study,
-    folder: str,
-    numbers: Any,
-    files: list[ResultFile],
-    columns: Any,
-) -> bool:
+def _publish(study: Study, folder: str, numbers: Any, files: list[ResultFile], columns: Any) -> bool:
     with transaction.atomic():
         won = move(
             study.pk,

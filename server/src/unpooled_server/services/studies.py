@@ -27,15 +27,7 @@ from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
 from unpooled_server.services.joining import locked, require_our_version
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.tables import tables
-from unpooled_server.services.transitions import (
-    PLATFORM,
-    is_working,
-    move,
-    note,
-    pause,
-    resume,
-    touch,
-)
+from unpooled_server.services.transitions import PLATFORM, is_working, move, note, pause, resume, touch
 from unpooled_server.storage import store
 
 log = logging.getLogger(__name__)

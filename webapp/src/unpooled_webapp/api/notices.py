@@ -126,10 +126,7 @@ class ChannelsView(APIView):
         rows = ChannelRow(person(request).channels.all(), many=True).data
         return Response({"sends_mail": bool(settings.UNPOOLED_MAIL_URL), "channels": rows})
 
-    @extend_schema(
-        request=NewChannel,
-        responses={201: IssuedChannel, 409: ErrorAnswer},
-    )
+    @extend_schema(request=NewChannel, responses={201: IssuedChannel, 409: ErrorAnswer})
     def post(self, request: Request) -> Response:
         """Be told by mail or webhook. The answer holds the secret of a webhook, this once."""
         user, values = person(request), given(request, NewChannel)

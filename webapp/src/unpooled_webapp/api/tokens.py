@@ -49,10 +49,7 @@ class TokensView(APIView):
         """Your API tokens, newest first."""
         return Response(ApiTokenRow(person(request).api_tokens.all(), many=True).data)
 
-    @extend_schema(
-        request=NewApiToken,
-        responses={201: IssuedApiToken, 409: ErrorAnswer},
-    )
+    @extend_schema(request=NewApiToken, responses={201: IssuedApiToken, 409: ErrorAnswer})
     def post(self, request: Request) -> Response:
         """Create an API token. The answer holds its text, this once."""
         token, text = tokens.issue(person(request), **given(request, NewApiToken))
