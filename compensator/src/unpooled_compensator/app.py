@@ -41,7 +41,8 @@ from unpooled_compensator.bodies import Body
 from unpooled_compensator.service import Compensator, Refused
 from unpooled_compensator.store import Replaced
 
-MAX_BODY = 5 * 2**20  # a thousand cohorts with the longest names, or the points of the longest column, twice
+# Bytes: a thousand cohorts with the longest names, or the points of the longest column, twice.
+MAX_BODY = 5 * 2**20
 
 BINARY = "application/octet-stream"
 
@@ -113,7 +114,8 @@ def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
             Replaced: _replaced,
             sqlite3.Error: _storage,
             OSError: _storage,
-            UnpooledError: _storage,  # the operator's list of known keys
+            # The operator's list of known keys.
+            UnpooledError: _storage,
             HTTPException: _http,
             ClientDisconnect: _incomplete,
             Exception: _internal,

@@ -30,13 +30,16 @@ from unpooled.protocol.two_party import Lengths
 from unpooled_compensator.sessions import Session, Sessions, Side
 from unpooled_compensator.store import NoStudy, Store
 
-MIN_COHORTS = 3  # this program's own floor, whatever a caller or the library says
+# This program's own floor, whatever a caller or the library says: of two, each knows the other's number.
+MIN_COHORTS = 3
+# What follows bounds the time and the memory that one message of the caller takes.
 MAX_COHORTS = 1000
 MAX_NAME = 200  # characters of a cohort's name
 MAX_WORDS = 64 * 2**20  # of one release
-BLOCK_WORDS = 2**16  # summed at a time: memory does not grow with the release
 MAX_POINTS = 2**16  # of one column of a cohort
 MAX_COLUMNS = 10_000  # of a schema
+# Summed at a time: memory does not grow with the release.
+BLOCK_WORDS = 2**16
 HASH_BYTES = 32
 
 _STUDY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
@@ -76,6 +79,7 @@ class Compensator:
         enrolment = replace(enrolment, boxes=tuple(sorted(enrolment.boxes, key=lambda box: box.cohort)))
         content = codec.encode(enrolment)
         is_new = not self._is_enrolled(enrolment.study, content)
+        # The list of known keys may be shorter by now: what has enrolled stays so.
         if is_new:
             self._check_enrolment(enrolment)
         try:
@@ -170,6 +174,7 @@ class Compensator:
         _check_request(request)
         enrolment = self._enrolment(request.study)
         _check_cohorts(request, enrolment)
+        # Before anything is promised: boxes that cannot be opened must not use up the round.
         seeds = self._open_boxes(enrolment)
         self._take_round(request, enrolment, messages.digest(request))
         return _sum_of_masks(request, enrolment, seeds)

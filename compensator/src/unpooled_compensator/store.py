@@ -63,6 +63,7 @@ class Store:
     """One SQLite file, shared by the threads of this process."""
 
     def __init__(self, path: Path) -> None:
+        # One connection for all threads: SQLite has one writer at a time anyway.
         self._lock = threading.RLock()
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -83,6 +84,7 @@ class Store:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Excludes every other writer, in this process and in any other."""
         with self._lock:
+            # At once, not at the first write: what was read must still hold when it is written by.
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -107,6 +109,7 @@ class Store:
         Returns what the study has now; None if it is over.
         """
         with self.transaction() as db:
+            # Nothing answered is the condition of the UPDATE itself: no answer can come between.
             db.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (study, enrolment))
             db.execute(
                 "UPDATE study SET enrolment = ?2 WHERE id = ?1 AND enrolment IS NOT NULL"

@@ -21,9 +21,11 @@ from unpooled.protocol.codes import TAG_BYTES, part_bytes, patience
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest, Witnesses
 
 CONNECT, READ = 5.0, 60.0  # seconds until it is reached, and until its answer begins
-PATIENCE = 60  # seconds for an answer, besides those for its bytes
+# Seconds for an answer, besides those for its bytes at the least rate: one that trickles holds up a worker.
+PATIENCE = 60
 LEAST_RATE = 1 << 16  # bytes a second
-MOST_TEXT = 1 << 16  # bytes of an answer in words
+# Bytes of an answer in words. What answers may be anything, so it is not read to whatever end it has.
+MOST_TEXT = 1 << 16
 Meter = Callable[[int, int], None]  # bytes sent to the compensator, bytes received from it
 
 

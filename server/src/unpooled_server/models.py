@@ -22,6 +22,7 @@ def new_id() -> str:
     return secrets.token_hex(8)
 
 
+# By its text: a request looks at a plan several times, and to make one takes longer than all else in it.
 @functools.lru_cache(maxsize=64)
 def _plan(text: str) -> Plan:
     return Plan.from_text(text)

@@ -91,6 +91,7 @@ def _more(key: str, cache: BaseCache) -> int:
     return _add(cache, key, 1)
 
 
+# Redis adds atomically, and so does the memory's cache under its lock: no two tries are counted as one.
 def _add(cache: BaseCache, key: str, number: int) -> int:
     try:
         return int(cache.incr(_stored(key), number))

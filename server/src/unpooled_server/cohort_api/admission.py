@@ -28,8 +28,10 @@ from unpooled_server.services.joining import require_admitted
 
 log = logging.getLogger(__name__)
 
-SILENCE = timedelta(seconds=60)  # after it, another client may take a cohort's place
-SERVER_HEADERS = 110  # Server, Date and Connection, which the HTTP server adds
+# After it another client may take a cohort's place: one that waits for questions is heard twice as often.
+SILENCE = timedelta(seconds=60)
+# Bytes of Server, Date and Connection, which the HTTP server adds where Django does not see them.
+SERVER_HEADERS = 110
 
 
 def _fields(model: type[Model], *names: str) -> list[str]:

@@ -17,6 +17,7 @@ from unpooled_server.services import panels
 from unpooled_server.storage import store
 
 RAW = "application/octet-stream"
+# Messages in JSON are keys, digests and words. A share or a list comes as raw bytes, of its own length.
 MAX_JSON = 1 << 16
 _MOST_BYTES = 4096
 """Maximum length of a field in hex."""

@@ -17,6 +17,7 @@ from unpooled_server.reads import selectors
 from unpooled_server.services import coding, dealings, joining, panels, repeating, uploads
 from unpooled_server.storage import store
 
+# Rounds that a client can say it has: each is a value in the query, and a database takes so many only.
 _MAX_SEEN = 1000
 _LONG_SHARE = 1 << 20
 """Bytes from which a share may be long on its way."""

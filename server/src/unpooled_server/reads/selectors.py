@@ -64,6 +64,7 @@ from unpooled_server.reads.stages import Standing
 from unpooled_server.storage import store
 from unpooled_server.storage.archives import zipped
 
+# Questions in one answer: a client works on some while others are on their way, and can be told to stop soon.
 MAX_QUESTIONS = 8
 
 
@@ -111,6 +112,7 @@ def studies_to_clean() -> list[str]:
 
 def is_anything_at_work() -> bool:
     """Tell whether a worker should look often: a study is at work, or about to be."""
+    # An open study that nothing has happened to for minutes waits for people: a sweep is often enough for it.
     lively = Q(state=StudyState.OPEN, changed_at__gte=timezone.now() - timedelta(minutes=2))
     return Study.objects.filter(lively | Q(state__in=[StudyState.READY, *LIVE])).exists()
 

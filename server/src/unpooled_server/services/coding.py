@@ -67,6 +67,7 @@ def _signed(cohort: Cohort, column: int, points: bytes, signature: bytes) -> byt
 def _keep_only(cohort: Cohort, column: int, points: bytes) -> None:
     """Conflict if other points of this column were multiplied: who had more could try words."""
     content = hashlib.sha256(points).digest()
+    # Of two requests at once one creates the row, by its unique constraint, and both read that one.
     kept, _ = Coded.objects.get_or_create(cohort=cohort, column=column, defaults={"points": content})
     if bytes(kept.points) != content:
         raise Conflict(

@@ -21,7 +21,7 @@ from unpooled_server.storage import store
 
 MOMENT = 1.0
 """Seconds for which a share waits for its dealing: a thread of the web server waits with it."""
-LOOK_EVERY = 0.005
+LOOK_EVERY = 0.005  # seconds; a look asks the disk alone, not the database
 
 
 def dealer(study: Study, round_id: int) -> str:

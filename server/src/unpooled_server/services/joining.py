@@ -91,6 +91,7 @@ def join(cohort: Cohort, key: str) -> None:
         require_our_version(study)
         if Cohort.objects.filter(study=study, public_key=key).exists():
             raise Conflict("key-taken", "Another cohort of this study has this key already.")
+        # What was sent under the old key may be part of a sum that was released: nothing undoes that.
         if cohort.public_key and study.enrolled_at:
             lost_after_release = True
         else:

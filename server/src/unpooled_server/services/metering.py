@@ -20,6 +20,7 @@ from unpooled_server.models import Cohort, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
 from unpooled_server.reads.prepared import PreparedUpdate
 
+# Else each request would write its cohort's row.
 MOMENT = timedelta(seconds=1)
 """Interval in which a cohort is not noted again as heard."""
 Link = tuple[str, str, Phase]
@@ -38,6 +39,7 @@ class _Visit:
     counted: Counter[str]
 
 
+# Threads append and take without a lock: a deque's `append` and `popleft` are atomic.
 _unwritten: deque[_Visit] = deque()
 _writing = Lock()
 

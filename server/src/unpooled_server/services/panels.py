@@ -50,6 +50,7 @@ MAX_LIST_BYTES = MOST_BYTES
 _PART_ROWS = 1 << 22
 """Variants that were agreed on and are in memory, about, before they go to the disk."""
 _REMARKS = "remarks"
+# Cohorts that join together send their lists together: one comparison then does for all of them.
 QUIET = timedelta(seconds=5)
 """Time without a new list after which those that are here are compared without the others."""
 _reading = threading.Lock()
@@ -65,6 +66,7 @@ def announce(cohort: Cohort, digest: str) -> bool:
             return cohort.list_wanted and not cohort.list_stored
         if not cohort.accepted:  # it was made under a plan that is no longer the study's
             raise Conflict("not-accepted", "The plan is not accepted yet.", "Read it, then accept.")
+        # From here on rounds are about the panel: its lists cannot change under them.
         if study.begun or study.panel_digest:
             raise Conflict(
                 "panel-agreed",
@@ -194,7 +196,7 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
     with locked(study.pk) as study:
         _require_list_to_be_open(study)
         plan = {**study.plan_json, "panel_digest": panel.digest.hex()}
-        if plan == study.plan_json:
+        if plan == study.plan_json:  # the same list again voids nothing
             return
         store.keep_panel(store.coordinator_list_path(study.pk), [panel])
         note(study.pk, who, f"supplied a list of {len(panel)} variants")
@@ -220,6 +222,7 @@ def compare(study: Study) -> None:
         return
 
     plan = study.plan
+    # Before the lock, for it takes long; what was compared must still be so under the lock.
     with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
         parts, left_out = _agreed_parts(here, Path(folder))
         share = sum(map(len, parts))

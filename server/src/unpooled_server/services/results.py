@@ -49,6 +49,7 @@ from unpooled_server.storage.columns import Columns
 
 log = logging.getLogger(__name__)
 
+# Files written at once. Each holds some pieces of its columns, so more would cost memory.
 WRITERS = 2
 NO_VARIANT = "no variant passes the plan's filters; repeat the study with other filters"
 
@@ -234,6 +235,7 @@ def _publish(study: Study, folder: str, numbers: Any, files: list[ResultFile], c
             reason="",
             pause_kind=PauseKind.NONE,
         )
+        # In the same transaction: files are there to be had from the moment on at which the study is done.
         if won:
             ResultFile.objects.bulk_create(files)
     return won

@@ -55,6 +55,7 @@ def move(
 
 
 def _tell(study_id: str, state: StudyState, pause_kind: PauseKind) -> None:
+    # Robust: what goes wrong at a listener, such as a notice, must not take back the change of a study.
     moved.send_robust(sender=Study, study_id=study_id, state=state, pause_kind=pause_kind)
 
 
@@ -91,6 +92,7 @@ def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bo
     """Continue a study that is paused for one of these kinds of reason."""
     with transaction.atomic():
         now, study = timezone.now(), Study.objects.filter(pk=study_id)
+        # Read before the move: whoever moves it first has the row, and the other's `since` is not used.
         since = study.values_list("paused_at", flat=True).first() or now
         won = move(
             study_id,

@@ -103,6 +103,7 @@ def commit(
         if committed is None:
             raise Conflict("round-closed", "This round is asked again.") from None
         return False
+    # A cohort that answers has got over what it last reported.
     if cohort.problem:
         Cohort.objects.filter(pk=cohort.pk).update(problem="", problem_name="", problem_at=None)
     return True
@@ -122,6 +123,7 @@ def _enter(cohort: Cohort, round_id: int, nonce: str, size: int) -> None:
         raise IntegrityError
     require_admitted(cohort)
     Share.objects.create(study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size)
+    # Counted, not added up: an upload that was repeated must not count twice.
     [(shares,)] = _shares(round_id)
     if shares == cohort.study.plan_json["cohorts"]:
         Round.objects.filter(pk=round_id, state=RoundState.OPEN).update(

@@ -33,6 +33,7 @@ from unpooled.panel import list_file
 from unpooled.panel.panel import Panel
 from unpooled_server.storage.columns import Columns, save_column
 
+# Bytes of a body or a file that are in memory at once.
 BLOCK = 1 << 20
 
 
@@ -55,6 +56,7 @@ def made_folder(study: str) -> Path:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name, durably, once the block has ended well."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # A name of its own: two workers may write the same file, and either one's is whole.
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with draft.open("xb") as out:
@@ -130,6 +132,7 @@ def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
 
 def _take_name(draft: Path, path: Path, size: int) -> None:
     try:
+        # A link, where a rename would do: only a link fails if the name is taken, and that without a race.
         os.link(draft, path)
     except FileExistsError:
         if path.stat().st_size == size and _digest(draft) != _digest(path):
@@ -238,6 +241,7 @@ def list_draft(study: str, cohort: int, start: int) -> Iterator[BinaryIO | None]
     path = study_folder(study) / "lists" / f".{cohort}"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as out:
+        # Whoever held the lock before may have given the file its name: then this is no draft any more.
         if not (_has_locked(out) and _is_at(out, path)):
             yield None
             return

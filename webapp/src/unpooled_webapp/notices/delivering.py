@@ -22,8 +22,10 @@ from unpooled_webapp.notices.webhooks import Undelivered
 log = logging.getLogger(__name__)
 
 INTERVAL = 15.0
-AT_ONCE = 20  # deliveries of one look
-LEASE = timedelta(seconds=90)  # longer than any delivery takes
+# Deliveries of one look, and threads for them.
+AT_ONCE = 20
+# Longer than any delivery takes: a webhook 15 seconds in all, mail 10 for each step.
+LEASE = timedelta(seconds=90)
 PAUSES = [timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 600)]
 """Pauses before the second try, the third, and so on; then it is given up."""
 KEPT = timedelta(days=30)
@@ -59,6 +61,7 @@ def deliver_due() -> None:
 
 def _take(delivery: Delivery) -> bool:
     """Claim a delivery; tell whether this process got it. If it is killed, another tries after the lease."""
+    # The old time in the WHERE: of two workers that saw it due one finds the row.
     taken = Delivery.objects.filter(pk=delivery.pk, due_at=delivery.due_at, outcome=Outcome.WAITING).update(
         due_at=timezone.now() + LEASE, tries=F("tries") + 1
     )
