@@ -125,7 +125,7 @@ class Store:
         Raises Replaced unless the study still has this enrolment, which it keeps from now on.
         """
         with self.transaction() as db:
-            if not _is_kept(db, study, enrolment):
+            if not _still_has(db, study, enrolment):
                 return None
             db.execute("INSERT OR IGNORE INTO release VALUES (?, ?, ?)", (study, round_, request))
             row = db.execute("SELECT request FROM release WHERE study = ? AND round = ?", (study, round_))
@@ -137,7 +137,7 @@ class Store:
         """Keeps the digest of a column's points unless it has one; returns and raises as `add_release`."""
         key = (study, cohort, column)
         with self.transaction() as db:
-            if not _is_kept(db, study, enrolment):
+            if not _still_has(db, study, enrolment):
                 return None
             db.execute("INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?)", (*key, points))
             row = db.execute('SELECT points FROM codes WHERE study = ? AND cohort = ? AND "column" = ?', key)
@@ -168,7 +168,7 @@ class Store:
             self._db.close()
 
 
-def _is_kept(db: sqlite3.Connection, study: str, enrolment: bytes) -> bool:
+def _still_has(db: sqlite3.Connection, study: str, enrolment: bytes) -> bool:
     """Tell whether the study has this enrolment; False if it is over. Raises Replaced if it has another."""
     stored = _enrolment(db, study)
     if stored not in (None, enrolment):

@@ -24,7 +24,7 @@ _MOST_BYTES = 4096
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
-def check_encoding(request: HttpRequest) -> None:
+def require_plain(request: HttpRequest) -> None:
     """Bodies come as they are: there is nothing to decompress."""
     if request.headers.get("Content-Encoding"):
         raise Refused(
@@ -50,7 +50,7 @@ def exact_length(request: HttpRequest, want: int, what: str) -> int:
 
 def list_bytes(request: HttpRequest) -> int:
     """The length of a list of variants that is sent, which may not be more than a list can have."""
-    check_encoding(request)
+    require_plain(request)
     size = content_length(request)
     if size > panels.MAX_LIST_BYTES:
         raise Refused("too-large", f"A list has {panels.MAX_LIST_BYTES} bytes at most.", status=413)
@@ -92,7 +92,7 @@ def unreadable(error: Exception) -> Refused:
 
 def require_raw(request: HttpRequest) -> None:
     """Refuse a body that is not raw bytes as they are."""
-    check_encoding(request)
+    require_plain(request)
     if request.content_type != RAW:
         raise Refused("type", f"Got {request.content_type or 'no type'}; want {RAW}.", status=415)
 
@@ -106,7 +106,7 @@ def hex_header(request: HttpRequest, header: str, digits: int, code: str) -> str
 
 
 def json_object(request: HttpRequest) -> dict[str, Any]:
-    check_encoding(request)
+    require_plain(request)
     if content_length(request) > MAX_JSON:
         raise Refused("too-large", f"A message has {MAX_JSON} bytes at most.", status=413)
     try:
