@@ -5,9 +5,9 @@ all. Here the main loop gathers heads and small bodies, and drops who is slow. A
 a few threads for bodies, after the view has asked who sends it; its sender must keep a pace. Threads send the
 answers: where readers hold too many of them, the slowest are given up.
 
-waitress 3.0 was tried in its place by `test_slow_strangers`: it answers beside a thousand strangers or 100 readers,
-and gives them up. But above its limit of connections nobody gets in, where here the oldest goes; and it
-stores a body, up to 1 GiB, before a view can ask who sends it, and knows no least rate.
+waitress 3.0 was tried in its place, by `test_slow_strangers`: it answers beside a thousand strangers, or a
+hundred readers, and gives them up. But above its limit of connections nobody gets in, where here the oldest
+goes; and it stores a body, up to 1 GiB, before a view can ask who sends it, and knows no least rate.
 """
 
 from __future__ import annotations
