@@ -237,7 +237,7 @@ _TITLES = {
     StudyState.READY: "All cohorts are ready",
     StudyState.RUNNING: "Writing result files",
 }
-"""What is done now where no step is asked; elsewhere the state's own name says it."""
+"""Words for what is done while no step is asked. Where there are none, the state's own name says it."""
 
 
 def _steps(study: Study) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ from unpooled.protocol.two_party import MAX_COMPARISONS
 Found = Callable[[Arrays], Mapping[str, np.ndarray]]
 """The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""
 Content = Callable[[Arrays, Plan], dict[str, Any]]
-"""What a method's file holds, as JSON, of the same columns."""
+"""The content of a method's file, as JSON has it, from the same columns."""
 
 SEEN_ONLY = "the server learns nothing else of the column"
 ALSO_CLOSE = (
