@@ -16,7 +16,7 @@ from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
 from unpooled_server.errors import Conflict
 from unpooled_server.models import Cohort, LogEntry, Round
 from unpooled_server.reads import selectors
-from unpooled_server.services import comparing, invitations
+from unpooled_server.services import by_telephone, invitations
 
 Make = Callable[..., Federation]
 
@@ -227,11 +227,11 @@ def graz() -> Cohort:
 def test_who_compared_it_and_when_is_kept_and_in_the_log(trial: Federation) -> None:
     trial.join()
     shown = sealing.fingerprint(trial.clients[0].key.public)
-    comparing.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=True)
+    by_telephone.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=True)
     assert graz().compared_by == "coordinator" and graz().compared_at is not None
     said = f"compared the fingerprint of Graz by telephone: {shown}"
     assert LogEntry.objects.filter(study=trial.study_id, who="coordinator", what=said).exists()
-    comparing.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=False)
+    by_telephone.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=False)
     assert (graz().compared_by, graz().compared_at) == ("", None)
 
 
@@ -239,7 +239,7 @@ def test_a_cohort_that_joins_again_with_another_key_loses_its_tick(trial: Federa
     trial.join()
     client = trial.clients[0]
     shown = sealing.fingerprint(client.key.public)
-    comparing.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=True)
+    by_telephone.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=True)
     client.join()  # the same key
     assert graz().compared_at is not None
     roster = selectors.roster_fingerprint(trial.study)
@@ -248,18 +248,18 @@ def test_a_cohort_that_joins_again_with_another_key_loses_its_tick(trial: Federa
     assert graz().compared_at is None
     assert selectors.roster_fingerprint(trial.study) != roster
     with pytest.raises(Conflict, match="another key"):
-        comparing.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=True)
+        by_telephone.cohort_compared(trial.study, graz(), "coordinator", shown, is_same=True)
     assert graz().compared_at is None
 
 
 def test_the_compensators_key_too(trial: Federation) -> None:
     shown = sealing.fingerprint(trial.study.plan.compensator_key)
-    comparing.compensator_compared(trial.study, "coordinator", shown, is_same=True)
+    by_telephone.compensator_compared(trial.study, "coordinator", shown, is_same=True)
     assert (trial.study.compared_by, trial.study.compared_at is not None) == ("coordinator", True)
     with pytest.raises(Conflict):
-        comparing.compensator_compared(trial.study, "coordinator", "0000 " * 7 + "0000", is_same=True)
+        by_telephone.compensator_compared(trial.study, "coordinator", "0000 " * 7 + "0000", is_same=True)
 
 
 def test_nobody_is_compared_before_there_is_a_key(trial: Federation) -> None:
     with pytest.raises(Conflict):
-        comparing.cohort_compared(trial.study, graz(), "coordinator", "", is_same=True)
+        by_telephone.cohort_compared(trial.study, graz(), "coordinator", "", is_same=True)

@@ -19,6 +19,7 @@ from unpooled.methods.shared.summary import POOL, VARIANTS
 from unpooled.panel.panel import Panel
 from unpooled_server.models import RowFile, Study
 from unpooled_server.services import results
+from unpooled_server.services.tables import tables
 from unpooled_server.storage import store
 from unpooled_server.storage.archives import BLOCK, zipped
 
@@ -97,10 +98,32 @@ def test_results_are_never_in_memory_as_a_whole(
     # One file and one block after the other: what is side by side by chance makes a peak, whatever the size.
     monkeypatch.setattr(results, "WRITERS", 1)
     monkeypatch.setattr(table, "AT_ONCE", 1)
-    few, many = (at_its_end(federation, variants) for variants in (FEW, MANY))
-    results.finish(few)  # loads what is compiled
+    first, few, many = (at_its_end(federation, variants) for variants in (CHUNK, FEW, MANY))
+    results.finish(first)  # loads what is compiled
     grown = peak(results.finish, many) - peak(results.finish, few)
     assert grown < 100 * (MANY - FEW)
+
+
+def test_rows_that_are_merged_lie_in_one_place_also_for_a_worker_that_comes_late(
+    federation: Callable[..., Federation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = at_its_end(federation, 2 * CHUNK)
+    merged = {name: dict(columns) for name, columns in tables(study).items()}
+    assert merged[VARIANTS]["variant"].tolist() == list(range(2 * CHUNK))
+    folder = store.merged_path(study.pk, VARIANTS)
+    assert not list(folder.parent.glob("*.npy"))  # what came is gone
+    away, load = folder.with_name("away"), store.load_rows
+    folder.rename(away)
+
+    def late(*of: Any) -> Any:
+        """Load rows that another worker has just merged."""
+        if away.exists():
+            away.rename(folder)
+        return load(*of)
+
+    monkeypatch.setattr(store, "load_rows", late)
+    again = tables(study)[VARIANTS]
+    assert all((again[name] == column).all() for name, column in merged[VARIANTS].items())
 
 
 FILE_BYTES = 40 * BLOCK

@@ -100,7 +100,7 @@ def answering(status: int, content: bytes = b"", **headers: str) -> compensator_
 )
 def test_something_else_at_the_compensators_address_is_away(platform: Any, content: bytes) -> None:
     with pytest.raises(compensator_client.CompensatorAway):
-        answering(200, content).identity()
+        answering(200, content).key()
 
 
 def refusal(message: str) -> bytes:
@@ -110,7 +110,7 @@ def refusal(message: str) -> bytes:
 def test_a_key_that_the_operator_does_not_know_is_no_fault_of_the_secret(platform: Any) -> None:
     peer = answering(403, refusal("The operator does not know the key of Oslo."))
     with pytest.raises(compensator_client.CompensatorAway, match="does not know the key of Oslo"):
-        peer.identity()
+        peer.key()
 
 
 def test_a_compensator_that_does_not_know_an_address_yet_is_waited_for(platform: Any) -> None:

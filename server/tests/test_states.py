@@ -169,7 +169,7 @@ def test_a_plan_that_cannot_be_is_refused_with_the_field(federation: Make, plan:
 
 
 def test_nobody_can_choose_the_compensators_key(federation: Make) -> None:
-    key = compensator_client.compensator().identity().key
+    key = compensator_client.compensator().key()
     trial = federation(compensator_key="11" * SEALING_KEY_BYTES)
     assert trial.study.plan.compensator_key == key
     changing.change(trial.study, "me", plan={"compensator_key": "11" * SEALING_KEY_BYTES})
@@ -277,17 +277,14 @@ class Recording:
         self.rounds: list[int] = []
         self.studies: list[str] = []
 
-    def round(self, round_id: int) -> None:
-        self.rounds.append(round_id)
-
-    def study(self, study_id: str) -> None:
-        self.studies.append(study_id)
+    def __call__(self, task: str, argument: Any) -> None:
+        (self.rounds if task == doorbell.ROUND else self.studies).append(argument)
 
 
 @pytest.fixture
 def bell(monkeypatch: pytest.MonkeyPatch) -> Recording:
     recording = Recording()
-    monkeypatch.setattr(doorbell, "_doorbell", lambda broker: recording)
+    monkeypatch.setattr(doorbell, "_ring", recording)
     return recording
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.loader import MigrationLoader
 from federation_fixtures import NAMES, Federation
 
 from unpooled.protocol import VERSION
@@ -69,3 +72,16 @@ def test_looking_at_migrations_neither_refuses_nor_ends(federation: Make, looks:
     call_command("migrate", verbosity=0, fail_running=True, **looks)
     call_command("migrate", verbosity=0, **looks)
     assert trial.study.state == StudyState.RUNNING
+
+
+def test_a_new_database_has_the_tables_of_one_that_was_brought_up_to_date(settings: Any) -> None:
+    """A new one gets all tables at once: what a step changes has to stand there as well."""
+    settings.MIGRATION_MODULES = {}  # the tests' own databases are made without migrations
+    steps, at_once = (MigrationLoader(None, replace_migrations=replaced) for replaced in (False, True))
+    [last] = at_once.graph.leaf_nodes("unpooled_server")
+    stood_for = at_once.graph.nodes[last].replaces
+    step_by_step = steps.project_state([stood_for[-1] if stood_for else last])
+    assert stood_for == [
+        key for key in steps.graph.forwards_plan(stood_for[-1]) if key[0] == "unpooled_server"
+    ]
+    assert not MigrationAutodetector(step_by_step, at_once.project_state([last])).changes(steps.graph)

@@ -21,7 +21,7 @@ import html
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar, cast
 
 from starlette.applications import Starlette
@@ -39,8 +39,10 @@ from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, R
 from unpooled.protocol.sealing import fingerprint
 from unpooled_compensator.bodies import Body
 from unpooled_compensator.service import Compensator, Refused
+from unpooled_compensator.store import Replaced
 
-MAX_BODY = 5 * 2**20  # a thousand cohorts with the longest names, or the points of the longest column, twice
+# Bytes: a thousand cohorts with the longest names, or the points of the longest column, twice.
+MAX_BODY = 5 * 2**20
 
 BINARY = "application/octet-stream"
 
@@ -95,9 +97,9 @@ def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
         routes=[
             Route("/", routes.health, methods=["GET"]),
             Route("/health", routes.health, methods=["GET"]),
-            Route("/v1/studies/{study}/boxes", routes.enrol, methods=["PUT"]),
-            Route("/v1/studies/{study}/releases", routes.release, methods=["POST"]),
-            Route("/v1/studies/{study}/codes", routes.codes, methods=["POST"]),
+            Route("/v1/studies/{study}/boxes", routes.of_message(routes.enrol), methods=["PUT"]),
+            Route("/v1/studies/{study}/releases", routes.of_message(routes.release), methods=["POST"]),
+            Route("/v1/studies/{study}/codes", routes.of_message(routes.codes), methods=["POST"]),
             Route("/v1/studies/{study}/comparisons", routes.open, methods=["POST"]),
             Route(
                 "/v1/studies/{study}/comparisons/{round:nth}/turns/{number:nth}",
@@ -109,9 +111,11 @@ def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
         exception_handlers={
             Refused: _refused,
             ProtocolError: _invalid,
+            Replaced: _replaced,
             sqlite3.Error: _storage,
             OSError: _storage,
-            UnpooledError: _storage,  # the operator's list of known keys
+            # The operator's list of known keys.
+            UnpooledError: _storage,
             HTTPException: _http,
             ClientDisconnect: _incomplete,
             Exception: _internal,
@@ -135,31 +139,33 @@ class _Routes:
             headers=_NO_STORE,
         )
 
-    async def enrol(self, request: Request) -> Response:
-        body = await self._short_body(request)
-        return await run_in_threadpool(self._enrol, request.path_params["study"], body)
+    def of_message(
+        self, answer: Callable[[str, bytes], Response]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Make the answer to a study's short message, which computes, into an endpoint."""
 
-    def _enrol(self, study: str, body: bytes) -> Response:
+        async def endpoint(request: Request) -> Response:
+            body = self._body(request)
+            if body.length > MAX_BODY:
+                raise _too_large(body.length)
+            message = await body.take(body.length)
+            return await run_in_threadpool(answer, request.path_params["study"], message)
+
+        return endpoint
+
+    def enrol(self, study: str, body: bytes) -> Response:
         is_new, witnesses = self._compensator.enrol(_message(study, body, Enrolment))
         content, status = codec.encode(witnesses), 201 if is_new else 200
         return Response(content, status, media_type=BINARY, headers=_NO_STORE)
 
-    async def release(self, request: Request) -> Response:
-        body = await self._short_body(request)
-        return await run_in_threadpool(self._release, request.path_params["study"], body)
-
-    def _release(self, study: str, body: bytes) -> Response:
+    def release(self, study: str, body: bytes) -> Response:
         request = _message(study, body, ReleaseRequest)
         sum_of_masks = self._compensator.release(request)
         size = request.words * masking.scheme(request.scheme).word_bytes
         headers = {**_NO_STORE, "content-length": str(size)}
         return StreamingResponse(sum_of_masks, media_type=BINARY, headers=headers)
 
-    async def codes(self, request: Request) -> Response:
-        body = await self._short_body(request)
-        return await run_in_threadpool(self._codes, request.path_params["study"], body)
-
-    def _codes(self, study: str, body: bytes) -> Response:
+    def codes(self, study: str, body: bytes) -> Response:
         points = self._compensator.codes(_message(study, body, CodeRequest))
         return Response(points, media_type=BINARY, headers=_NO_STORE)
 
@@ -200,12 +206,6 @@ class _Routes:
         """The body of a request whose caller is known, not read yet."""
         self._check_caller(request)
         return Body(request, _announced_length(request))
-
-    async def _short_body(self, request: Request) -> bytes:
-        body = self._body(request)
-        if body.length > MAX_BODY:
-            raise _too_large(body.length)
-        return await body.take(body.length)
 
 
 _PREFIX = 4  # bytes that hold the length of a request before its openings
@@ -266,6 +266,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     return _problem("invalid_message", f"Not a valid message: {error}.", "Compare the protocol's version.")
+
+
+async def _replaced(request: Request, error: Exception) -> Response:
+    text = "This study has enrolled other boxes meanwhile."
+    return _problem("other_boxes", text, "Ask the cohorts anew, with these.")
 
 
 async def _storage(request: Request, error: Exception) -> Response:

@@ -9,7 +9,8 @@ from starlette.requests import ClientDisconnect, Request
 
 from unpooled_compensator.service import Refused
 
-SECONDS = 60  # a body that takes longer is given up, besides those for its bytes
+# A body that takes longer is given up, besides the time for its bytes at the least rate.
+SECONDS = 60
 LEAST_RATE = 1 << 16  # bytes a second
 
 

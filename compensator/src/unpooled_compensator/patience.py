@@ -9,8 +9,11 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEAD_SECONDS = 10  # from a connection's start, or a head's first byte, to its end
-LINGER_SECONDS = 3  # for the rest of a body that was refused unread: else the answer is lost
+# From a connection's start, or a head's first byte, to its end.
+HEAD_SECONDS = 10
+# For the rest of a body that was refused unread: else the answer is lost.
+LINGER_SECONDS = 3
+# Far more than servers need: what is above is a stranger's, and the one longest silent goes.
 MAX_CONNECTIONS = 2048
 
 

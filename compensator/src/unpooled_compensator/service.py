@@ -28,15 +28,18 @@ from unpooled.protocol.messages import (
 from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
 from unpooled.protocol.two_party import Lengths
 from unpooled_compensator.sessions import Session, Sessions, Side
-from unpooled_compensator.store import NoStudy, Replaced, Store
+from unpooled_compensator.store import NoStudy, Store
 
-MIN_COHORTS = 3  # this program's own floor, whatever a caller or the library says
+# This program's own floor, whatever a caller or the library says: of two, each knows the other's number.
+MIN_COHORTS = 3
+# What follows bounds the time and the memory that one message of the caller takes.
 MAX_COHORTS = 1000
 MAX_NAME = 200  # characters of a cohort's name
 MAX_WORDS = 64 * 2**20  # of one release
-BLOCK_WORDS = 2**16  # summed at a time: memory does not grow with the release
 MAX_POINTS = 2**16  # of one column of a cohort
 MAX_COLUMNS = 10_000  # of a schema
+# Summed at a time: memory does not grow with the release.
+BLOCK_WORDS = 2**16
 HASH_BYTES = 32
 
 _STUDY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
@@ -76,6 +79,7 @@ class Compensator:
         enrolment = replace(enrolment, boxes=tuple(sorted(enrolment.boxes, key=lambda box: box.cohort)))
         content = codec.encode(enrolment)
         is_new = not self._is_enrolled(enrolment.study, content)
+        # The list of known keys may be shorter by now: what has enrolled stays so.
         if is_new:
             self._check_enrolment(enrolment)
         try:
@@ -100,15 +104,13 @@ class Compensator:
         return stored == content
 
     def _add(self, study: str, content: bytes) -> None:
-        stored = self._store.add_enrolment(study, content)
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_boxes",
-                "This study has enrolled another set of boxes, and was answered with it.",
-                "From then on it stays. Duplicate the study to change its cohorts or its plan.",
-            )
+        _require_kept(
+            self._store.add_enrolment(study, content),
+            content,
+            "other_boxes",
+            "This study has enrolled another set of boxes, and was answered with it.",
+            "From then on it stays. Duplicate the study to change its cohorts or its plan.",
+        )
 
     def _witnesses(self, enrolment: Enrolment, seeds: Sequence[bytes]) -> Witnesses:
         """Seal the study's witness for each of its cohorts, with both keys of codes if it has any."""
@@ -172,6 +174,7 @@ class Compensator:
         _check_request(request)
         enrolment = self._enrolment(request.study)
         _check_cohorts(request, enrolment)
+        # Before anything is promised: boxes that cannot be opened must not use up the round.
         seeds = self._open_boxes(enrolment)
         self._take_round(request, enrolment, messages.digest(request))
         return _sum_of_masks(request, enrolment, seeds)
@@ -208,15 +211,13 @@ class Compensator:
         session = self._session(study, round_, number)
         _check_length(openings, session.lengths.server[number - 1])
         content = hashlib.sha256(openings).digest()
-        stored = self._store.add_turn(study, round_, number, content)
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_openings",
-                f"Turn {number} of round {round_} had other openings.",
-                "Repeat the comparison with exactly the messages of the first time.",
-            )
+        _require_kept(
+            self._store.add_turn(study, round_, number, content),
+            content,
+            "other_openings",
+            f"Turn {number} of round {round_} had other openings.",
+            "Repeat the comparison with exactly the messages of the first time.",
+        )
         return self._answer((study, round_), session, number, openings)
 
     def _session(self, study: str, round_: int, number: int) -> Session:
@@ -274,19 +275,14 @@ class Compensator:
 
     def _take_round(self, request: ReleaseRequest, enrolment: Enrolment, content: bytes) -> None:
         """Record for what a round is answered; Refused if that was something else."""
-        try:
-            stored = self._store.add_release(request.study, request.round, content, codec.encode(enrolment))
-        except Replaced:
-            raise _replaced() from None
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_request",
-                f"Round {request.round} was answered for another request.",
-                "A round has one release or one comparison. Ask for exactly what was asked first, or ask the "
-                "cohorts anew.",
-            )
+        _require_kept(
+            self._store.add_release(request.study, request.round, content, codec.encode(enrolment)),
+            content,
+            "other_request",
+            f"Round {request.round} was answered for another request.",
+            "A round has one release or one comparison. Ask for exactly what was asked first, or ask the "
+            "cohorts anew.",
+        )
 
     def codes(self, request: CodeRequest) -> bytes:
         """A cohort's points times both keys of this study, with a proof and a tag that the cohort checks.
@@ -301,18 +297,13 @@ class Compensator:
         seeds = self._open_boxes(enrolment)
         content = hashlib.sha256(request.points).digest()
         place = request.study, request.cohort, request.column
-        try:
-            stored = self._store.add_codes(*place, content, codec.encode(enrolment))
-        except Replaced:
-            raise _replaced() from None
-        if stored is None:
-            raise _over()
-        if stored != content:
-            raise Refused(
-                "other_request",
-                f"Column {request.column} of {request.cohort[:MAX_NAME]} has other points.",
-                "A cohort asks for the codes of a column once. Send exactly what was sent first.",
-            )
+        _require_kept(
+            self._store.add_codes(*place, content, codec.encode(enrolment)),
+            content,
+            "other_request",
+            f"Column {request.column} of {request.cohort[:MAX_NAME]} has other points.",
+            "A cohort asks for the codes of a column once. Send exactly what was sent first.",
+        )
         part = codes.answered(codes.compensator_key(seeds, request.study), about, between)
         of_cohort = dict(zip((box.cohort for box in enrolment.boxes), seeds, strict=True))
         return part + codes.tagged(of_cohort[request.cohort], about, request.multiplied + part)
@@ -427,10 +418,12 @@ def _invalid(rule: str) -> Refused:
     return Refused("invalid_message", f"Not a valid message: {rule}.", "Correct the message.")
 
 
-def _replaced() -> Refused:
-    return Refused(
-        "other_boxes", "This study has enrolled other boxes meanwhile.", "Ask the cohorts anew, with these."
-    )
+def _require_kept(stored: bytes | None, content: bytes, code: str, message: str, remedy: str) -> None:
+    """Refused unless what the store has kept, of all that ever came in this place, is this."""
+    if stored is None:
+        raise _over()
+    if stored != content:
+        raise Refused(code, message, remedy)
 
 
 def _over() -> Refused:

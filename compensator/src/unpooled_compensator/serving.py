@@ -16,9 +16,12 @@ from starlette.types import ASGIApp
 
 from unpooled_compensator.patience import MAX_CONNECTIONS, PatientProtocol
 
+# What has begun by then is finished; what is cut off is asked again, and answered the same.
 SHUTDOWN_SECONDS = 10
+# While a study runs the server asks again within this time: it need not connect anew.
 KEEP_ALIVE_SECONDS = 60
-_FILES = MAX_CONNECTIONS + 128  # the database, the listener, libraries
+# Besides connections: the database, the listener, libraries.
+_FILES = MAX_CONNECTIONS + 128
 
 
 def harden_process() -> None:

@@ -45,6 +45,7 @@ class Session:
 
     def answer(self, number: int, message: bytes) -> bytes:
         """The answer to turn `number`, from 1: one that was given already, or the next. The caller locks."""
+        # An answer that was lost on its way is given again: the other side must not be one turn behind.
         if number > len(self.answers):
             if self._side is None:
                 self._side = self.begin()
@@ -64,6 +65,7 @@ class Sessions:
     def found_or(self, key: Key, new: Session) -> Session:
         """The session of a round, or this new one if there is none."""
         with self._lock:
+            # The one that is there, if two ask at once: both play the same turns, under its own lock.
             session = self._kept.setdefault(key, new)
             self._kept.move_to_end(key)
             while len(self._kept) > 1 and sum(each.size for each in self._kept.values()) > self._max_bytes:

@@ -19,7 +19,8 @@ from unpooled.protocol.sealing import SealingKey, fingerprint
 from unpooled_compensator.store import Store
 
 _KEY, _CALLER, _DATABASE = "compensator.key", "caller-secret.sha256", "compensator.sqlite3"
-_SECRET = re.compile(r"[!-~]{43,200}")  # 256 bits take 43 characters of base64, 64 of hex
+# 256 bits take 43 characters of base64, 64 of hex.
+_SECRET = re.compile(r"[!-~]{43,200}")
 
 
 class StateProblem(UnpooledError):

@@ -63,6 +63,7 @@ class Store:
     """One SQLite file, shared by the threads of this process."""
 
     def __init__(self, path: Path) -> None:
+        # One connection for all threads: SQLite has one writer at a time anyway.
         self._lock = threading.RLock()
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -83,6 +84,7 @@ class Store:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Excludes every other writer, in this process and in any other."""
         with self._lock:
+            # At once, not at the first write: what was read must still hold when it is written by.
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -107,6 +109,7 @@ class Store:
         Returns what the study has now; None if it is over.
         """
         with self.transaction() as db:
+            # Nothing answered is the condition of the UPDATE itself: no answer can come between.
             db.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (study, enrolment))
             db.execute(
                 "UPDATE study SET enrolment = ?2 WHERE id = ?1 AND enrolment IS NOT NULL"
@@ -122,7 +125,7 @@ class Store:
         Raises Replaced unless the study still has this enrolment, which it keeps from now on.
         """
         with self.transaction() as db:
-            if not _is_kept(db, study, enrolment):
+            if not _still_has(db, study, enrolment):
                 return None
             db.execute("INSERT OR IGNORE INTO release VALUES (?, ?, ?)", (study, round_, request))
             row = db.execute("SELECT request FROM release WHERE study = ? AND round = ?", (study, round_))
@@ -134,7 +137,7 @@ class Store:
         """Keeps the digest of a column's points unless it has one; returns and raises as `add_release`."""
         key = (study, cohort, column)
         with self.transaction() as db:
-            if not _is_kept(db, study, enrolment):
+            if not _still_has(db, study, enrolment):
                 return None
             db.execute("INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?)", (*key, points))
             row = db.execute('SELECT points FROM codes WHERE study = ? AND cohort = ? AND "column" = ?', key)
@@ -165,7 +168,7 @@ class Store:
             self._db.close()
 
 
-def _is_kept(db: sqlite3.Connection, study: str, enrolment: bytes) -> bool:
+def _still_has(db: sqlite3.Connection, study: str, enrolment: bytes) -> bool:
     """Tell whether the study has this enrolment; False if it is over. Raises Replaced if it has another."""
     stored = _enrolment(db, study)
     if stored not in (None, enrolment):

@@ -10,21 +10,22 @@ import functools
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 from django.conf import settings
 
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, masking, messages, sealing
+from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, masking, messages
 from unpooled.protocol.codes import TAG_BYTES, part_bytes, patience
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest, Witnesses
 
 CONNECT, READ = 5.0, 60.0  # seconds until it is reached, and until its answer begins
-PATIENCE = 60  # seconds for an answer, besides those for its bytes
+# Seconds for an answer, besides those for its bytes at the least rate: one that trickles holds up a worker.
+PATIENCE = 60
 LEAST_RATE = 1 << 16  # bytes a second
-MOST_TEXT = 1 << 16  # bytes of an answer in words
+# Bytes of an answer in words. What answers may be anything, so it is not read to whatever end it has.
+MOST_TEXT = 1 << 16
 Meter = Callable[[int, int], None]  # bytes sent to the compensator, bytes received from it
 
 
@@ -40,17 +41,6 @@ class ComparisonLost(CompensatorAway):
     """It has forgotten how far a comparison was: the same messages again, from the first on, are right."""
 
 
-@dataclass(frozen=True)
-class Identity:
-    """Identity of the compensator."""
-
-    key: bytes
-
-    @property
-    def fingerprint(self) -> str:
-        return sealing.fingerprint(self.key)
-
-
 def _other_version(spoken: object) -> str:
     older = "compensator" if isinstance(spoken, int) and spoken < VERSION else "server"
     return f"the compensator speaks protocol {spoken!s:.9}, and this server {VERSION}: upgrade the {older}"
@@ -62,7 +52,8 @@ class Compensator:
     def __init__(self, http: httpx.Client) -> None:
         self.http = http
 
-    def identity(self) -> Identity:
+    def key(self) -> bytes:
+        """Return its public key, which identifies it."""
         content = self._send("GET", "/health", b"", None)
         try:
             values = _json(content)
@@ -71,7 +62,7 @@ class Compensator:
             raise CompensatorAway("what answers at the compensator's address is not a compensator") from error
         if version != VERSION or len(key) != SEALING_KEY_BYTES:
             raise CompensatorRefused(_other_version(version))
-        return Identity(key)
+        return key
 
     def enrol(self, enrolment: Enrolment, meter: Meter) -> Witnesses:
         """Hand over all boxes of a study; back comes each cohort's witness. The same set again is fine."""

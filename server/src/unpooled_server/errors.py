@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from logging import Logger
 
 from django.db import InterfaceError, OperationalError
 
@@ -15,6 +17,15 @@ DATABASE_AWAY = (OperationalError, InterfaceError)
 def first_line(error: Exception) -> str:
     """Shorten a database driver's message, which is often a page, for a line of a log."""
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__
+
+
+@contextmanager
+def logged_if_away(log: Logger, what: object) -> Iterator[None]:
+    """Do a worker's work; while the database is away a line is enough: a sweep, or the next look, follows."""
+    try:
+        yield
+    except DATABASE_AWAY as error:
+        log.error("%s: the database does not answer (%s)", what, first_line(error))
 
 
 class OtherRelease(UnpooledError):

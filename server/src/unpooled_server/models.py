@@ -22,6 +22,7 @@ def new_id() -> str:
     return secrets.token_hex(8)
 
 
+# By its text: a request looks at a plan several times, and to make one takes longer than all else in it.
 @functools.lru_cache(maxsize=64)
 def _plan(text: str) -> Plan:
     return Plan.from_text(text)
@@ -179,7 +180,7 @@ class Cohort(models.Model):
     class Meta:
         ordering: ClassVar = ["name"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "name"], name="one_cohort_of_a_name"),
+            models.UniqueConstraint(fields=["study", "name"], name="one_cohort_of_a_name")
         ]
 
     def __str__(self) -> str:
@@ -219,7 +220,7 @@ class Coded(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["cohort", "column"], name="one_batch_of_points_of_a_column"),
+            models.UniqueConstraint(fields=["cohort", "column"], name="one_batch_of_points_of_a_column")
         ]
 
     def __str__(self) -> str:
@@ -278,7 +279,7 @@ class Kept(models.Model):
     class Meta:
         ordering: ClassVar = ["number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["branch", "number"], name="one_of_a_number_is_kept"),
+            models.UniqueConstraint(fields=["branch", "number"], name="one_of_a_number_is_kept")
         ]
 
     def __str__(self) -> str:
@@ -350,7 +351,7 @@ class Share(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "round", "cohort"], name="one_share_of_a_cohort"),
+            models.UniqueConstraint(fields=["study", "round", "cohort"], name="one_share_of_a_cohort")
         ]
 
     def __str__(self) -> str:
@@ -383,7 +384,7 @@ class ResultFile(models.Model):
     class Meta:
         ordering: ClassVar = ["id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "name"], name="one_result_of_a_name"),
+            models.UniqueConstraint(fields=["study", "name"], name="one_result_of_a_name")
         ]
 
     def __str__(self) -> str:
@@ -408,7 +409,7 @@ class Traffic(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "party", "phase"], name="one_count_of_traffic"),
+            models.UniqueConstraint(fields=["study", "party", "phase"], name="one_count_of_traffic")
         ]
 
     def __str__(self) -> str:

@@ -13,14 +13,16 @@ from django.db import close_old_connections
 from unpooled.methods import TESTS
 from unpooled_server.bells.pacing import until_next_look
 from unpooled_server.bells.warming import warm_up
-from unpooled_server.errors import DATABASE_AWAY, first_line
+from unpooled_server.errors import DATABASE_AWAY, first_line, logged_if_away
 from unpooled_server.reads import selectors
 from unpooled_server.services import rounds, studies, sweeping
 
 log = logging.getLogger(__name__)
 
-IDLE = 0.25  # seconds between two looks while no study is at work
-RETRY = 2.0  # seconds before the same job is done again
+# Seconds between two looks while no study is at work: somebody who starts one hardly notices.
+IDLE = 0.25
+# Seconds before the same job is done again: one that changes nothing would otherwise take all of a core.
+RETRY = 2.0
 
 
 class Worker:
@@ -84,6 +86,7 @@ class Worker:
         if now >= self._next_sweep:
             self._next_sweep = now + sweeping.INTERVAL
             with self._lock:
+                # Else it would grow with each version of each study.
                 self._not_before = {job: when for job, when in self._not_before.items() if when > now}
             self._do("sweep", 0, sweeping.sweep)
 
@@ -97,14 +100,14 @@ class Worker:
 
     def _done(self, what: Hashable, version: int, function: Callable[..., None], *arguments: object) -> None:
         try:
-            function(*arguments)
-        except DATABASE_AWAY as error:
-            log.error("work on %s: the database does not answer (%s)", what, first_line(error))
+            with logged_if_away(log, f"work on {what}"):
+                function(*arguments)
         except Exception:
             log.exception("work on %s", what)
         finally:
             close_old_connections()  # or back into the pool
             with self._lock:
+                # By version: a study that has changed is looked at again at once.
                 self._running.discard(what)
                 self._not_before[what, version] = time.monotonic() + RETRY
             self._done_at = time.monotonic()

@@ -20,6 +20,7 @@ from unpooled_webapp import tries
 ADMINISTRATOR, COORDINATOR, OBSERVER = "administrator", "coordinator", "observer"
 ROLES = (ADMINISTRATOR, COORDINATOR, OBSERVER)
 
+# Within `tries.WINDOW`. Behind a hospital's proxy many people share an address: it gets more than a name.
 TRIES_PER_NAME, TRIES_PER_ADDRESS, TRIALS = 8, 40, 10
 
 

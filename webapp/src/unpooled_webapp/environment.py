@@ -16,6 +16,7 @@ CONNECTIONS = 16
 def home() -> Path:
     """The folder of all data of this installation."""
     path = Path(os.environ.get("UNPOOLED_HOME") or Path.home() / ".unpooled").absolute()
+    # Shares, sessions and secrets lie here: nobody else on the machine is to read them.
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
 

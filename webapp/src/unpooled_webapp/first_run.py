@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from unpooled_server.errors import Conflict, Refused
 from unpooled_webapp import accounts, environment
 
+# 144 bits, which nobody guesses, in 24 characters that a person can still copy.
 TOKEN_BYTES = 18
 
 

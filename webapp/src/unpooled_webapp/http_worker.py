@@ -4,6 +4,10 @@ gunicorn reads heads and bodies in its threads: sixty strangers who send half a 
 all. Here the main loop gathers heads and small bodies, and drops who is slow. A large body is read by one of
 a few threads for bodies, after the view has asked who sends it; its sender must keep a pace. Threads send the
 answers: where readers hold too many of them, the slowest are given up.
+
+waitress 3.0 was tried in its place, by `test_slow_strangers`: it answers beside a thousand strangers, or a
+hundred readers, and gives them up. But above its limit of connections nobody gets in, where here the oldest
+goes; and it stores a body, up to 1 GiB, before a view can ask who sends it, and knows no least rate.
 """
 
 from __future__ import annotations
@@ -23,15 +27,19 @@ from gunicorn.http.body import LengthReader  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
 
 HEAD_BYTES = 16 << 10
-SMALL_BODY = 16 << 10  # what a stranger may send: name and password, a form
-ARRIVAL_SECONDS = 20.0  # from a connection's start, or a request's first byte, until all of this is here
-PAUSE_SECONDS = 20.0  # of silence within a large body or an answer
+# What a stranger may send: name and password, a form.
+SMALL_BODY = 16 << 10
+# From a connection's start, or a request's first byte, until all of this is here.
+ARRIVAL_SECONDS = 20.0
+# Of silence within a large body or an answer.
+PAUSE_SECONDS = 20.0
 LEAST_RATE = 4 << 10  # bytes a second of a large body, on the average
-SLOW_PIECE_SECONDS = (
-    1.0  # after which whoever has not read a piece is slow; half of the threads may wait for such
-)
-LINGER_SECONDS = 3.0  # for the other end to read an answer that came before it had sent all
+# After it, whoever has not read a piece is slow; half of the threads may wait for such.
+SLOW_PIECE_SECONDS = 1.0
+# For the other end to read an answer that came before it had sent all.
+LINGER_SECONDS = 3.0
 PIECE = 64 << 10  # bytes of an answer that must leave within PAUSE_SECONDS
+# Then the loop looks at the connections that it has: newcomers must not keep it from them.
 ACCEPTED_AT_ONCE = 64
 
 _END_OF_HEAD = b"\r\n\r\n"
@@ -88,6 +96,7 @@ class PacedSocket(socket.socket):
 def give_up_readers(readers: dict[PacedSocket, float], most: int) -> None:
     """Close the slowest of more than `most` slow readers: the threads that send to them are free at once."""
     slow_since = time.monotonic() - SLOW_PIECE_SECONDS
+    # A copy: threads add and remove readers meanwhile. By file number too, for sockets have no order.
     slow = sorted((since, sock.fileno(), sock) for sock, since in list(readers.items()) if since < slow_since)
     for _, _, sock in slow[: max(0, len(slow) - most)]:
         with contextlib.suppress(OSError):

@@ -18,6 +18,7 @@ POLICY = (
 
 
 COHORT_API = "/api/v1/cohort/"
+# Seconds until they may come again, by when a database that was started again may be back.
 AWAY_SECONDS = 5
 
 log = logging.getLogger(__name__)

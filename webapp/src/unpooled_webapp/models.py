@@ -76,7 +76,7 @@ class Channel(models.Model):
     class Meta:
         ordering: ClassVar = ["id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["user", "kind", "address"], name="one_channel_of_an_address"),
+            models.UniqueConstraint(fields=["user", "kind", "address"], name="one_channel_of_an_address")
         ]
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Following(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["user", "study"], name="one_following_of_a_study"),
+            models.UniqueConstraint(fields=["user", "study"], name="one_following_of_a_study")
         ]
 
     def __str__(self) -> str:

@@ -11,8 +11,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-GRACE = 15.0  # seconds between asking a process to end and killing it
-_STEADY = 30.0  # a process that lived this long died by accident: start it again at once
+# Seconds between asking a process to end and killing it: what it does is safe from kills, so no longer.
+GRACE = 15.0
+# A process that lived this long died by accident: start it again at once.
+_STEADY = 30.0
+# Seconds between starts of one that dies at each: its operator's repair is noticed soon.
 _SLOWEST = 15.0
 
 

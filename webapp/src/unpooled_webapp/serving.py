@@ -11,7 +11,8 @@ from typing import Any
 
 from unpooled_webapp import environment
 
-_SPARE = 256  # files that are no connections: shares, results, the database, libraries
+# Files that are no connections: shares, results, the database, libraries.
+_SPARE = 256
 
 
 def _most_connections() -> int:
@@ -28,8 +29,11 @@ wsgi_app = "unpooled_webapp.wsgi"
 worker_class = "unpooled_webapp.http_worker.Worker"
 threads = environment.threads()
 worker_connections = _most_connections()
+# A thousand clients that come back at once after a restart wait here, and are not refused.
 backlog = 2048
+# Seconds: more than the 60 of nginx, which else may send a request into a connection that just ends.
 keepalive = 75
+# Seconds without a sign of the main loop; requests that wait, in threads, do not count.
 timeout = 120
 control_socket_disable = True  # it would lie in the home folder, where a second platform finds it
 

@@ -6,7 +6,7 @@ import logging
 
 from celery import shared_task
 
-from unpooled_server.errors import DATABASE_AWAY, first_line
+from unpooled_server.errors import logged_if_away
 from unpooled_webapp.notices import delivering
 
 log = logging.getLogger(__name__)
@@ -14,7 +14,5 @@ log = logging.getLogger(__name__)
 
 @shared_task(ignore_result=True)
 def deliver_notices() -> None:
-    try:
+    with logged_if_away(log, "notices"):
         delivering.deliver_due()
-    except DATABASE_AWAY as error:
-        log.error("notices: the database does not answer (%s)", first_line(error))

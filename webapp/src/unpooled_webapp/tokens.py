@@ -18,6 +18,7 @@ PREFIX = "unpooled_"
 """So that a token is known for one where it should not lie; and others' tokens are not looked up."""
 MOST = 50  # of one person
 DAYS = 365  # that a token is good for, at most
+# A program that polls would otherwise cost a write with each request.
 _NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -48,6 +49,7 @@ def find(text: str) -> ApiToken | None:
 def note_use(token: ApiToken) -> None:
     now = timezone.now()
     long_ago = Q(used_at=None) | Q(used_at__lt=now - _NOTED_EVERY)
+    # In the WHERE: of many requests at once one writes.
     ApiToken.objects.filter(long_ago, pk=token.pk).update(used_at=now)
 
 

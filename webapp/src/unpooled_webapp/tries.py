@@ -37,12 +37,7 @@ def count(keys: Mapping[str, int], said: str = "Too many attempts to sign in.") 
     which would push others out of the cache.
     """
     if any(_with_cache(functools.partial(_more, key)) > most for key, most in keys.items()):
-        raise Refused(
-            "too-many-tries",
-            said,
-            "Wait five minutes, then try again.",
-            status=429,
-        )
+        raise Refused("too-many-tries", said, "Wait five minutes, then try again.", status=429)
 
 
 def slow_down(key: str) -> None:
@@ -96,6 +91,7 @@ def _more(key: str, cache: BaseCache) -> int:
     return _add(cache, key, 1)
 
 
+# Redis adds atomically, and so does the memory's cache under its lock: no two tries are counted as one.
 def _add(cache: BaseCache, key: str, number: int) -> int:
     try:
         return int(cache.incr(_stored(key), number))

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import time
 
-_LEAST, _MOST = 0.005, 0.1  # seconds
+# Seconds. The least is what a quick round may wait for a look, the most what a study that rests costs looks.
+_LEAST, _MOST = 0.005, 0.1
 _SHARE = 1 / 40
 """Pause between looks, as a share of the time waited so far, within the bounds above: a wait ends late by no
 more.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +17,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from unpooled.protocol import VERSION, stages
+from unpooled_server.cohort_api import bodies
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import Phase
@@ -28,9 +28,10 @@ from unpooled_server.services.joining import require_admitted
 
 log = logging.getLogger(__name__)
 
-INSTANCE = re.compile(r"[0-9a-f]{32}")
-SILENCE = timedelta(seconds=60)  # after it, another client may take a cohort's place
-SERVER_HEADERS = 110  # Server, Date and Connection, which the HTTP server adds
+# After it another client may take a cohort's place: one that waits for questions is heard twice as often.
+SILENCE = timedelta(seconds=60)
+# Bytes of Server, Date and Connection, which the HTTP server adds where Django does not see them.
+SERVER_HEADERS = 110
 
 
 def _fields(model: type[Model], *names: str) -> list[str]:
@@ -180,10 +181,7 @@ def _named_by(token: str) -> Cohort | None:
 
 
 def _instance(request: HttpRequest) -> str:
-    instance = request.headers.get("Unpooled-Client", "")
-    if not INSTANCE.fullmatch(instance):
-        raise Refused("no-client", "The header Unpooled-Client must hold 32 hex digits.")
-    return instance
+    return bodies.hex_header(request, "Unpooled-Client", 32, "no-client")
 
 
 def _doing(request: HttpRequest) -> str:

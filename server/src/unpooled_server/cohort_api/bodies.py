@@ -17,13 +17,14 @@ from unpooled_server.services import panels
 from unpooled_server.storage import store
 
 RAW = "application/octet-stream"
+# Messages in JSON are keys, digests and words. A share or a list comes as raw bytes, of its own length.
 MAX_JSON = 1 << 16
 _MOST_BYTES = 4096
 """Maximum length of a field in hex."""
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
-def check_encoding(request: HttpRequest) -> None:
+def require_plain(request: HttpRequest) -> None:
     """Bodies come as they are: there is nothing to decompress."""
     if request.headers.get("Content-Encoding"):
         raise Refused(
@@ -49,7 +50,7 @@ def exact_length(request: HttpRequest, want: int, what: str) -> int:
 
 def list_bytes(request: HttpRequest) -> int:
     """The length of a list of variants that is sent, which may not be more than a list can have."""
-    check_encoding(request)
+    require_plain(request)
     size = content_length(request)
     if size > panels.MAX_LIST_BYTES:
         raise Refused("too-large", f"A list has {panels.MAX_LIST_BYTES} bytes at most.", status=413)
@@ -90,12 +91,22 @@ def unreadable(error: Exception) -> Refused:
 
 
 def require_raw(request: HttpRequest) -> None:
+    """Refuse a body that is not raw bytes as they are."""
+    require_plain(request)
     if request.content_type != RAW:
         raise Refused("type", f"Got {request.content_type or 'no type'}; want {RAW}.", status=415)
 
 
+def hex_header(request: HttpRequest, header: str, digits: int, code: str) -> str:
+    """A header of exactly so many lower-case hex digits; Refused, with this code, for any other."""
+    found = request.headers.get(header, "")
+    if len(found) != digits or not _HEX.fullmatch(found):
+        raise Refused(code, f"The header {header} must hold {digits} hex digits.")
+    return found
+
+
 def json_object(request: HttpRequest) -> dict[str, Any]:
-    check_encoding(request)
+    require_plain(request)
     if content_length(request) > MAX_JSON:
         raise Refused("too-large", f"A message has {MAX_JSON} bytes at most.", status=413)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -18,8 +17,7 @@ from unpooled_server.reads import selectors
 from unpooled_server.services import coding, dealings, joining, panels, repeating, uploads
 from unpooled_server.storage import store
 
-_NONCE = re.compile(r"[0-9a-f]{32}")
-_SIGNATURE = re.compile(r"[0-9a-f]{128}")
+# Rounds that a client can say it has: each is a value in the query, and a database takes so many only.
 _MAX_SEEN = 1000
 _LONG_SHARE = 1 << 20
 """Bytes from which a share may be long on its way."""
@@ -183,16 +181,13 @@ def _numbers(text: str) -> list[int]:
 
 @endpoint(Phase.ROUNDS, "PUT")
 def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
-    bodies.check_encoding(request)
     bodies.require_raw(request)
     wanted = uploads.awaited(cohort, round_id)
     if wanted is None:
         return JsonResponse({"stored": True})
     dealings.require_before_share(cohort, round_id, wanted)
     size = bodies.exact_length(request, uploads.share_bytes(wanted), "share")
-    nonce = request.headers.get("Unpooled-Nonce", "")
-    if not _NONCE.fullmatch(nonce):
-        raise Refused("no-nonce", "The header Unpooled-Nonce must hold 32 hex digits.")
+    nonce = bodies.hex_header(request, "Unpooled-Nonce", 32, "no-nonce")
     if size > _LONG_SHARE:
         takes_long(request, cohort)
     response = JsonResponse({"stored": True}, status=201)
@@ -205,12 +200,9 @@ def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBa
 @endpoint(Phase.ROUNDS, "PUT")
 def codes(request: HttpRequest, cohort: Cohort, column: int) -> HttpResponseBase:
     """Blinded points of the words of a column, for their codes."""
-    bodies.check_encoding(request)
     bodies.require_raw(request)
     size = bodies.exact_length(request, coding.points_bytes(cohort, column), "points")
-    signature = request.headers.get("Unpooled-Signature", "")
-    if not _SIGNATURE.fullmatch(signature):
-        raise Refused("no-signature", "The header Unpooled-Signature must hold 128 hex digits.")
+    signature = bodies.hex_header(request, "Unpooled-Signature", 128, "no-signature")
     takes_long(request, cohort)
     points = b"".join(bodies.blocks(request, size))
     if len(points) != size:
@@ -222,7 +214,6 @@ def codes(request: HttpRequest, cohort: Cohort, column: int) -> HttpResponseBase
 @endpoint(Phase.ROUNDS, "PUT")
 def dealing(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
     """Random numbers by which a round is compared; the cohort that deals sends them before its share."""
-    bodies.check_encoding(request)
     bodies.require_raw(request)
     wanted = uploads.awaited(cohort, round_id)
     if wanted is None:

@@ -21,11 +21,13 @@ from unpooled_server.reads import selectors
 
 LOOK_ANYWAY = 1.0
 """Seconds after which everybody looks: not all that can be new to somebody shows in what is watched."""
+# Seconds that a request may wait. A proxy has to allow answers that take 30 (docs/operations.md).
 LONGEST = 25.0
 LONG = 1.0
 """Seconds after which an answer takes long: quick rounds are not written down twice."""
 T = TypeVar("T")
 
+# Places for requests that wait. The other threads of a process stay free for those that bring something.
 _places = threading.BoundedSemaphore(settings.UNPOOLED_LONG_POLLS)
 
 
@@ -46,6 +48,7 @@ class Watch:
         until = time.monotonic() + seconds
         while self.seen == known and (left := until - time.monotonic()) > 0:
             with self._turn:
+                # Until there is news, or nobody leads any more: then this one does.
                 self._turn.wait_for(lambda: not self._leads or self.seen != known, left)
                 if self._leads or self.seen != known:
                     continue
@@ -76,6 +79,7 @@ _entering = threading.Lock()
 @contextmanager
 def _watch(study_id: str) -> Iterator[Watch]:
     """The study's watch, which lasts as long as somebody waits."""
+    # The lock, so that nobody takes a watch which the last one to leave is just deleting.
     with _entering:
         watch = _watches.get(study_id) or _watches.setdefault(study_id, Watch(study_id))
         watch.waiters += 1

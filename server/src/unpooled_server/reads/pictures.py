@@ -42,12 +42,12 @@ def there_are(results: Results) -> bool:
 
 def whole_genome(results: Results) -> bytes:
     """The Manhattan plot, as compressed JSON; see `unpooled.pictures.manhattan.overview`."""
-    return _kept(results, MANHATTAN)
+    return _stored(results, MANHATTAN)
 
 
 def quantiles(results: Results) -> bytes:
     """The QQ plot, as compressed JSON; see `unpooled.pictures.quantiles`."""
-    return _kept(results, QUANTILES)
+    return _stored(results, QUANTILES)
 
 
 def region(results: Results, chromosome: str, first: int, last: int | None) -> Row:
@@ -89,7 +89,7 @@ def _require_order(first: int, last: int) -> None:
 
 def found_loci(results: Results) -> list[Row]:
     """All loci, the strongest first, each described by its lead variant."""
-    rows: list[Row] = json.loads(_kept(results, LOCI))
+    rows: list[Row] = json.loads(_stored(results, LOCI))
     return rows
 
 
@@ -240,7 +240,7 @@ def _associations(results: Results) -> Associations:
     return Associations(results.kept_columns, results.plan)
 
 
-def _kept(results: Results, name: str) -> bytes:
+def _stored(results: Results, name: str) -> bytes:
     _require(results)
     try:
         return results.path(name).read_bytes()

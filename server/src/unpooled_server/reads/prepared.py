@@ -58,6 +58,7 @@ class _Statement:
 
     @cached_property
     def _compiled(self) -> _Compiled:
+        # Two threads may both come here first: they make the same.
         made = self._build(*(RawSQL("%s", [_Argument(number)]) for number in range(self._count)))
         compiler = self._query(made).get_compiler(DEFAULT_DB_ALIAS)
         sql, parameters = compiler.as_sql()

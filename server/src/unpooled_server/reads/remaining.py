@@ -97,6 +97,7 @@ def seconds_left(study: Study, done: float, now: datetime) -> float | None:
     )
     if rounds["summed"] < _FEWEST_ROUNDS:
         return None
+    # Without the pauses: a weekend for which a cohort was away says nothing of the pace.
     worked = (now - rounds["began"]).total_seconds() - study.paused_seconds
     if worked < _FEWEST_SECONDS:
         return None

@@ -38,6 +38,7 @@ from unpooled.described.methods_section import Run
 from unpooled.described.parties import what_parties_get
 from unpooled.described.report import About, File, Member
 from unpooled.described.what_leaves import what_leaves
+from unpooled.errors import ProtocolError
 from unpooled.methods import questions_of
 from unpooled.methods.shared.summary import Summary
 from unpooled.plan.plan import Plan
@@ -63,6 +64,7 @@ from unpooled_server.reads.stages import Standing
 from unpooled_server.storage import store
 from unpooled_server.storage.archives import zipped
 
+# Questions in one answer: a client works on some while others are on their way, and can be told to stop soon.
 MAX_QUESTIONS = 8
 
 
@@ -110,6 +112,7 @@ def studies_to_clean() -> list[str]:
 
 def is_anything_at_work() -> bool:
     """Tell whether a worker should look often: a study is at work, or about to be."""
+    # An open study that nothing has happened to for minutes waits for people: a sweep is often enough for it.
     lively = Q(state=StudyState.OPEN, changed_at__gte=timezone.now() - timedelta(minutes=2))
     return Study.objects.filter(lively | Q(state__in=[StudyState.READY, *LIVE])).exists()
 
@@ -121,6 +124,13 @@ def roster_of(study: Study) -> Roster | None:
     """Names and keys once all invited cohorts have joined; None before."""
     members = sorted((name, bytes.fromhex(key)) for name, key in _keys(study.pk))
     return Roster(tuple(members)) if len(members) == study.plan_json.get("cohorts") else None
+
+
+def whole_roster(study: Study) -> Roster:
+    """The same, where no cohort can be lacking any more; ProtocolError if one is."""
+    if (roster := roster_of(study)) is None:
+        raise ProtocolError("the roster is not complete")
+    return roster
 
 
 @Prepared
@@ -223,15 +233,11 @@ def in_repetition(cohort: Cohort) -> Cohort | None:
 
 
 _TITLES = {
-    StudyState.DRAFT: "Draft",
     StudyState.OPEN: "Waiting for the cohorts to be ready",
     StudyState.READY: "All cohorts are ready",
     StudyState.RUNNING: "Writing result files",
-    StudyState.PAUSED: "Paused",
-    StudyState.DONE: "Done",
-    StudyState.ABORTED: "Aborted",
-    StudyState.FAILED: "Failed",
 }
+"""Words for what is done while no step is asked. Where there are none, the state's own name says it."""
 
 
 def _steps(study: Study) -> list[dict[str, Any]]:
@@ -277,9 +283,9 @@ def _title(kind: type[Question] | None, plan: Plan, row: Mapping[str, Any]) -> s
 def _now(study: Study, steps: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the current step and how many of its rounds are summed; if the study is over, how it ended."""
     open_steps = [step for step in steps if step["summed"] < step["rounds"] and study.state not in OVER]
-    current = open_steps[0] if open_steps else None
+    current, state = open_steps[0] if open_steps else None, StudyState(study.state)
     return {
-        "title": current["title"] if current else _TITLES[StudyState(study.state)],
+        "title": current["title"] if current else _TITLES.get(state, state.label),
         "done": current["summed"] if current else 0,
         "total": current["rounds"] if current else 0,
     }

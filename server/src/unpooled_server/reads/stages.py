@@ -13,15 +13,7 @@ from django.utils import timezone
 
 from unpooled.protocol.stages import Doing, Stage
 from unpooled_server.models import Cohort, Round, Study
-from unpooled_server.names import (
-    BEFORE_START,
-    LIVE,
-    OVER,
-    CohortState,
-    PauseKind,
-    RoundState,
-    StudyState,
-)
+from unpooled_server.names import BEFORE_START, LIVE, OVER, CohortState, PauseKind, RoundState, StudyState
 from unpooled_server.reads.prepared import Prepared
 
 MISSING = (Stage.OFFLINE, Stage.STOPPED)
@@ -134,11 +126,7 @@ def _after_the_end(cohort: Cohort) -> Stage:
 
 def _before_it_is_ready(cohort: Cohort) -> Stage:
     """Derive the stage of a cohort from what only its client can know, and what it has sent so far."""
-    told = {
-        Doing.ACCEPTED: Stage.ACCEPTED,
-        Doing.CHOOSING: Stage.CHOOSING,
-        Doing.SENDING: Stage.SENDING,
-    }
+    told = {Doing.ACCEPTED: Stage.ACCEPTED, Doing.CHOOSING: Stage.CHOOSING, Doing.SENDING: Stage.SENDING}
     if cohort.doing in told:
         return told[Doing(cohort.doing)]
     return Stage.JOINED if cohort.state == CohortState.JOINED else Stage.ACCEPTED

@@ -15,7 +15,6 @@ from importlib.metadata import version
 from io import BytesIO
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 
 from unpooled.asking import driver, procedure
@@ -35,6 +34,7 @@ from unpooled_server.services.transitions import touch
 from unpooled_server.storage import store
 
 RELEASE = version("unpooled-core")
+# PostgreSQL takes up to 1 GB in a field, but holds a row several times over while it writes or reads it.
 _LONGEST = 1 << 24
 """Bytes of a row of what is kept of a branch."""
 
@@ -261,9 +261,10 @@ def _resume(study: Study, branch: Branch) -> None:
         values.setdefault(branch_id, []).append(data)
     came = driver.values_bytes(map(b"".join, values.values()))
     progress = gone_on(study, branch.pk, bytes(branch.waits_for), came)
-    with transaction.atomic():
-        if locked(study.pk).state not in LIVE:
+    with locked(study.pk) as fresh:
+        if fresh.state not in LIVE:
             return
+        # Whoever turns it has won: another worker that went on with the same branch finds it no longer due.
         if not Branch.objects.filter(pk=branch.pk, state=BranchState.DUE).update(state=BranchState.WAITING):
             return
         children.update(state=BranchState.TAKEN)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import transaction
-
 from unpooled.described.facts import changes
 from unpooled.errors import UnpooledError
 from unpooled.methods import ALGORITHMS, METHODS, completed
@@ -22,8 +20,7 @@ from unpooled_server.services.transitions import note, touch
 
 def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **fields: str | bool) -> None:
     """Change a study. By another plan all cohorts begin again: what they accepted is void."""
-    with transaction.atomic():
-        fresh = locked(study.pk)
+    with locked(study.pk) as fresh:
         others = {name: value for name, value in fields.items() if getattr(fresh, name) != value}
         if others:
             touch(study.pk, **others)

@@ -16,7 +16,7 @@ from unpooled_server.compensator_client import CompensatorAway, CompensatorRefus
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Coded, Cohort
 from unpooled_server.names import Phase
-from unpooled_server.reads.selectors import roster_of
+from unpooled_server.reads.selectors import whole_roster
 from unpooled_server.services.joining import require_not_over
 from unpooled_server.services.metering import compensator_meter
 
@@ -52,9 +52,7 @@ def coded(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes
 
 def _signed(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes:
     """Return what the cohort has signed; Conflict if it has not."""
-    plan, roster = cohort.study.plan, roster_of(cohort.study)
-    if roster is None:
-        raise AssertionError("no roster, and a sum was asked for")
+    plan, roster = cohort.study.plan, whole_roster(cohort.study)
     purpose = Purpose(cohort.study_id, plan.hash(), roster.hash(), cohort.name, plan.compensator_key)
     signed = messages.signed_points(purpose, column, points)
     if not sealing.is_signed(bytes.fromhex(cohort.public_key), signature, signed):
@@ -69,6 +67,7 @@ def _signed(cohort: Cohort, column: int, points: bytes, signature: bytes) -> byt
 def _keep_only(cohort: Cohort, column: int, points: bytes) -> None:
     """Conflict if other points of this column were multiplied: who had more could try words."""
     content = hashlib.sha256(points).digest()
+    # Of two requests at once one creates the row, by its unique constraint, and both read that one.
     kept, _ = Coded.objects.get_or_create(cohort=cohort, column=column, defaults={"points": content})
     if bytes(kept.points) != content:
         raise Conflict(

@@ -8,28 +8,25 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from unpooled.errors import ProtocolError
 from unpooled.protocol import two_party
 from unpooled.protocol.dealing import dealer_of
 from unpooled_server.bells.connections import give_back_connection
-from unpooled_server.errors import Conflict, Refused, Unavailable
+from unpooled_server.errors import Conflict
 from unpooled_server.models import Cohort, Round, Study
-from unpooled_server.reads.selectors import roster_of
+from unpooled_server.reads.selectors import whole_roster
+from unpooled_server.services import uploads
 from unpooled_server.services.joining import require_admitted
 from unpooled_server.services.uploads import Awaited
 from unpooled_server.storage import store
 
 MOMENT = 1.0
 """Seconds for which a share waits for its dealing: a thread of the web server waits with it."""
-LOOK_EVERY = 0.005
+LOOK_EVERY = 0.005  # seconds; a look asks the disk alone, not the database
 
 
 def dealer(study: Study, round_id: int) -> str:
     """The name of the cohort that deals for a round."""
-    roster = roster_of(study)
-    if roster is None:
-        raise ProtocolError("the roster is not complete")
-    return dealer_of(roster, round_id)
+    return dealer_of(whole_roster(study), round_id)
 
 
 def size(wanted: Awaited | Round) -> int:
@@ -46,11 +43,15 @@ def load(current: Round) -> bytes:
     return store.load_share(store.dealing_path(current.study_id, current.pk), size(current))
 
 
+def _deals(cohort: Cohort, round_id: int, wanted: Awaited) -> bool:
+    return bool(wanted.circuit) and dealer(cohort.study, round_id) == cohort.name
+
+
 def awaited_bytes(cohort: Cohort, round_id: int, wanted: Awaited) -> int:
     """Return the length of the dealing that this cohort is to send; Conflict if none is this cohort's to
     send.
     """
-    if not wanted.circuit or dealer(cohort.study, round_id) != cohort.name:
+    if not _deals(cohort, round_id, wanted):
         raise Conflict("not-dealer", f"No dealing of this cohort is wanted for round {round_id}.")
     return size(wanted)
 
@@ -60,7 +61,7 @@ def require_before_share(cohort: Cohort, round_id: int, wanted: Awaited) -> None
 
     Clients send both at the same time; without the wait, each round would take a message's time longer.
     """
-    if not wanted.circuit or dealer(cohort.study, round_id) != cohort.name:
+    if not _deals(cohort, round_id, wanted):
         return
     path, until = store.dealing_path(cohort.study_id, round_id), time.monotonic() + MOMENT
     give_back_connection()
@@ -74,12 +75,6 @@ def commit(cohort: Cohort, round_id: int, blocks: Iterator[bytes], size: int) ->
     """Store a dealing durably. The same again is fine; other bytes for a round never are."""
     require_admitted(cohort)
     try:
-        store.keep_share(store.dealing_path(cohort.study_id, round_id), blocks, size)
+        uploads.keep(store.dealing_path(cohort.study_id, round_id), blocks, size, "dealing")
     except store.OtherBytes as error:
         raise Conflict("other-dealing", f"Round {round_id} has another dealing.") from error
-    except ProtocolError as error:
-        raise Refused("truncated", str(error), "Send it again.") from error
-    except OSError as error:
-        raise Unavailable(
-            "disk", f"The dealing cannot be stored ({error.strerror}).", "Send it later."
-        ) from error

@@ -6,16 +6,13 @@ first sum is asked for, roster and plan may still change; then the study enrols 
 
 from __future__ import annotations
 
-from django.db import transaction
-
-from unpooled.errors import ProtocolError
 from unpooled.protocol import oprf
 from unpooled.protocol.messages import Enrolment, Witnesses
 from unpooled.protocol.sealing import Box
 from unpooled_server.compensator_client import compensator
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import LIVE, Phase
-from unpooled_server.reads.selectors import roster_of
+from unpooled_server.reads.selectors import whole_roster
 from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.transitions import PLATFORM, is_working, note
@@ -32,15 +29,12 @@ def enrol(study: Study) -> bool:
 
 def _enrolment(study: Study) -> Enrolment | None:
     """Collect all boxes of a study, and record, before they leave, that the compensator may have them."""
-    with transaction.atomic():
+    with locked(study.pk) as fresh:
         # Under the lock nobody accepts, and a study that has ended stays ended: once the compensator was told
         # to forget an aborted study, none of its seeds may reach it again.
-        fresh = locked(study.pk)
         if not is_working(fresh) or fresh.started_at != study.started_at:
             return None
-        roster = roster_of(fresh)
-        if roster is None:
-            raise ProtocolError("the roster is not complete")
+        roster = whole_roster(fresh)
         boxes = tuple(
             Box(cohort.name, bytes(cohort.box_sealed), bytes(cohort.box_signature))
             for cohort in sorted(fresh.members(), key=lambda cohort: cohort.name)
@@ -55,8 +49,7 @@ def _enrolment(study: Study) -> Enrolment | None:
 
 def _keep(study: Study, witnesses: Witnesses, code_keys: bytes) -> bool:
     """Keep what the compensator has answered, unless another set of boxes is on its way."""
-    with transaction.atomic():
-        fresh = locked(study.pk)
+    with locked(study.pk) as fresh:
         if fresh.state not in LIVE or fresh.started_at != study.started_at:
             return False
         if not fresh.enrolled:

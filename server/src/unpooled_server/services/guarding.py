@@ -18,6 +18,7 @@ from unpooled_server.services.transitions import fail, pause, resume
 
 log = logging.getLogger(__name__)
 
+# With a sweep every 15 seconds a study that cannot go on is given up after a minute or so.
 MAX_ATTEMPTS = 5
 _BY_ITSELF = "The study goes on by itself once it does."
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 import secrets
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.utils import timezone
 
 from unpooled.protocol import sealing
@@ -25,6 +25,7 @@ def new_token() -> str:
 
 
 def token_hash(token: str) -> str:
+    # Nobody guesses 256 random bits: neither salt nor slow hash would add anything.
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -45,8 +46,7 @@ def invite(study: Study, name: str, server: str, who: str) -> str:
         )
     token = new_token()
     try:
-        with transaction.atomic():
-            fresh = locked(study.pk)
+        with locked(study.pk) as fresh:
             _require_room(fresh)
             Cohort.objects.create(study=study, name=name, token_hash=token_hash(token))
             move(
@@ -83,8 +83,7 @@ def _text(study: Study, token: str, server: str) -> str:
 def reissue(study: Study, cohort: Cohort, server: str, who: str) -> str:
     """A new invitation for a cohort; the former one admits nobody any more. What the cohort did stays."""
     token = new_token()
-    with transaction.atomic():
-        fresh = locked(study.pk)
+    with locked(study.pk) as fresh:
         if fresh.state not in (*BEFORE_START, *LIVE):
             raise Conflict("study-over", f"The study is {fresh.state}.")
         if cohort.revoked:
@@ -99,8 +98,7 @@ def reissue(study: Study, cohort: Cohort, server: str, who: str) -> str:
 
 def revoke(study: Study, cohort: Cohort, who: str) -> None:
     """Admit nobody with this invitation any more. After the start the study waits for the cohort."""
-    with transaction.atomic():
-        fresh = locked(study.pk)
+    with locked(study.pk) as fresh:
         if fresh.enrolled_at is None and fresh.state in (*BEFORE_START, *LIVE):
             # Before the first release the others can go on with somebody else in its place.
             forget_list(
@@ -121,8 +119,7 @@ def revoke(study: Study, cohort: Cohort, who: str) -> None:
 
 def withdraw(study: Study, cohort: Cohort, who: str) -> None:
     """Remove a cohort that never joined."""
-    with transaction.atomic():
-        fresh = locked(study.pk)
+    with locked(study.pk) as fresh:
         if Cohort.objects.get(pk=cohort.pk).public_key:
             raise Conflict("has-joined", f"{cohort.name} has joined.", "Revoke its invitation instead.")
         cohort.delete()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import transaction
@@ -28,10 +30,22 @@ LOST_STATE = (
 )
 
 
-def locked(study_id: str) -> Study:
-    """The study's row, locked until the end of the transaction."""
-    # NO KEY: rows that refer to the study can be added meanwhile.
-    return Study.objects.select_for_update(no_key=True).get(pk=study_id)
+@contextmanager
+def locked(study_id: str) -> Iterator[Study]:
+    """Hold a study's row until the end of a transaction; with it holds whatever goes by the study's state."""
+    with transaction.atomic():
+        # NO KEY: rows that refer to the study can be added meanwhile.
+        yield Study.objects.select_for_update(no_key=True).get(pk=study_id)
+
+
+@contextmanager
+def locked_for(cohort: Cohort) -> Iterator[tuple[Study, Cohort]]:
+    """Hold a cohort's study, which must not be over; with it comes the cohort as it is now."""
+    with locked(cohort.study_id) as study:
+        # Not before: while this waited for the lock, the token may have been revoked, or the study ended.
+        now = still_admitted(cohort)
+        require_not_over(study)
+        yield study, now
 
 
 def still_admitted(cohort: Cohort) -> Cohort:
@@ -71,15 +85,13 @@ def require_our_version(study: Study) -> None:
 
 def join(cohort: Cohort, key: str) -> None:
     """Enter a cohort's public signing key. The same again is fine; another one makes a new roster."""
-    with transaction.atomic():
-        study = locked(cohort.study_id)
-        cohort = still_admitted(cohort)  # under the lock
-        require_not_over(study)
+    with locked_for(cohort) as (study, cohort):
         if cohort.public_key == key:
             return
         require_our_version(study)
         if Cohort.objects.filter(study=study, public_key=key).exists():
             raise Conflict("key-taken", "Another cohort of this study has this key already.")
+        # What was sent under the old key may be part of a sum that was released: nothing undoes that.
         if cohort.public_key and study.enrolled_at:
             lost_after_release = True
         else:
@@ -183,10 +195,7 @@ def reopen(study: Study, why: str) -> None:
 
 def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, signature: bytes) -> None:
     """A person accepted plan and roster; the sealed seed for the compensator comes along."""
-    with transaction.atomic():
-        study = locked(cohort.study_id)
-        cohort = still_admitted(cohort)  # under the lock
-        require_not_over(study)
+    with locked_for(cohort) as (study, cohort):
         require_our_version(study)
         roster = roster_of(study)
         plan = study.plan
@@ -264,10 +273,7 @@ def report_problem(cohort: Cohort, code: str, name: str) -> None:
     problem = Problem.of(code)
     if problem is None:
         raise Refused("unknown-problem", "This is no problem code of the protocol.")
-    with transaction.atomic():
-        study = locked(cohort.study_id)
-        require_admitted(cohort)
-        require_not_over(study)
+    with locked_for(cohort) as (study, cohort):
         name = name if study.plan.field_of(name) or name in _quantities(study) else ""
         Cohort.objects.filter(pk=cohort.pk).update(
             problem=problem.value, problem_name=name, problem_at=timezone.now()

@@ -20,6 +20,7 @@ from unpooled_server.models import Cohort, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
 from unpooled_server.reads.prepared import PreparedUpdate
 
+# Else each request would write its cohort's row.
 MOMENT = timedelta(seconds=1)
 """Interval in which a cohort is not noted again as heard."""
 Link = tuple[str, str, Phase]
@@ -32,12 +33,13 @@ class _Visit:
     """A cohort's request that is answered."""
 
     cohort: int
-    told: dict[str, Any]
+    changes: dict[str, Any]
     """Values that the cohort's row gets."""
     link: Link
     counted: Counter[str]
 
 
+# Threads append and take without a lock: a deque's `append` and `popleft` are atomic.
 _unwritten: deque[_Visit] = deque()
 _writing = Lock()
 
@@ -55,9 +57,9 @@ def heard(
     Whoever is writing takes what the others have left with its own, and they do not wait: with a transaction
     for each request the threads of a process mostly wait for each other's lock on the database.
     """
-    told = {} if doing == Doing.LOOKING else _told(cohort, instance, doing)
+    changes = {} if doing == Doing.LOOKING else _changes(cohort, instance, doing)
     link = (cohort.study_id, cohort.name, phase)
-    _unwritten.append(_Visit(cohort.pk, told, link, _counted(received, sent, content)))
+    _unwritten.append(_Visit(cohort.pk, changes, link, _counted(received, sent, content)))
     # Looked at again after each release: what came in between was left to the one who wrote.
     while _unwritten and _writing.acquire(blocking=False):
         try:
@@ -67,9 +69,9 @@ def heard(
 
 
 def is_at(cohort: Cohort, doing: str) -> None:
-    """A cohort's client has told what it is doing, with a request that takes long."""
+    """A cohort's client has changes what it is doing, with a request that takes long."""
     if doing not in (cohort.doing, Doing.LOOKING):
-        Cohort.objects.filter(pk=cohort.pk).update(**_told(cohort, cohort.instance, doing))
+        Cohort.objects.filter(pk=cohort.pk).update(**_changes(cohort, cohort.instance, doing))
 
 
 def compensator_meter(study_id: str, phase: Phase) -> Meter:
@@ -77,7 +79,7 @@ def compensator_meter(study_id: str, phase: Phase) -> Meter:
     return lambda sent, received: count(study_id, COMPENSATOR, phase, received, sent)
 
 
-def _told(cohort: Cohort, instance: str, doing: str) -> dict[str, Any]:
+def _changes(cohort: Cohort, instance: str, doing: str) -> dict[str, Any]:
     now, heard_at = timezone.now(), cohort.heard_at
     is_news = bool(doing) and doing != cohort.doing
     cohort.doing = doing or cohort.doing
@@ -94,13 +96,13 @@ def _counted(received: int, sent: int, content: int) -> Counter[str]:
 
 
 def _write(visits: list[_Visit]) -> None:
-    told: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+    changes: defaultdict[int, dict[str, Any]] = defaultdict(dict)
     counted: defaultdict[Link, Counter[str]] = defaultdict(Counter)
     for visit in visits:
-        told[visit.cohort] |= visit.told
+        changes[visit.cohort] |= visit.changes
         counted[visit.link] += visit.counted
     with transaction.atomic():
-        for cohort, fields in filter(itemgetter(1), told.items()):
+        for cohort, fields in filter(itemgetter(1), changes.items()):
             Cohort.objects.filter(pk=cohort).update(**fields)
         for link, numbers in counted.items():
             _add(link, numbers)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from django.db import transaction
 from django.utils import timezone
 
 from unpooled.errors import ProtocolError
@@ -37,19 +36,21 @@ from unpooled_server.services.joining import (
     forget_list,
     hand_over,
     locked,
+    locked_for,
     require_admitted,
     require_changeable,
     require_not_over,
     settle,
-    still_admitted,
 )
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
+from unpooled_server.services.uploads import not_stored
 from unpooled_server.storage import store
 
 MAX_LIST_BYTES = MOST_BYTES
 _PART_ROWS = 1 << 22
 """Variants that were agreed on and are in memory, about, before they go to the disk."""
 _REMARKS = "remarks"
+# Cohorts that join together send their lists together: one comparison then does for all of them.
 QUIET = timedelta(seconds=5)
 """Time without a new list after which those that are here are compared without the others."""
 _reading = threading.Lock()
@@ -60,14 +61,12 @@ def announce(cohort: Cohort, digest: str) -> bool:
 
     Lists that are equal travel once: the first to announce a digest is asked for the list.
     """
-    with transaction.atomic():
-        study = locked(cohort.study_id)
-        cohort = still_admitted(cohort)  # under the lock
-        require_not_over(study)
+    with locked_for(cohort) as (study, cohort):
         if cohort.list_digest == digest:
             return cohort.list_wanted and not cohort.list_stored
         if not cohort.accepted:  # it was made under a plan that is no longer the study's
             raise Conflict("not-accepted", "The plan is not accepted yet.", "Read it, then accept.")
+        # From here on rounds are about the panel: its lists cannot change under them.
         if study.begun or study.panel_digest:
             raise Conflict(
                 "panel-agreed",
@@ -100,8 +99,7 @@ def receive_list(cohort: Cohort, start: int, size: int, blocks: Iterator[bytes])
     is_here = cohort.list_stored and path.exists()
     if not is_here and not _is_whole(cohort, path, start, size, blocks):
         return False
-    with transaction.atomic():
-        study = locked(cohort.study_id)
+    with locked(cohort.study_id) as study:
         own = Cohort.objects.filter(pk=cohort.pk, token_hash=cohort.token_hash, revoked=False)
         is_its_list = own.filter(list_digest=cohort.list_digest).update(list_stored=True)
         if is_its_list:
@@ -133,7 +131,7 @@ def _is_whole(cohort: Cohort, path: Path, start: int, size: int, blocks: Iterato
             _check_and_place(out, path, cohort)
             return True
     except OSError as error:
-        raise _not_stored(error) from error
+        raise not_stored("list", error) from error
 
 
 def _check_and_place(out: BinaryIO, path: Path, cohort: Cohort) -> None:
@@ -151,10 +149,6 @@ def _check_and_place(out: BinaryIO, path: Path, cohort: Cohort) -> None:
         out.truncate(0)
         raise
     draft.replace(path)
-
-
-def _not_stored(error: OSError) -> Unavailable:
-    return Unavailable("disk", f"The list cannot be stored ({error.strerror}).", "Send it later.")
 
 
 def _check_list(path: Path, plan: Plan) -> None:
@@ -182,7 +176,7 @@ def receive_coordinator_list(study: Study, blocks: Iterator[bytes], who: str) ->
     except ValueError as error:  # nothing can be mapped
         raise Refused("bad-list", "The list has no variants.") from error
     except OSError as error:
-        raise _not_stored(error) from error
+        raise not_stored("list", error) from error
 
 
 def _require_list_to_be_open(study: Study) -> None:
@@ -199,11 +193,10 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
         raise Refused("bad-list", f"{error}.") from error
     if not len(panel):
         raise Refused("bad-list", "The list has no variants.")
-    with transaction.atomic():
-        study = locked(study.pk)
+    with locked(study.pk) as study:
         _require_list_to_be_open(study)
         plan = {**study.plan_json, "panel_digest": panel.digest.hex()}
-        if plan == study.plan_json:
+        if plan == study.plan_json:  # the same list again voids nothing
             return
         store.keep_panel(store.coordinator_list_path(study.pk), [panel])
         note(study.pk, who, f"supplied a list of {len(panel)} variants")
@@ -229,6 +222,7 @@ def compare(study: Study) -> None:
         return
 
     plan = study.plan
+    # Before the lock, for it takes long; what was compared must still be so under the lock.
     with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
         parts, left_out = _agreed_parts(here, Path(folder))
         share = sum(map(len, parts))
@@ -236,8 +230,7 @@ def compare(study: Study) -> None:
         draft = None
         if is_whole and share and (study.lists_accepted or not found.said):
             draft = store.PanelDraft.write(Path(folder), parts, store.blocks_of(Path(folder) / _REMARKS))
-        with transaction.atomic():
-            fresh = locked(study.pk)
+        with locked(study.pk) as fresh:
             if _is_as_compared(fresh, study, digests):
                 _keep_comparison(fresh, found)
                 if draft is not None:
@@ -308,8 +301,7 @@ def _keep_comparison(study: Study, found: overlap.Comparison) -> None:
 
 def accept_overlap(study: Study, who: str) -> None:
     """The coordinator is content with the variants that all lists share, few as they are."""
-    with transaction.atomic():
-        fresh = locked(study.pk)
+    with locked(study.pk) as fresh:
         if fresh.state != StudyState.OPEN or not fresh.lists_said:
             raise Conflict("nothing-to-accept", "The lists of variants are not waiting for a decision.")
         if not fresh.lists_share:
@@ -322,7 +314,8 @@ def accept_overlap(study: Study, who: str) -> None:
         fresh.cohorts.update(list_apart=False)
         fresh.cohorts.filter(problem=Problem.OVERLAP.value).update(problem="", problem_at=None)
         touch(study.pk, lists_accepted=True)
-        settle(locked(study.pk))
+        fresh.refresh_from_db()
+        settle(fresh)
 
 
 def agree_by_presence(study: Study, total: np.ndarray) -> None:
@@ -350,8 +343,7 @@ def settle_panel(study: Study, parts: Sequence[Panel], remarks: Iterable[bytes],
         return
     with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
         draft = store.PanelDraft.write(Path(folder), parts, remarks)
-        with transaction.atomic():
-            fresh = locked(study.pk)
+        with locked(study.pk) as fresh:
             if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in LIVE:
                 return  # somebody else was faster, or the roster was fixed anew meanwhile
             _take(fresh, draft, left_out)

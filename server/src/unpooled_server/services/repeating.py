@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
 from django.utils import timezone
 
 from unpooled.protocol.messages import MIN_COHORTS
@@ -41,8 +40,8 @@ def repeat(
     if _keeps_list(study, plan):
         plan = {**plan, "panel_digest": study.plan_json["panel_digest"]}
     fields = studies.with_compensator(with_file_name(plan, name))  # asked before anything is locked
-    with transaction.atomic():
-        made = _repeated(locked(study.pk), who, name, description, fields, switches)
+    with locked(study.pk) as old:
+        made = _repeated(old, who, name, description, fields, switches)
     return Study.objects.get(pk=made.pk)
 
 
@@ -57,15 +56,14 @@ def repeat_without(
     plan = {**studies.plan_to_copy(study), "cohorts": len(stay)}
     fields = studies.with_compensator(plan)
     switches = {"auto_start": study.auto_start, "one_operator": one_operator}
-    with transaction.atomic():
-        old = locked(study.pk)
+    with locked(study.pk) as old:
         if _who_stays(old, left) != stay:
             raise Conflict("changed", "The cohorts of this study have just changed.", "Look at them again.")
         for cohort in old.cohorts.filter(name__in=left, revoked=False):
             invitations.revoke(old, cohort, who.get_username())
         if old.state not in OVER:
             studies.abort(old, who.get_username())
-            old = locked(study.pk)
+            old.refresh_from_db()
         made = _repeated(old, who, old.name, old.description, fields, switches)
     return Study.objects.get(pk=made.pk)
 
@@ -177,22 +175,22 @@ def admit(cohort: Cohort) -> tuple[Study, str]:
     It may be asked for again, for the answer may be lost, until the cohort has joined.
     """
     token = new_token()
-    with transaction.atomic():
-        locked(cohort.study_id)
+    with locked(cohort.study_id):
         again = selectors.in_repetition(still_admitted(cohort))
         if again is None:
             raise Missing(
                 "not-repeated", "This study is not repeated, or not with this cohort.", "Ask its coordinator."
             )
-        study = locked(again.study_id)
-        require_not_over(study)
-        if Cohort.objects.get(pk=again.pk).public_key:  # under the lock
-            raise Conflict(
-                "has-joined",
-                f"{cohort.name} has joined the repetition of this study already.",
-                "Go on with the state folder of the repetition. If it is lost, ask the coordinator for a new "
-                "invitation.",
-            )
-        Cohort.objects.filter(pk=again.pk).update(token_hash=token_hash(token), instance="", heard_at=None)
-        note(study.pk, cohort.name, "came from the study that this one repeats")
+        with locked(again.study_id) as study:
+            require_not_over(study)
+            again.refresh_from_db()  # it may have joined before the lock was had
+            if again.public_key:
+                raise Conflict(
+                    "has-joined",
+                    f"{cohort.name} has joined the repetition of this study already.",
+                    "Go on with the state folder of the repetition. If it is lost, ask the coordinator for a "
+                    "new invitation.",
+                )
+            study.cohorts.filter(pk=again.pk).update(token_hash=token_hash(token), instance="", heard_at=None)
+            note(study.pk, cohort.name, "came from the study that this one repeats")
     return study, token

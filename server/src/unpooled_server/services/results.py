@@ -49,6 +49,7 @@ from unpooled_server.storage.columns import Columns
 
 log = logging.getLogger(__name__)
 
+# Files written at once. Each holds some pieces of its columns, so more would cost memory.
 WRITERS = 2
 NO_VARIANT = "no variant passes the plan's filters; repeat the study with other filters"
 
@@ -57,14 +58,14 @@ def finish(study: Study) -> None:
     """Write the result files into a folder of their own; the first to name it in the database has won."""
     started = timezone.now()
     folder = secrets.token_hex(8)
-    found = _of_each(study, tables(study, folder))
+    found = _of_each(study, tables(study))
     table = algorithm(study.plan.test).table
     if lacking := [plan for plan, rows in found if table not in rows]:
         fail(study.pk, f"{lacking[0].phenotype}: {NO_VARIANT}" if len(found) > 1 else NO_VARIANT)
         return
     numbers = [algorithm(plan.test).summarise(rows) for plan, rows in found]
     panel = panels.agreed(study)
-    keep = _Keep(study, store.results_path(study.pk, folder))
+    keep = _Files(study, store.results_path(study.pk, folder))
     drawn = [_keep_of_one(keep, folder, plan, panel, rows) for plan, rows in found]
     summaries = [each for each in numbers if each is not None]
     _keep_about(keep, summaries)
@@ -93,7 +94,7 @@ def _by_phenotype(plan: Plan, each: Sequence[Any]) -> Any:
 
 
 def _keep_of_one(
-    keep: _Keep, folder: str, plan: Plan, panel: Panel, found: Mapping[str, Columns]
+    keep: _Files, folder: str, plan: Plan, panel: Panel, found: Mapping[str, Columns]
 ) -> tuple[list[str], Pictures | None]:
     """Write the reports of a phenotype; the names of the columns that are kept, and what is drawn of them."""
     with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side
@@ -103,7 +104,7 @@ def _keep_of_one(
         return looking.result()
 
 
-class _Keep:
+class _Files:
     """The result files of a study as they are written, in the order in which people are shown them."""
 
     def __init__(self, study: Study, path: Path) -> None:
@@ -126,7 +127,7 @@ class _Keep:
 
 
 def _keep_report(
-    keep: _Keep, file: str, plan: Plan, panel: Panel, found: Mapping[str, Columns]
+    keep: _Files, file: str, plan: Plan, panel: Panel, found: Mapping[str, Columns]
 ) -> ResultFile:
     """A file that the plan asks for."""
     test = algorithm(plan.test)
@@ -134,7 +135,7 @@ def _keep_report(
     return keep.write(report_name(file, plan), lambda out: write(out, panel, columns, plan))
 
 
-def _keep_about(keep: _Keep, summaries: Sequence[summary.Summary]) -> None:
+def _keep_about(keep: _Files, summaries: Sequence[summary.Summary]) -> None:
     """Files about the others, and about the study."""
     study, plan = keep.study, keep.study.plan
     for one, numbers in zip(plan.each, summaries, strict=False):  # of tables there are none
@@ -156,8 +157,8 @@ def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
 
 def keep_for_looking(study: Study) -> None:
     """Keep what people look at of a study that is done, for which that was not possible when it ended."""
-    found = _of_each(study, tables(study, study.results_folder))  # as they were merged for the files
-    drawn = [_kept_and_drawn(study, study.results_folder, plan, rows) for plan, rows in found]
+    found = _of_each(study, tables(study))  # as they were merged for the files
+    drawn = [_stored_and_drawn(study, study.results_folder, plan, rows) for plan, rows in found]
     columns = _by_phenotype(study.plan, [names for names, _ in drawn])
     Study.objects.filter(pk=study.pk).update(columns=columns)
 
@@ -169,13 +170,13 @@ def _look(
     if plan.of_tables:
         return [], None
     try:
-        return _kept_and_drawn(study, folder, plan, found)
+        return _stored_and_drawn(study, folder, plan, found)
     except Exception:
         log.exception("Draw the pictures of study %s", study.pk)
         return [], None
 
 
-def _kept_and_drawn(
+def _stored_and_drawn(
     study: Study, folder: str, plan: Plan, found: Mapping[str, Columns]
 ) -> tuple[list[str], Pictures | None]:
     """The names of the result columns, which are kept, and the pictures if there is a test."""
@@ -219,13 +220,7 @@ def _keep_table(study: Study, folder: str, rows: Arrays) -> list[str]:
     ]
 
 
-def _publish(
-    study: Study,
-    folder: str,
-    numbers: Any,
-    files: list[ResultFile],
-    columns: Any,
-) -> bool:
+def _publish(study: Study, folder: str, numbers: Any, files: list[ResultFile], columns: Any) -> bool:
     with transaction.atomic():
         won = move(
             study.pk,
@@ -240,6 +235,7 @@ def _publish(
             reason="",
             pause_kind=PauseKind.NONE,
         )
+        # In the same transaction: files are there to be had from the moment on at which the study is done.
         if won:
             ResultFile.objects.bulk_create(files)
     return won

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from django.db import transaction
 from django.utils import timezone
 
 from unpooled.asking import driver
@@ -56,7 +55,7 @@ def _advance(current: Round, study: Study) -> None:
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
             fail(study.pk, LOST.format(error))
         return
-    branch, asked, came = current.branch, driver.digest(question), driver.sums_bytes(question, found)
+    branch, came = current.branch, driver.sums_bytes(question, found)
     del question, found  # they can be large, and what the branch does with them is, too
     if branch is None:
         raise OtherRelease("older than this one", branches.RELEASE)
@@ -65,7 +64,7 @@ def _advance(current: Round, study: Study) -> None:
         store.keep_bytes(store.told_path(study.pk, branch.asks_at), codec.encode(told))
     del total
     try:
-        progress = branches.gone_on(study, branch.pk, asked, came)
+        progress = branches.gone_on(study, branch.pk, bytes(branch.waits_for), came)
     except branches.OvertakenError:
         return
     current.sum_seconds = time.monotonic() - began - current.release_seconds
@@ -78,10 +77,10 @@ def _mark_released(current: Round, study: Study) -> bool:
 
     From the first such mark on the roster is final, and shares that get lost cannot be sent again.
     """
-    with transaction.atomic():
+    with locked(study.pk) as fresh:
         # Under the lock nobody joins, accepts or changes the roster, and a study that has ended stays ended:
         # once the compensator was told to forget an aborted study, none of its seeds may reach it again.
-        if not is_working(locked(study.pk)):
+        if not is_working(fresh):
             return False
         shares = Share.objects.filter(round=current).select_related("cohort")
         lost = [share for share in shares if not store.share_is_there(masked.path(share), share.size)]
@@ -153,9 +152,9 @@ def _bits(
 
 def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progress: branches.Progress) -> None:
     """Store what follows from a round, if nobody else has."""
-    with transaction.atomic():
+    with locked(study.pk) as fresh:
         # The lock makes rounds that end together see each other, so that the last one knows that it is.
-        if locked(study.pk).state not in LIVE:
+        if fresh.state not in LIVE:
             return
         won = Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).update(
             state=RoundState.AGGREGATED,

@@ -23,7 +23,7 @@ from unpooled.protocol.messages import SHUFFLE_BYTES, OpeningRequest, Roster
 from unpooled_server.compensator_client import ComparisonLost, Compensator, CompensatorAway, Meter
 from unpooled_server.models import Round, Share, Study
 from unpooled_server.names import RoundState
-from unpooled_server.reads.selectors import roster_of
+from unpooled_server.reads.selectors import whole_roster
 from unpooled_server.services import dealings, masked
 from unpooled_server.services.transitions import PLATFORM, note
 
@@ -44,10 +44,7 @@ def compare(
     """The question of a round, and on which side of their bounds the sums over all cohorts lie."""
     question = masked.asked(current, study.plan)
     total, dealing = masked.total(current, shares), dealings.load(current)
-    roster = roster_of(study)
-    if roster is None:
-        raise ProtocolError("the roster is not complete")
-    context, shuffle = _context(current, study, roster), _shuffle(current)
+    context, shuffle = _context(current, study, whole_roster(study)), _shuffle(current)
     uploads = masked.uploads(shares)
     request = OpeningRequest(
         study.pk,

@@ -27,15 +27,7 @@ from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
 from unpooled_server.services.joining import locked, require_our_version
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.tables import tables
-from unpooled_server.services.transitions import (
-    PLATFORM,
-    is_working,
-    move,
-    note,
-    pause,
-    resume,
-    touch,
-)
+from unpooled_server.services.transitions import PLATFORM, is_working, move, note, pause, resume, touch
 from unpooled_server.storage import store
 
 log = logging.getLogger(__name__)
@@ -71,7 +63,7 @@ def store_new(
 
 def _compensator_key() -> str:
     try:
-        return compensator().identity().key.hex()
+        return compensator().key().hex()
     except (CompensatorAway, CompensatorRefused) as error:
         raise Unavailable(
             "compensator", f"{error}.", "Start the compensator, or set its address, then try again."
@@ -111,7 +103,7 @@ def not_invited(missing: int, wanted: int) -> str:
 
 def _check_compensator(study: Study) -> None:
     try:
-        key = compensator().identity().key
+        key = compensator().key()
     except (CompensatorAway, CompensatorRefused) as error:
         raise Unavailable("compensator", f"{error}.", "The study starts once it does.") from error
     if key != study.plan.compensator_key:
@@ -246,8 +238,7 @@ def _begin_or_finish(study: Study) -> None:
     elif study.panel_digest or study.plan.of_tables:
         _begin(study)
     elif Branch.objects.filter(study=study).exists():
-        found = tables(study, presence.TABLE)
-        panels.agree_by_presence(study, found[presence.TABLE]["cohorts"])
+        panels.agree_by_presence(study, tables(study)[presence.TABLE]["cohorts"])
     else:
         _ask_for_presence(study)
 
@@ -278,8 +269,7 @@ def _ask_for_presence(study: Study) -> None:
     listed = store.load_panel(store.coordinator_list_path(study.pk))
     progress = branches.begun(study, presence.presence(branches.given(study), len(listed)))
     foreseen = _foreseen(study, listed)
-    with transaction.atomic():
-        fresh = locked(study.pk)
+    with locked(study.pk) as fresh:
         is_same = fresh.state in LIVE and fresh.started_at == study.started_at
         if is_same and not Branch.objects.filter(study=study).exists():
             Study.objects.filter(pk=study.pk).update(foreseen=foreseen)

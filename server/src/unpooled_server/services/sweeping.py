@@ -13,6 +13,7 @@ from unpooled_server.names import PauseKind, StudyState
 from unpooled_server.reads import selectors
 from unpooled_server.services.transitions import pause, resume
 
+# Seconds that a ring which got lost may cost, and a worker that was killed.
 INTERVAL = 15.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,23 +17,33 @@ from unpooled_server.storage import store
 from unpooled_server.storage.columns import Columns, add_rows, begin_column
 
 
-def tables(study: Study, name: str) -> dict[str, Columns]:
-    """The result tables so far, each sorted by its first column, as they were first merged under this name.
+def tables(study: Study) -> dict[str, Columns]:
+    """The result tables so far, each sorted by its first column. What makes rows of one must have ended.
 
-    Writers of files, pictures and the API all read these columns: rows are merged once.
+    Writers of files, pictures and the API all read these columns. Rows are merged once, and then lie in them
+    alone.
     """
-    folder = store.merged_path(study.pk, name)
     rows = RowFile.objects.filter(study=study).order_by("table", "pk")
-    files = {table: list(some) for table, some in groupby(rows, lambda file: file.table)}
+    return {name: _merged(name, list(some)) for name, some in groupby(rows, lambda file: file.table)}
+
+
+def _merged(table: str, files: Sequence[RowFile]) -> Columns:
+    study = files[0].study_id
+    folder = store.merged_path(study, table)
     if not folder.is_dir():
         give_back_what_is_free()  # of the lists of variants
-        draft = store.merged_path(study.pk, secrets.token_hex(8))
-        draft.mkdir(parents=True)
-        for table, some in files.items():
-            _merge(map(_Part.of, some), draft / table)
-        store.take_folder(draft, folder)
+        draft = store.merged_path(study, secrets.token_hex(8))
+        try:
+            _merge(map(_Part.of, files), draft)
+            store.take_folder(draft, folder)
+        except store.LostFile:
+            # Another worker, which a sweep has set to the same work, was faster, and has deleted the rows.
+            if not folder.is_dir():
+                raise
+        for file in files:
+            store.rows_path(study, file.name).unlink(missing_ok=True)
         give_back_what_is_free()  # behind the many small columns of the files
-    return {table: Columns(folder / table, some[0].columns) for table, some in files.items()}
+    return Columns(folder, files[0].columns)
 
 
 @dataclass(frozen=True)
@@ -63,9 +73,8 @@ def _merge(found: Iterable[_Part], folder: Path) -> None:
     """Sort the rows of a table into columns, in pieces that lie behind one another."""
     parts = sorted(found, key=lambda part: part.first)
     empty = joined([part.empty for part in parts])  # has the types that all parts fit into
-    folder.mkdir()
     with ExitStack() as stack:
-        outs = {name: stack.enter_context((folder / f"{name}.npy").open("xb")) for name in empty}
+        outs = {name: stack.enter_context(store.whole_file(folder / f"{name}.npy")) for name in empty}
         for name, out in outs.items():
             begin_column(out, sum(part.rows for part in parts), empty[name])
         for group in _groups(parts):

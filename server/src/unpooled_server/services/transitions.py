@@ -32,15 +32,21 @@ def touch(study_id: str, **changes: Any) -> None:
 
 
 def move(
-    study_id: str, old: Iterable[StudyState], new: StudyState, who: str, what: str, **changes: Any
+    study_id: str,
+    old: Iterable[StudyState],
+    new: StudyState,
+    who: str,
+    what: str,
+    kinds: Iterable[PauseKind] = tuple(PauseKind),
+    **changes: Any,
 ) -> bool:
-    """Move the study from one of the old states to the new one; tell whether this call did."""
+    """Move the study from an old state, and kind of pause, to the new state; tell whether this call did."""
     if new in OVER:
         changes["code_key"] = b""  # from now on nobody can make a code
     with transaction.atomic():
-        won = Study.objects.filter(pk=study_id, state__in=list(old)).update(
-            state=new, version=F("version") + 1, changed_at=timezone.now(), **changes
-        )
+        # The old state stands in the WHERE: of two who move it at the same moment one finds no row.
+        before = Study.objects.filter(pk=study_id, state__in=list(old), pause_kind__in=list(kinds))
+        won = before.update(state=new, version=F("version") + 1, changed_at=timezone.now(), **changes)
         if won:
             note(study_id, who, what)
             _tell(study_id, new, changes.get("pause_kind", PauseKind.NONE))
@@ -49,6 +55,7 @@ def move(
 
 
 def _tell(study_id: str, state: StudyState, pause_kind: PauseKind) -> None:
+    # Robust: what goes wrong at a listener, such as a notice, must not take back the change of a study.
     moved.send_robust(sender=Study, study_id=study_id, state=state, pause_kind=pause_kind)
 
 
@@ -84,27 +91,28 @@ def pause(study_id: str, kind: PauseKind, reason: str, who: str = PLATFORM) -> b
 def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bool:
     """Continue a study that is paused for one of these kinds of reason."""
     with transaction.atomic():
-        paused = Study.objects.filter(pk=study_id, state=StudyState.PAUSED, pause_kind__in=list(kinds))
-        now, since = timezone.now(), paused.values_list("paused_at", flat=True).first()
-        won = paused.update(
-            state=StudyState.RUNNING,
-            paused_seconds=F("paused_seconds") + (now - (since or now)).total_seconds(),
+        now, study = timezone.now(), Study.objects.filter(pk=study_id)
+        # Read before the move: whoever moves it first has the row, and the other's `since` is not used.
+        since = study.values_list("paused_at", flat=True).first() or now
+        won = move(
+            study_id,
+            [StudyState.PAUSED],
+            StudyState.RUNNING,
+            who,
+            "goes on",
+            kinds,
+            paused_seconds=F("paused_seconds") + (now - since).total_seconds(),
             pause_kind=PauseKind.NONE,
             reason="",
-            version=F("version") + 1,
-            changed_at=now,
         )
         if won:
-            note(study_id, who, "goes on")
-            _tell(study_id, StudyState.RUNNING, PauseKind.NONE)
-            doorbell.ring_study(study_id)
             # These may have rung during the pause, when nothing was done about it.
             waiting = Round.objects.filter(
                 study=study_id, state__in=[RoundState.COMPLETE, RoundState.RELEASED]
             )
             for round_id in waiting.values_list("pk", flat=True):
                 doorbell.ring_round(round_id)
-    return bool(won)
+    return won
 
 
 def is_working(study: Study) -> bool:

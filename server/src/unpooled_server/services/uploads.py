@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
@@ -55,6 +56,22 @@ def share_bytes(wanted: Awaited) -> int:
     return wanted.words * masking.scheme(wanted.scheme).word_bytes
 
 
+def keep(path: Path, blocks: Iterator[bytes], size: int, what: str) -> None:
+    """Stream a share or a dealing to disk; store.OtherBytes if its name is of other bytes already."""
+    try:
+        store.keep_share(path, blocks, size)
+    except store.OtherBytes:
+        raise
+    except ProtocolError as error:
+        raise Refused("truncated", str(error), "Send it again.") from error
+    except OSError as error:
+        raise not_stored(what, error) from error
+
+
+def not_stored(what: str, error: OSError) -> Unavailable:
+    return Unavailable("disk", f"The {what} cannot be stored ({error.strerror}).", "Send it later.")
+
+
 def commit(
     cohort: Cohort,
     round_id: int,
@@ -71,15 +88,9 @@ def commit(
     # The bytes go first: a row without its bytes would be an acknowledged share that is lost.
     path = store.share_path(cohort.study_id, round_id, cohort.pk, nonce)
     try:
-        store.keep_share(path, blocks, size)
+        keep(path, blocks, size, "share")
     except store.OtherBytes as error:
         raise Conflict("nonce-used", str(error), "Send it again under a fresh nonce.") from error
-    except ProtocolError as error:
-        raise Refused("truncated", str(error), "Send it again.") from error
-    except OSError as error:
-        raise Unavailable(
-            "disk", f"The share cannot be stored ({error.strerror}).", "Send it later."
-        ) from error
     try:
         with transaction.atomic():
             _enter(cohort, round_id, nonce, size)
@@ -92,6 +103,7 @@ def commit(
         if committed is None:
             raise Conflict("round-closed", "This round is asked again.") from None
         return False
+    # A cohort that answers has got over what it last reported.
     if cohort.problem:
         Cohort.objects.filter(pk=cohort.pk).update(problem="", problem_name="", problem_at=None)
     return True
@@ -111,6 +123,7 @@ def _enter(cohort: Cohort, round_id: int, nonce: str, size: int) -> None:
         raise IntegrityError
     require_admitted(cohort)
     Share.objects.create(study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size)
+    # Counted, not added up: an upload that was repeated must not count twice.
     [(shares,)] = _shares(round_id)
     if shares == cohort.study.plan_json["cohorts"]:
         Round.objects.filter(pk=round_id, state=RoundState.OPEN).update(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+# Bytes that are in memory of each download.
 BLOCK = 1 << 20
 
 

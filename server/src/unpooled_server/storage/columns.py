@@ -17,9 +17,8 @@ class Columns(Mapping[str, np.ndarray]):
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
         self._folder, self._names = folder, tuple(names)
-        self._heads: dict[
-            str, tuple[np.dtype, int, tuple[int, ...]]
-        ] = {}  # to read one takes longer than to map
+        # Read once: to read a file's head takes longer than to map the file.
+        self._heads: dict[str, tuple[np.dtype, int, tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._names:

@@ -4,7 +4,7 @@ HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until th
                            /<round>.dealing               of a round that is compared, as long
                     /told/<place>                     sums of a round, as cohorts are told them
                     /rows/<random>.npy                    some result rows
-                         /merged-<random>/<table>/<name>.npy   all of them, sorted
+                         /merged-<table>/<name>.npy   all of a table, sorted, in place of those
                     /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
                     /results-<random>/<name>
                                      /columns/<name>.npy, pictures/<name>
@@ -33,6 +33,7 @@ from unpooled.panel import list_file
 from unpooled.panel.panel import Panel
 from unpooled_server.storage.columns import Columns, save_column
 
+# Bytes of a body or a file that are in memory at once.
 BLOCK = 1 << 20
 
 
@@ -55,6 +56,7 @@ def made_folder(study: str) -> Path:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name, durably, once the block has ended well."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # A name of its own: two workers may write the same file, and either one's is whole.
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with draft.open("xb") as out:
@@ -130,6 +132,7 @@ def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
 
 def _take_name(draft: Path, path: Path, size: int) -> None:
     try:
+        # A link, where a rename would do: only a link fails if the name is taken, and that without a race.
         os.link(draft, path)
     except FileExistsError:
         if path.stat().st_size == size and _digest(draft) != _digest(path):
@@ -191,17 +194,16 @@ def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
         raise LostFile(f"result rows are lost or damaged ({path.name})") from error
 
 
-def merged_path(study: str, name: str) -> Path:
-    """Return the path of result rows that were merged under this name. They go with the rows that they are
-    from.
-    """
-    return study_folder(study) / "rows" / f"merged-{name}"
+def merged_path(study: str, table: str) -> Path:
+    """Return the folder of a table whose rows were merged."""
+    return study_folder(study) / "rows" / f"merged-{table}"
 
 
 def take_folder(draft: Path, path: Path) -> None:
     """Give a folder that is whole its name; one that another worker has made meanwhile serves as well."""
     try:
         draft.rename(path)
+        _sync_folder(path.parent)
     except OSError:
         if not path.is_dir():
             raise
@@ -239,6 +241,7 @@ def list_draft(study: str, cohort: int, start: int) -> Iterator[BinaryIO | None]
     path = study_folder(study) / "lists" / f".{cohort}"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as out:
+        # Whoever held the lock before may have given the file its name: then this is no draft any more.
         if not (_has_locked(out) and _is_at(out, path)):
             yield None
             return

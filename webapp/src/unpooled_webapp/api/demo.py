@@ -27,10 +27,7 @@ class DemoView(APIView):
             return Response({"permitted": False, "lacking": "", "running": False})
         return Response({"permitted": True, "lacking": service.lacking(), "running": service.is_running()})
 
-    @extend_schema(
-        request=None,
-        responses={201: serializers.StudyDetail, 409: serializers.ErrorAnswer},
-    )
+    @extend_schema(request=None, responses={201: serializers.StudyDetail, 409: serializers.ErrorAnswer})
     def post(self, request: Request) -> Response:
         """Start a study of three generated cohorts, whose clients run on the server's machine."""
         user = person(request)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, cast
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -21,6 +23,32 @@ from unpooled_webapp.api.plan_forms import FrozenPlanDict, PlanDict, SomePlanFie
 from unpooled_webapp.models import Following
 
 # ruff: noqa: RUF012  # Django's Meta classes are declarations, not mutable state
+
+
+def found(
+    by: Callable[[Any], Any], form: Any = OpenApiTypes.STR, **said: Any
+) -> serializers.Field[Any, Any, Any, Any]:
+    """A field whose value a function finds of the row; `form` is that of the value in the schema."""
+
+    @extend_schema_field(form)
+    class Found(serializers.ReadOnlyField):
+        def to_representation(self, row: Any) -> Any:
+            return by(row)
+
+    return Found(source="*", **said)
+
+
+def _problem(cohort: Cohort, part: str) -> str:
+    problem = problems.Problem.of(cohort.problem)
+    return str(getattr(problem, part)) if problem else ""
+
+
+def _fingerprint(key: str) -> str:
+    return sealing.fingerprint(bytes.fromhex(key)) if key else ""
+
+
+def _plan_hash(study: Study) -> str:
+    return "" if study.awaits_list else study.plan.hash().hex()
 
 
 class NewStudy(serializers.Serializer[Any]):
@@ -58,32 +86,20 @@ class CohortRow(serializers.ModelSerializer[Cohort]):
     since = serializers.SerializerMethodField(help_text="since when; null where that is nobody's concern")
     compared_by = serializers.CharField(read_only=True, help_text=COMPARED_BY)
     compared_at = serializers.DateTimeField(read_only=True, allow_null=True)
-    fingerprint = serializers.SerializerMethodField()
-    problem_message = serializers.SerializerMethodField()
-    problem_remedy = serializers.SerializerMethodField()
-    problem_field = serializers.SerializerMethodField(
-        help_text="the plan's field that the problem is about; may be empty"
+    fingerprint = found(lambda cohort: _fingerprint(cohort.public_key))
+    problem_message = found(lambda cohort: _problem(cohort, "message"))
+    problem_remedy = found(lambda cohort: _problem(cohort, "remedy"))
+    problem_field = found(
+        lambda cohort: _problem(cohort, "field") or cohort.study.plan.field_of(cohort.problem_name),
+        help_text="the plan's field that the problem is about; may be empty",
     )
 
     class Meta:
         model = Cohort
         fields = [
-            "name",
-            "state",
-            "stage",
-            "since",
-            "fingerprint",
-            "compared_by",
-            "compared_at",
-            "invited_at",
-            "joined_at",
-            "heard_at",
-            "problem",
-            "problem_name",
-            "problem_message",
-            "problem_remedy",
-            "problem_field",
-            "problem_at",
+            *("name", "state", "stage", "since", "fingerprint", "compared_by", "compared_at"),
+            *("invited_at", "joined_at", "heard_at"),
+            *("problem", "problem_name", "problem_message", "problem_remedy", "problem_field", "problem_at"),
             "timing",
         ]
 
@@ -101,19 +117,6 @@ class CohortRow(serializers.ModelSerializer[Cohort]):
     def get_since(self, cohort: Cohort) -> datetime | None:
         return self._standing(cohort).since
 
-    def get_fingerprint(self, cohort: Cohort) -> str:
-        return sealing.fingerprint(bytes.fromhex(cohort.public_key)) if cohort.public_key else ""
-
-    def get_problem_message(self, cohort: Cohort) -> str:
-        return problem.message if (problem := problems.Problem.of(cohort.problem)) else ""
-
-    def get_problem_remedy(self, cohort: Cohort) -> str:
-        return problem.remedy if (problem := problems.Problem.of(cohort.problem)) else ""
-
-    def get_problem_field(self, cohort: Cohort) -> str:
-        problem = problems.Problem.of(cohort.problem)
-        return (problem and problem.field) or cohort.study.plan.field_of(cohort.problem_name)
-
 
 class Now(serializers.Serializer[Any]):
     """The step of a study that is being done."""
@@ -127,70 +130,44 @@ class StudyRow(serializers.ModelSerializer[Study]):
     """A study in a list."""
 
     owner = serializers.CharField(source="owner.username", read_only=True)
-    owner_name = serializers.SerializerMethodField(help_text="how the owner is called on pages")
+    owner_name = found(
+        lambda study: accounts.shown_name(study.owner), help_text="how the owner is called on pages"
+    )
     state = serializers.ChoiceField(StudyState.choices, read_only=True)
     test = serializers.CharField(source="plan_json.test", read_only=True)
     trait = serializers.CharField(source="plan_json.trait", read_only=True)
-    phenotype = serializers.SerializerMethodField(
-        help_text="or several, with commas between; empty in a study of tables"
+    phenotype = found(
+        lambda study: ", ".join(study.phenotypes),
+        help_text="or several, with commas between; empty in a study of tables",
     )
     phenotypes = serializers.ListField(
         child=serializers.CharField(), read_only=True, help_text="their names, each as a choice of results"
     )
     cohorts_wanted = serializers.IntegerField(source="plan_json.cohorts", read_only=True)
-    cohorts_joined = serializers.SerializerMethodField()
-    now = serializers.SerializerMethodField()
+    cohorts_joined = found(
+        lambda study: sum(bool(cohort.public_key) for cohort in study.cohorts.all()), OpenApiTypes.INT
+    )
+    now = found(selectors.now, Now)
     asks_you = serializers.SerializerMethodField(
         help_text="what it waits for you to do, such as: Waits for you to start it; empty if nothing"
     )
-    active_at = serializers.SerializerMethodField(
-        help_text="when it changed, or when a cohort was heard, whichever is later"
+    active_at = found(
+        selectors.active_at,
+        OpenApiTypes.DATETIME,
+        help_text="when it changed, or when a cohort was heard, whichever is later",
     )
 
     class Meta:
         model = Study
         fields = [
-            "id",
-            "name",
-            "description",
-            "owner",
-            "owner_name",
-            "state",
-            "reason",
-            "test",
-            "trait",
-            "phenotype",
-            "phenotypes",
-            "cohorts_wanted",
-            "cohorts_joined",
-            "now",
-            "asks_you",
-            "archived",
-            "is_demo",
-            "created_at",
-            "changed_at",
-            "active_at",
+            *("id", "name", "description", "owner", "owner_name", "state", "reason"),
+            *("test", "trait", "phenotype", "phenotypes", "cohorts_wanted", "cohorts_joined"),
+            *("now", "asks_you", "archived", "is_demo", "created_at", "changed_at", "active_at"),
         ]
-
-    def get_owner_name(self, study: Study) -> str:
-        return accounts.shown_name(study.owner)
-
-    def get_phenotype(self, study: Study) -> str:
-        return ", ".join(study.phenotypes)
-
-    def get_cohorts_joined(self, study: Study) -> int:
-        return sum(bool(cohort.public_key) for cohort in study.cohorts.all())
-
-    @extend_schema_field(Now)
-    def get_now(self, study: Study) -> dict[str, Any]:
-        return selectors.now(study)
 
     def get_asks_you(self, study: Study) -> str:
         asked = stages.asked_of_the_coordinator(study)
         return asked if asked and accounts.may_change(self.context["person"], study) else ""
-
-    def get_active_at(self, study: Study) -> datetime:
-        return selectors.active_at(study)
 
 
 class Summary(serializers.Serializer[Any]):
@@ -249,26 +226,36 @@ class StudyDetail(StudyRow):
     """A study with its plan and its cohorts."""
 
     plan = FrozenPlanDict(source="plan_json")
-    facts = serializers.SerializerMethodField()
-    plan_hash = serializers.SerializerMethodField()
-    plan_fingerprint = serializers.SerializerMethodField(
-        help_text="of the plan's hash what people compare by telephone; empty while the plan is incomplete"
+    facts = found(selectors.facts, PlanFacts)
+    plan_hash = found(_plan_hash)
+    plan_fingerprint = found(
+        lambda study: sealing.grouped(_plan_hash(study)),
+        help_text="of the plan's hash what people compare by telephone; empty while the plan is incomplete",
     )
-    roster_fingerprint = serializers.SerializerMethodField(
-        help_text="likewise of the roster's; empty until all cohorts have joined"
+    roster_fingerprint = found(
+        selectors.roster_fingerprint,
+        help_text="likewise of the roster's; empty until all cohorts have joined",
     )
-    waits = serializers.SerializerMethodField(help_text="for whom it waits")
+    waits = found(
+        lambda study: Wait(selectors.waiting(study)["waits"], many=True).data,
+        Wait(many=True),
+        help_text="for whom it waits",
+    )
     compared_by = serializers.CharField(read_only=True, help_text=COMPARED_BY)
     compared_at = serializers.DateTimeField(read_only=True, allow_null=True)
-    compensator_fingerprint = serializers.SerializerMethodField()
+    compensator_fingerprint = found(lambda study: _fingerprint(study.plan_json["compensator_key"]))
     # Said here, for the models' own largest numbers are those of the database in use.
     panel_size = serializers.IntegerField(read_only=True, allow_null=True)
-    summary = serializers.SerializerMethodField(help_text="of several phenotypes the first's")
+    summary = found(
+        lambda study: next(iter(study.summaries), None),
+        Summary(allow_null=True),
+        help_text="of several phenotypes the first's",
+    )
     summaries = serializers.SerializerMethodField(
         help_text="of each phenotype, the first first; none before there are results, and of tables"
     )
     cohorts = CohortRow(many=True, read_only=True)
-    start_blocked = serializers.SerializerMethodField()
+    start_blocked = found(why_not_startable)
     lists_said = serializers.SerializerMethodField(
         help_text="what is wrong with the cohorts' lists of variants; for those who may change the study"
     )
@@ -280,86 +267,43 @@ class StudyDetail(StudyRow):
     plan_may_change = serializers.BooleanField(
         read_only=True, help_text="until a sum over the cohorts is asked for"
     )
-    cohorts_accepted = serializers.SerializerMethodField(help_text="how many have accepted the plan as it is")
+    cohorts_accepted = found(
+        lambda study: sum(cohort.accepted for cohort in study.members()),
+        OpenApiTypes.INT,
+        help_text="how many have accepted the plan as it is",
+    )
     repeats = OtherStudy(read_only=True, allow_null=True, help_text="the study that this one repeats")
-    repetition = serializers.SerializerMethodField(help_text="the study that repeats this one")
+    repetition = found(
+        lambda study: (again := selectors.repetition(study)) and OtherStudy(again).data,
+        OtherStudy(allow_null=True),
+        help_text="the study that repeats this one",
+    )
     observers: serializers.ManyRelatedField = serializers.SlugRelatedField(  # type: ignore[assignment]
         slug_field="username", many=True, read_only=True
     )
-    names = serializers.SerializerMethodField(
-        help_text="how the people of the study are called on pages, by user name"
+    names = found(
+        accounts.names_of,
+        serializers.DictField(child=serializers.CharField()),
+        help_text="how the people of the study are called on pages, by user name",
     )
     is_followed = serializers.SerializerMethodField(help_text="whether you are told what becomes of it")
 
     class Meta(StudyRow.Meta):
         fields = [
             *StudyRow.Meta.fields,
-            "refused_field",
-            "auto_start",
-            "one_operator",
-            "pause_kind",
-            "plan_may_change",
-            "list_ready",
-            "plan",
-            "facts",
-            "plan_hash",
-            "plan_fingerprint",
-            "roster_fingerprint",
-            "compensator_fingerprint",
-            "compared_by",
-            "compared_at",
-            "waits",
-            "panel_size",
-            "summary",
-            "summaries",
-            "has_pictures",
-            "cohorts",
-            "cohorts_accepted",
-            "observers",
-            "names",
-            "is_followed",
-            "repeats",
-            "repetition",
-            "may_change",
-            "start_blocked",
-            "lists_said",
-            "lists_share",
-            "opened_at",
-            "ready_at",
-            "started_at",
-            "panel_at",
-            "last_sum_at",
-            "ended_at",
+            *("refused_field", "auto_start", "one_operator", "pause_kind", "plan_may_change", "list_ready"),
+            *("plan", "facts", "plan_hash", "plan_fingerprint", "roster_fingerprint"),
+            *("compensator_fingerprint", "compared_by", "compared_at"),
+            *("waits", "panel_size", "summary", "summaries", "has_pictures"),
+            *("cohorts", "cohorts_accepted", "observers", "names", "is_followed", "repeats", "repetition"),
+            *("may_change", "start_blocked", "lists_said", "lists_share"),
+            *("opened_at", "ready_at", "started_at", "panel_at", "last_sum_at", "ended_at"),
         ]
-
-    @extend_schema_field(PlanFacts)
-    def get_facts(self, study: Study) -> dict[str, list[dict[str, str]]]:
-        return selectors.facts(study)
-
-    def get_plan_hash(self, study: Study) -> str:
-        return "" if study.awaits_list else study.plan.hash().hex()
-
-    def get_plan_fingerprint(self, study: Study) -> str:
-        return sealing.grouped(self.get_plan_hash(study))
-
-    def get_roster_fingerprint(self, study: Study) -> str:
-        return selectors.roster_fingerprint(study)
-
-    @extend_schema_field(Wait(many=True))
-    def get_waits(self, study: Study) -> list[dict[str, Any]]:
-        return list(Wait(selectors.waiting(study)["waits"], many=True).data)
-
-    def get_compensator_fingerprint(self, study: Study) -> str:
-        return sealing.fingerprint(bytes.fromhex(study.plan_json["compensator_key"]))
 
     def get_has_pictures(self, study: Study) -> bool:
         return bool(study.columns) and all(
             pictures.there_are(results_of(study, name)) for name in study.phenotypes
         )
-
-    @extend_schema_field(Summary(allow_null=True))
-    def get_summary(self, study: Study) -> dict[str, Any] | None:
-        return next(iter(study.summaries), None)
 
     @extend_schema_field(SummaryOfPhenotype(many=True))
     def get_summaries(self, study: Study) -> list[dict[str, Any]]:
@@ -369,23 +313,8 @@ class StudyDetail(StudyRow):
     def get_may_change(self, study: Study) -> bool:
         return accounts.may_change(self.context["person"], study)
 
-    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
-    def get_names(self, study: Study) -> dict[str, str]:
-        return accounts.names_of(study)
-
     def get_is_followed(self, study: Study) -> bool:
         return Following.objects.filter(study=study, user=self.context["person"]).exists()
-
-    def get_cohorts_accepted(self, study: Study) -> int:
-        return sum(cohort.accepted for cohort in study.members())
-
-    @extend_schema_field(OtherStudy(allow_null=True))
-    def get_repetition(self, study: Study) -> dict[str, Any] | None:
-        found = selectors.repetition(study)
-        return OtherStudy(found).data if found else None
-
-    def get_start_blocked(self, study: Study) -> str:
-        return why_not_startable(study)
 
     def get_lists_said(self, study: Study) -> list[str]:
         asks = study.state == StudyState.OPEN and not study.lists_accepted

@@ -20,7 +20,7 @@ from unpooled_server.errors import Missing, Refused
 from unpooled_server.models import Study
 from unpooled_server.reads import selectors
 from unpooled_server.reads.result_columns import results_of
-from unpooled_server.services import changing, comparing, invitations, panels, repeating, studies
+from unpooled_server.services import by_telephone, changing, invitations, panels, repeating, studies
 from unpooled_webapp import accounts
 from unpooled_webapp.api import progress_forms, serializers
 from unpooled_webapp.api.access import (
@@ -244,7 +244,7 @@ class ComparedView(APIView):
         """Note in the log that you have compared the fingerprint of a cohort's key by telephone."""
         found = own(request, study)
         row, who = cohort_of(found, cohort), person(request).username
-        comparing.cohort_compared(found, row, who, **given(request, serializers.Compared))
+        by_telephone.cohort_compared(found, row, who, **given(request, serializers.Compared))
         return detail(request, found)
 
 
@@ -254,7 +254,7 @@ class CompensatorComparedView(APIView):
         """Note in the log that you have compared the fingerprint of the compensator's key by telephone."""
         found = own(request, study)
         who = person(request).username
-        comparing.compensator_compared(found, who, **given(request, serializers.Compared))
+        by_telephone.compensator_compared(found, who, **given(request, serializers.Compared))
         return detail(request, found)
 
 

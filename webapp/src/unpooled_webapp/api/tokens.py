@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from unpooled_server.errors import Missing
 from unpooled_webapp import tokens
-from unpooled_webapp.api import serializers, token_forms
 from unpooled_webapp.api.access import given, person, row_number
+from unpooled_webapp.api.serializers import ErrorAnswer
+from unpooled_webapp.models import ApiToken, Scope
+
+
+class ApiTokenRow(serializers.ModelSerializer[ApiToken]):
+    """A token, without its text."""
+
+    id = serializers.IntegerField(read_only=True)
+    scope = serializers.ChoiceField(Scope.choices, read_only=True)
+
+    class Meta:
+        model = ApiToken
+        fields: ClassVar = ["id", "name", "scope", "created_at", "expires_at", "used_at"]
+
+
+class NewApiToken(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=80, help_text="what it is for")
+    scope = serializers.ChoiceField(Scope.choices)
+    days = serializers.IntegerField(
+        min_value=1, max_value=tokens.DAYS, help_text="after which it is good for nothing"
+    )
+
+
+class IssuedApiToken(ApiTokenRow):
+    token = serializers.CharField(read_only=True, help_text="shown this once")
+
+    class Meta(ApiTokenRow.Meta):
+        fields: ClassVar = [*ApiTokenRow.Meta.fields, "token"]
 
 
 class TokensView(APIView):
-    @extend_schema(responses=token_forms.ApiTokenRow(many=True))
+    @extend_schema(responses=ApiTokenRow(many=True))
     def get(self, request: Request) -> Response:
         """Your API tokens, newest first."""
-        return Response(token_forms.ApiTokenRow(person(request).api_tokens.all(), many=True).data)
+        return Response(ApiTokenRow(person(request).api_tokens.all(), many=True).data)
 
-    @extend_schema(
-        request=token_forms.NewApiToken,
-        responses={201: token_forms.IssuedApiToken, 409: serializers.ErrorAnswer},
-    )
+    @extend_schema(request=NewApiToken, responses={201: IssuedApiToken, 409: ErrorAnswer})
     def post(self, request: Request) -> Response:
         """Create an API token. The answer holds its text, this once."""
-        token, text = tokens.issue(person(request), **given(request, token_forms.NewApiToken))
-        return Response({**token_forms.ApiTokenRow(token).data, "token": text}, status=201)
+        token, text = tokens.issue(person(request), **given(request, NewApiToken))
+        return Response({**ApiTokenRow(token).data, "token": text}, status=201)
 
 
 class TokenView(APIView):

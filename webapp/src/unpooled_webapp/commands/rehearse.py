@@ -37,14 +37,8 @@ from unpooled_webapp.rehearsal import rehearse as run_rehearsal
 from unpooled_webapp.rehearsal.report import lines
 from unpooled_webapp.rehearsal.screen import Screen
 
-PER_COHORT = (
-    "pheno",
-    "covar",
-    "keep",
-    "remove",
-    "extract",
-    "exclude",
-)  # given once for all cohorts, or once for each in order
+# Given once for all cohorts, or once for each in order.
+PER_COHORT = ("pheno", "covar", "keep", "remove", "extract", "exclude")
 PER_COPY = {"psam": tuple(each.option for each in COPIED), "sample": (OF_BGEN.option,)}
 """Given once, or once for each cohort whose genotypes one of these options gives, in order."""
 ONCE = {
@@ -64,16 +58,8 @@ MODELS = {name.removesuffix("-model"): name for name in FITS} | {POLYGENIC.name:
 NORMALIZE = [name for name in METHODS if name != ENCODE and name not in FITS]
 FOR_TABLES = {"normalize", "encode", "fit", "outcome", "table", "schema"}
 FOR_BOTH = {
-    "out",
-    "template",
-    "files",
-    "masking",
-    "variance",
-    "ring",
-    "min_samples",
-    "threads",
-    "keep_home",
-    "quiet",
+    *("out", "template", "files", "keep_home", "quiet"),
+    *("masking", "variance", "ring", "min_samples", "threads"),
 }
 
 
@@ -476,9 +462,8 @@ def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> lis
             raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per cohort")
         if given:
             arguments += [f"--{name}", str(given[cohort % len(given)])]
-    if options["pheno_name"] and (
-        options["pheno"] or not options["outcome"]
-    ):  # a name for that of .fam files
+    # Without --pheno an --outcome only names the phenotype that .fam files have.
+    if options["pheno_name"] and (options["pheno"] or not options["outcome"]):
         arguments += ["--pheno-name", ",".join(options["pheno_name"])]
     for name in ("mpheno", "missing_phenotype"):
         if options[name] is not None:

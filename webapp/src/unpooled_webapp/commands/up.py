@@ -22,7 +22,8 @@ from unpooled_webapp.demonstration import folder_in
 from unpooled_webapp.processes import Child, python
 
 START_SECONDS = 60.0
-PORT_SECONDS = 3.0  # the processes of a platform that was killed hold its port for a moment longer
+# The processes of a platform that was killed hold its port for a moment longer.
+PORT_SECONDS = 3.0
 LOOPBACK = "127.0.0.1"
 ADMINISTRATOR = "admin"
 FAIL_RUNNING = "--fail-running"

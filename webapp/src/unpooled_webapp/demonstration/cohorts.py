@@ -17,14 +17,15 @@ from pathlib import Path
 from unpooled_webapp.demonstration import example
 from unpooled_webapp.rehearsal.clients import Client, start_client
 
-LONGEST = 1800.0  # seconds: a demo that was paused and forgotten ends
+# Seconds: a demo that was paused and forgotten ends.
+LONGEST = 1800.0
 LIMITS = {
     resource.RLIMIT_CPU: 300,  # seconds of each process; it takes a few
     resource.RLIMIT_FSIZE: 64 << 20,  # bytes of each file
     resource.RLIMIT_DATA: 4 << 30,  # bytes of each process
     resource.RLIMIT_CORE: 0,
 }
-GOES_ON = 0.2
+GOES_ON = 0.2  # seconds between looks
 
 
 def main() -> int:

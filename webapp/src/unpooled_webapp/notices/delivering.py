@@ -14,7 +14,7 @@ from django.db import close_old_connections
 from django.db.models import F
 from django.utils import timezone
 
-from unpooled_server.errors import DATABASE_AWAY, first_line
+from unpooled_server.errors import logged_if_away
 from unpooled_webapp.models import ChannelKind, Delivery, Outcome
 from unpooled_webapp.notices import events, message, webhooks
 from unpooled_webapp.notices.webhooks import Undelivered
@@ -22,8 +22,10 @@ from unpooled_webapp.notices.webhooks import Undelivered
 log = logging.getLogger(__name__)
 
 INTERVAL = 15.0
-AT_ONCE = 20  # deliveries of one look
-LEASE = timedelta(seconds=90)  # longer than any delivery takes
+# Deliveries of one look, and threads for them.
+AT_ONCE = 20
+# Longer than any delivery takes: a webhook 15 seconds in all, mail 10 for each step.
+LEASE = timedelta(seconds=90)
 PAUSES = [timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 600)]
 """Pauses before the second try, the third, and so on; then it is given up."""
 KEPT = timedelta(days=30)
@@ -33,9 +35,8 @@ def keep_delivering(stop: threading.Event) -> None:
     """Deliver on a thread of its own in a worker without a broker: a slow receiver holds up no study."""
     while not stop.wait(INTERVAL):
         try:
-            deliver_due()
-        except DATABASE_AWAY as error:
-            log.error("notices: the database does not answer (%s)", first_line(error))
+            with logged_if_away(log, "notices"):
+                deliver_due()
         except Exception:
             log.exception("notices could not be delivered")
         finally:
@@ -60,6 +61,7 @@ def deliver_due() -> None:
 
 def _take(delivery: Delivery) -> bool:
     """Claim a delivery; tell whether this process got it. If it is killed, another tries after the lease."""
+    # The old time in the WHERE: of two workers that saw it due one finds the row.
     taken = Delivery.objects.filter(pk=delivery.pk, due_at=delivery.due_at, outcome=Outcome.WAITING).update(
         due_at=timezone.now() + LEASE, tries=F("tries") + 1
     )

@@ -17,11 +17,7 @@ from unpooled_server.reads import selectors
 from unpooled_server.services import transitions
 from unpooled_webapp.models import Channel, Delivery, Event, Following, Outcome
 
-_EVENTS = {
-    StudyState.DONE: Event.DONE,
-    StudyState.PAUSED: Event.PAUSED,
-    StudyState.FAILED: Event.FAILED,
-}
+_EVENTS = {StudyState.DONE: Event.DONE, StudyState.PAUSED: Event.PAUSED, StudyState.FAILED: Event.FAILED}
 
 
 def listen() -> None:

@@ -25,7 +25,8 @@ from unpooled_webapp.rehearsal.screen import Screen
 
 ADMINISTRATOR = "admin"
 START_SECONDS = 120.0
-POLL_SECONDS = 0.5  # a look takes tens of milliseconds of a core, which the parties of the study share
+# A look takes tens of milliseconds of a core, which the parties of the study share.
+POLL_SECONDS = 0.5
 REMEDY = (
     "If their IDs are of different styles, match variants by place (--by-place). If they are of different "
     "arrays, give the IDs that all have with --extract."

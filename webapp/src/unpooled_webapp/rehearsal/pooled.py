@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 from scipy.special import chdtrc
 
-COPIES_OF_A1 = np.array([2, -1, 1, 0], np.int8)  # by PLINK's two-bit code; -1 is a missing call
-TOLERANCE = 6e-4  # relative: four significant digits are printed
+# By PLINK's two-bit code; -1 is a missing call.
+COPIES_OF_A1 = np.array([2, -1, 1, 0], np.int8)
+# Relative: four significant digits are printed.
+TOLERANCE = 6e-4
 
 
 @dataclass(frozen=True)

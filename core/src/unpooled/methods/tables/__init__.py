@@ -7,7 +7,6 @@ or nothing but counts (`order`). The parameters file and what it does to a table
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from unpooled.fitted.scaler import (
     parameters,
 )
 from unpooled.formats import parameters_table
-from unpooled.methods.algorithm import Algorithm, Writer
+from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, RESULTS, VALUES
 from unpooled.methods.shared.sums_returned import BITS as ONLY_BITS
 from unpooled.methods.tables.census import CountValues, count_values
@@ -51,6 +50,8 @@ from unpooled.protocol.two_party import MAX_COMPARISONS
 
 Found = Callable[[Arrays], Mapping[str, np.ndarray]]
 """The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""
+Content = Callable[[Arrays, Plan], dict[str, Any]]
+"""The content of a method's file, as JSON has it, from the same columns."""
 
 SEEN_ONLY = "the server learns nothing else of the column"
 ALSO_CLOSE = (
@@ -144,27 +145,26 @@ def _named_quantiles(names: Mapping[str, float], columns: Arrays) -> Mapping[str
     return dict(zip(names, _quantiles(tuple(names.values()), columns), strict=True))
 
 
-def _write_parameters(of: Found, out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+def _parameters(of: Found, columns: Arrays, plan: Plan) -> dict[str, Any]:
     marks = {note: columns[name] for name, note in NOTES.items() if name in columns}
-    _write(out, parameters(plan.test, plan.features, columns["n"], of(columns), marks))
+    return parameters(plan.test, plan.features, columns["n"], of(columns), marks)
 
 
-def _write_quantiles(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+def _order_statistics(columns: Arrays, plan: Plan) -> dict[str, Any]:
     ranks = options.QUANTILES.of(plan)
     quantiles = dict(zip(ranks, _quantiles(ranks, columns), strict=True))
     places = range(2 * len(ranks), columns["elements"].shape[1])
     elements = {k: columns["elements"][:, place] for k, place in zip(ELEMENTS.of(plan), places, strict=True)}
-    _write(out, order_statistics(plan.features, columns["n"], quantiles, elements))
+    return order_statistics(plan.features, columns["n"], quantiles, elements)
 
 
-def _write(out: BinaryIO, found: Mapping[str, Any]) -> None:
-    out.write(json.dumps(found, indent=2, allow_nan=False).encode() + b"\n")
+def _write(content: Content, out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    out.write(json.dumps(content(columns, plan), indent=2, allow_nan=False).encode() + b"\n")
 
 
-def _shown(write: Writer, tables: Mapping[str, Arrays], plan: Plan) -> Html:
+def _shown(content: Content, tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """Show the contents of a parameters or quantiles file as an HTML table."""
-    write(out := io.BytesIO(), Panel.of([]), tables[FEATURES], plan)
-    return parameters_table.shown(json.loads(out.getvalue())["features"])
+    return parameters_table.shown(content(tables[FEATURES], plan)["features"])
 
 
 def _method(
@@ -173,7 +173,7 @@ def _method(
     method: str,
     asks: tuple[type[Question], ...],
     procedure: Procedure[[], None],
-    write: Writer,
+    content: Content,
     file: str = PARAMETERS_FILE,
     rules: Callable[[Plan], dict[str, str]] = lambda plan: {},
     **more: Any,
@@ -185,11 +185,11 @@ def _method(
         traits=(NONE,),
         asks=(CountValues, *asks),
         procedure=procedure,
-        files={file: write},
+        files={file: partial(_write, content)},
         usual_files=(file,),
         file_name=lambda file, plan: f"{file}.json",
         table=FEATURES,
-        shown=partial(_shown, write),
+        shown=partial(_shown, content),
         summarise=lambda tables: None,
         rules=lambda plan: {**(_changed_outcome(plan) if file == PARAMETERS_FILE else {}), **rules(plan)},
         **more,
@@ -204,8 +204,8 @@ def _by_sums(
     *asks: type[Question],
     **more: Any,
 ) -> Algorithm:
-    write = partial(_write_parameters, partial(_columns, PARAMETERS[name]))
-    return _method(name, title, method, asks, procedure, write, **more)
+    content = partial(_parameters, partial(_columns, PARAMETERS[name]))
+    return _method(name, title, method, asks, procedure, content, **more)
 
 
 def _by_quantiles(
@@ -217,8 +217,8 @@ def _by_quantiles(
     quantiles: Mapping[str, float],
     tells: str,
 ) -> Algorithm:
-    write = partial(_write_parameters, partial(_named_quantiles, quantiles))
-    return _method(name, title, method, kinds, procedure, write, **_of_elements(*kinds, tells))
+    content = partial(_parameters, partial(_named_quantiles, quantiles))
+    return _method(name, title, method, kinds, procedure, content, **_of_elements(*kinds, tells))
 
 
 def _of_elements(kind: type[Narrow], by_bits: type[Narrow], tells: str) -> dict[str, Any]:
@@ -322,7 +322,7 @@ NORMALIZATIONS = (
         "For each column, quantiles or order statistics of all cohorts' values together were found.",
         (Narrow, NarrowByBits),
         quantiles,
-        _write_quantiles,
+        _order_statistics,
         file=QUANTILES_FILE,
         **{
             **_of_elements(

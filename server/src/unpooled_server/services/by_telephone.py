@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.db import transaction
 from django.utils import timezone
 
 from unpooled.protocol import sealing
@@ -17,8 +16,7 @@ def cohort_compared(study: Study, cohort: Cohort, who: str, fingerprint: str, *,
 
     `fingerprint` is the one that was compared: the cohort may have joined again meanwhile.
     """
-    with transaction.atomic():
-        locked(study.pk)
+    with locked(study.pk):
         now = Cohort.objects.get(pk=cohort.pk)
         _require_same(now.name, now.public_key, fingerprint)
         Cohort.objects.filter(pk=now.pk).update(**_noted(who, is_same))
@@ -27,8 +25,7 @@ def cohort_compared(study: Study, cohort: Cohort, who: str, fingerprint: str, *,
 
 def compensator_compared(study: Study, who: str, fingerprint: str, *, is_same: bool) -> None:
     """The same of the compensator's key, which the plan names."""
-    with transaction.atomic():
-        now = locked(study.pk)
+    with locked(study.pk) as now:
         _require_same("The compensator", now.plan_json["compensator_key"], fingerprint)
         Study.objects.filter(pk=now.pk).update(**_noted(who, is_same))
         note(study.pk, who, _said("the fingerprint of the compensator", fingerprint, is_same))
