@@ -22,7 +22,7 @@ from unpooled.methods.components.options import block_of
 from unpooled.methods.components.pca import PCA
 from unpooled.methods.components.precision import FIT, VALUES
 from unpooled.methods.components.questions import Multiply
-from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.methods.shared.kept_autosomes import scores_of
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError

@@ -27,7 +27,7 @@ from unpooled.methods.polygenic.result import (
     write_card,
     write_performance,
 )
-from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.methods.shared.kept_autosomes import scores_of
 from unpooled.plan.plan import PlanError
 from unpooled.run import run_alone
 

@@ -16,10 +16,10 @@ import pytest
 from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.question import Arrays, Question, answer
 from unpooled.errors import Refuse
+from unpooled.kernels.fixed_order import pairs
 from unpooled.methods.ld.leads import LINKAGE
 from unpooled.methods.regression.apart import SumGenotypesApart
 from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
-from unpooled.methods.regression.symmetric import pairs
 from unpooled.methods.shared.groups import complete
 from unpooled.plan.clump_option import CLUMPED
 from unpooled.plan.plan import EXACT, MEAN

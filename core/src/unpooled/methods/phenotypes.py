@@ -25,9 +25,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, Group, members
-from unpooled.methods.shared.people_without_any import is_few_without_any
-from unpooled.methods.shared.tables_of_several import ending, of_several
-from unpooled.methods.shared.without_any import capped
+from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
@@ -317,3 +315,13 @@ def _few_apart(plan: Plan, name: str, other: str, *, of_classes: bool) -> Refuse
         (f"Choose “{REQUIRE_PHENO.label}”, or leave" if helps else "Leave")
         + " one of the two out; two studies of one each would reveal the same.",
     )
+
+
+def ending(phenotype: str) -> str:
+    """Return the end of its tables' names. Names of phenotypes hold no space, so no other's end the same."""
+    return f" of {phenotype}"
+
+
+def of_several(rows: Rows, phenotype: str) -> Rows:
+    """Rows of a table of this phenotype."""
+    return Rows(rows.table + ending(phenotype), rows.columns)

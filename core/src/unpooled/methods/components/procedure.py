@@ -44,8 +44,8 @@ from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import Counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.people_without_any import people_without_any
-from unpooled.plan.common_options import MAF, PCA_COUNT
+from unpooled.methods.shared.without_any import people_without_any
+from unpooled.plan.common_options import MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 FEWEST_FOUNDERS = 50

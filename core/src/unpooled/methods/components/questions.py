@@ -29,11 +29,10 @@ from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.shared import genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.genotype_products import times_genotypes
 from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
-from unpooled.methods.shared.kept_autosomes import OfKept
-from unpooled.methods.shared.people_without_any import ON_RUNGS, on_rungs
+from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
 from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 

@@ -17,9 +17,8 @@ from unpooled.methods.shared.beside_means import CountBeside
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, CONTROL
 from unpooled.methods.shared.groups import members as members_of
-from unpooled.methods.shared.people_without_any import ON_RUNGS, on_rungs
 from unpooled.methods.shared.standardise import column_names
-from unpooled.methods.shared.without_any import capped
+from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 GROUPS = 2

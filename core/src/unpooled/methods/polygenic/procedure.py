@@ -37,9 +37,8 @@ from unpooled.methods.shared.beside_means import few_beside, refuse_few_beside
 from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
 from unpooled.methods.shared.gradients import Gradients, dot
 from unpooled.methods.shared.groups import CASE, COMPLETE
-from unpooled.methods.shared.people_without_any import is_few_without_any, people_without_any
 from unpooled.methods.shared.standardise import column_names, standardise
-from unpooled.methods.shared.without_any import holds_without_any
+from unpooled.methods.shared.without_any import holds_without_any, is_few_without_any, people_without_any
 from unpooled.plan.common_options import COVARIATES, MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 

@@ -28,8 +28,7 @@ from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, US
 from unpooled.methods.polygenic.people import FITTED, columns_of, key_of
 from unpooled.methods.shared.chunks import foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import carriers
-from unpooled.methods.shared.genotype_products import times_genotypes
-from unpooled.methods.shared.kept_autosomes import OfKept
+from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan

@@ -16,8 +16,7 @@ from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Sent
 from unpooled.methods.regression.copies import CalledCopies, Copies, DosageCopies
 from unpooled.methods.shared.allele_coding import called_words, sexes
-from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.some_variants import OfAsked
+from unpooled.methods.shared.chunks import Chunk, OfAsked
 from unpooled.methods.shared.standardise import column_names, fraction_bits
 from unpooled.plan.common_options import MISSING
 from unpooled.plan.dosage_option import DOSAGES

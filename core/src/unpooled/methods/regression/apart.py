@@ -23,7 +23,7 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
-from unpooled.kernels.fixed_order import total
+from unpooled.kernels.fixed_order import pairs, square, total
 from unpooled.methods.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants
 from unpooled.methods.regression.dosages import count
 from unpooled.methods.regression.floors import foreseen_parts, has_floors, split_by_carriers
@@ -31,7 +31,6 @@ from unpooled.methods.regression.heterogeneity import compare_cohorts
 from unpooled.methods.regression.least_squares import Fitting, Problem
 from unpooled.methods.regression.own_columns import CodedCalls
 from unpooled.methods.regression.pool import TIES, Calls, Pool, everyone, foreseen_chunks, ordered
-from unpooled.methods.regression.symmetric import pairs, square
 from unpooled.methods.shared.allele_coding import (
     PLACES,
     X2_KNOWN,
@@ -41,10 +40,9 @@ from unpooled.methods.shared.allele_coding import (
     on_x,
     sexes,
 )
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, flags
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN, complete
-from unpooled.methods.shared.some_variants import flags
 from unpooled.methods.shared.standardise import (
     Columns,
     PooledColumns,

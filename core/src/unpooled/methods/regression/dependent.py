@@ -7,7 +7,7 @@ import numpy as np
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse, listed
 from unpooled.kernels import least_squares as codes
-from unpooled.methods.regression.symmetric import square
+from unpooled.kernels.fixed_order import square
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.plan import Plan

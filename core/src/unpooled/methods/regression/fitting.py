@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.asking.procedure import Rows
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import product, total
+from unpooled.kernels.fixed_order import congruent, pairs, product, square, total
 from unpooled.kernels.newton import dependent, entangled, inverses, newton
 from unpooled.kernels.statistics import normal_neg_log10_p
 from unpooled.methods.regression.case_control import CaseControlCounts
@@ -18,7 +18,6 @@ from unpooled.methods.regression.logistic_questions import FitCovariates
 from unpooled.methods.regression.own_columns import CodedCalls, raw_products, says_singular, shifts
 from unpooled.methods.regression.pool import TABLE_BY_FIRTH, Calls, Pool, table_of
 from unpooled.methods.regression.reported import joint_test, reported_tests
-from unpooled.methods.regression.symmetric import congruent, pairs, square
 from unpooled.methods.shared.allele_coding import most_copies, unit
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN

@@ -25,9 +25,8 @@ from unpooled.methods.shared.beside_means import CountBeside, few_beside, refuse
 from unpooled.methods.shared.chunks import Chunk
 from unpooled.methods.shared.genotype_counts import Counted, carriers
 from unpooled.methods.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
-from unpooled.methods.shared.people_without_any import is_few_without_any
 from unpooled.methods.shared.standardise import Columns, about_own_means, column_names
-from unpooled.methods.shared.without_any import capped
+from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.apart_option import is_apart
 from unpooled.plan.clump_option import is_clumped
 from unpooled.plan.common_options import MISSING

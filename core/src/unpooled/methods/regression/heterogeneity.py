@@ -24,9 +24,8 @@ from unpooled.kernels.meta_analysis import FixedEffect, fixed_effect, random_wei
 from unpooled.methods.regression.own_fit import Model, kept_estimates
 from unpooled.methods.shared import chunks
 from unpooled.methods.shared.allele_coding import by_plink2
-from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.chunks import Chunk, OfAsked, flags
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.some_variants import OfAsked, flags
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE

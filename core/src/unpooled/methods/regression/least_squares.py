@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.asking.procedure import Rows
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import total
+from unpooled.kernels.fixed_order import pairs, square, total
 from unpooled.kernels.least_squares import least_squares
 from unpooled.kernels.statistics import t_neg_log10_p
 from unpooled.methods.regression.own_columns import (
@@ -23,7 +23,6 @@ from unpooled.methods.regression.own_columns import (
 )
 from unpooled.methods.regression.pool import Calls, Pool, table_of
 from unpooled.methods.regression.reported import joint_test, reported_tests
-from unpooled.methods.regression.symmetric import pairs, square
 from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, most_copies, on_x, unit
 from unpooled.methods.shared.chunks import X, Y
 from unpooled.methods.shared.genotype_counts import Counted

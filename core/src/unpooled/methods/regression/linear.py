@@ -20,11 +20,13 @@ from unpooled.asking.procedure import Asks, Each, Finish, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.formats import regression_report
+from unpooled.kernels.fixed_order import pairs
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.methods.algorithm import Algorithm, Cost
 from unpooled.methods.ld.lead_questions import LEADS_ASKS
 from unpooled.methods.ld.leads import clumped_or, with_leads
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
+from unpooled.methods.phenotypes import of_several
 from unpooled.methods.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED, AboutVariants
 from unpooled.methods.regression.apart import (
     SumColumnsApart,
@@ -66,13 +68,11 @@ from unpooled.methods.regression.pool import (
     ordered,
     report_ties,
 )
-from unpooled.methods.regression.symmetric import pairs
 from unpooled.methods.shared.allele_coding import PLACES, by_sex, counted, on_x
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, X, Y
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, X, Y, flags
 from unpooled.methods.shared.frequencies import CountFar
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE
-from unpooled.methods.shared.some_variants import flags
 from unpooled.methods.shared.standardise import (
     Columns,
     Magnitude,
@@ -83,7 +83,6 @@ from unpooled.methods.shared.standardise import (
     fraction_bits,
     standardised,
 )
-from unpooled.methods.shared.tables_of_several import of_several
 from unpooled.plan import common_options as options
 from unpooled.plan import genotype_model, heterogeneity_option
 from unpooled.plan.apart_option import COHORTS_APART, few_cohorts, is_apart

@@ -22,6 +22,7 @@ from unpooled.asking.procedure import Asks, Call, Each, Finish, Go, Study, proce
 from unpooled.asking.question import Arrays
 from unpooled.formats import regression_report
 from unpooled.kernels import least_squares as codes
+from unpooled.kernels.fixed_order import pairs
 from unpooled.kernels.newton import newton
 from unpooled.methods.algorithm import Algorithm, Cost
 from unpooled.methods.ld.lead_questions import LEADS_ASKS
@@ -67,12 +68,10 @@ from unpooled.methods.regression.pool import (
     ordered,
     report_ties,
 )
-from unpooled.methods.regression.symmetric import pairs
 from unpooled.methods.shared.allele_coding import sexes
-from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.chunks import Chunk, flags
 from unpooled.methods.shared.frequencies import CountFar
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.some_variants import flags
 from unpooled.methods.shared.standardise import Magnitude, Mean, PooledColumns, Spread
 from unpooled.plan import common_options as options
 from unpooled.plan import genotype_model, heterogeneity_option

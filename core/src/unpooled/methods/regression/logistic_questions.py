@@ -12,14 +12,13 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.elementary import log
-from unpooled.kernels.fixed_order import settled, step_of
+from unpooled.kernels.fixed_order import pairs, settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS
 from unpooled.methods.regression.copies import Copies
 from unpooled.methods.regression.people import LikelihoodBounded, People
 from unpooled.methods.regression.pool import TIES, Pool, everyone, foreseen_fits
-from unpooled.methods.regression.symmetric import pairs
 from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, on_x, sexes
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL

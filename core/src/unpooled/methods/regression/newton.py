@@ -16,9 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import length, total
+from unpooled.kernels.fixed_order import length, pairs, square, total
 from unpooled.kernels.newton import newton
-from unpooled.methods.regression.symmetric import pairs, square
 
 SMALL_STEP = 1e-6
 """The largest step left, in log odds, at which an iteration ends."""

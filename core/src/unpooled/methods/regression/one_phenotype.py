@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from unpooled.kernels.fixed_order import pairs
 from unpooled.methods.regression.least_squares import Block, places_of_sex
 from unpooled.methods.regression.own_columns import OwnSums
-from unpooled.methods.regression.symmetric import pairs
 from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan.genotype_model import Terms
 from unpooled.plan.plan import Plan

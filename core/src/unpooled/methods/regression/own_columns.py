@@ -14,9 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from unpooled.kernels.fixed_order import total
+from unpooled.kernels.fixed_order import congruent, of_rows, total
 from unpooled.methods.regression.pool import Calls
-from unpooled.methods.regression.symmetric import congruent, of_rows
 from unpooled.methods.shared.allele_coding import by_plink2, most_copies
 from unpooled.plan.genotype_model import Terms
 

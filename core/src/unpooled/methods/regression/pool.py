@@ -59,8 +59,7 @@ from unpooled.methods.shared.groups import (
     WOMEN,
     Group,
 )
-from unpooled.methods.shared.people_without_any import is_few_without_any
-from unpooled.methods.shared.without_any import capped
+from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.common_options import COHORT_SUMS, COVARIATES, GENO, GLM_COLS, MISSING
 from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.procedure import Study
+from unpooled.asking.question import Question
 from unpooled.asking.sizes import Sizes, chromosomes
 from unpooled.plan.plan import Plan
 
@@ -71,3 +72,32 @@ def _chunks(codes: np.ndarray, plan: Plan) -> Iterator[Chunk]:
         bounds = [bound for start, stop, _ in parts for bound in (start, stop)]
         for start in range(bounds[0], bounds[-1], plan.chunk_size):
             yield Chunk(start, min(start + plan.chunk_size, bounds[-1]), chromosome)
+
+
+def flags(chunk: Chunk, variants: np.ndarray, wanted: np.ndarray | int = 1) -> np.ndarray:
+    """Flag a chunk's variants: uint8 (variants,), `wanted` for those given (panel indices), else 0."""
+    asked = np.zeros(chunk.variants, np.uint8)
+    asked[variants - chunk.start] = wanted
+    return asked
+
+
+class OfAsked(Question):
+    """About the variants of a chunk with a flag other than 0."""
+
+    start: int
+    """Panel index of the chunk's first variant"""
+    asked: np.ndarray
+    """uint8 (variants of the chunk,): what is asked of each; 0 for nothing"""
+
+    @property
+    def reach(self) -> int:
+        return self.start + len(self.asked)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.asked))
+
+    @property
+    def items(self) -> np.ndarray:
+        """The panel indices of what is asked about: int64 (m,)."""
+        return np.asarray(self.start + np.flatnonzero(self.asked))

@@ -19,11 +19,10 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.dosages import COPY
 from unpooled.methods.shared import dosage_table, genotype_counts
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfAsked, flags, foreseen_autosomal
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, FOUNDER, Group
-from unpooled.methods.shared.some_variants import OfAsked, flags
 from unpooled.methods.shared.summary import FREQUENCIES
 from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.frequency_option import FAR, FREQUENCY_FLAGS
