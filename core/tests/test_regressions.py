@@ -22,7 +22,7 @@ from unpooled.formats.regression_report import file_name
 from unpooled.formats.ssf import metadata, renamed
 from unpooled.formats.titles import Title
 from unpooled.methods import ALGORITHMS
-from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
+from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes
 from unpooled.methods.regression.logistic_questions import Evaluate
 from unpooled.methods.shared.allele_coding import PLACES, by_plink2
 from unpooled.panel.panel import Panel

@@ -23,7 +23,7 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import total
-from unpooled.methods.components.directions import Directions
+from unpooled.methods.components.krylov import Directions
 from unpooled.methods.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.shared import genotype_counts, groups

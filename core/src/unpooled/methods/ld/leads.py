@@ -7,12 +7,13 @@ with their neighbours are asked for; then come the strongest of what is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
+from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.procedure import (
     PROCEDURES,
     Asks,
@@ -26,19 +27,161 @@ from unpooled.asking.procedure import (
     Study,
     procedure,
 )
-from unpooled.asking.question import Arrays
-from unpooled.formats.clumped import is_above, of_printed, printed, printed_tail
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.sizes import Sizes
+from unpooled.formats.clumped import is_above, of_printed, printed, printed_tail, write_clumped
+from unpooled.kernels import pairs as kernel
+from unpooled.methods.algorithm import AboutFile
+from unpooled.methods.features import Feature, FeatureFile
+from unpooled.methods.ld import questions
 from unpooled.methods.ld.candidates import Candidates
-from unpooled.methods.ld.lead_questions import MOST_TURNS, CountAround, CountFounders, SumWithLeads, groups_on
-from unpooled.methods.ld.options import MOST_AHEAD
+from unpooled.methods.ld.options import CLUMPING, KB, MOST_AHEAD, P1, P2, R2, is_clumped
 from unpooled.methods.ld.pruning import people_counted, size_of
-from unpooled.methods.shared.chunks import chromosome_class
-from unpooled.methods.shared.genotype_counts import Counted, is_carried
+from unpooled.methods.ld.questions import Pairs, SumPairs
+from unpooled.methods.shared.chunks import chromosome_class, foreseen_chunks
+from unpooled.methods.shared.genotype_counts import CAPPED, Counted, carriers, counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.methods.shared.groups import Group
 from unpooled.methods.shared.summary import VARIANTS
-from unpooled.plan.clump_option import CLUMPED, KB, P1, is_clumped
-from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.methods.shared.without_any import capped
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import CLUMPED, FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol import codec
+
+MOST_TURNS = 100
+"""Largest number of turns in which leads are chosen. Leads of one turn are further apart than a window
+reaches to one side.
+"""
+
+_MOST_PAIRS = 2 * MOST_TURNS
+"""Largest number of leads that one variant is paired with: in each turn, one before and one behind it are
+within reach.
+"""
+
+
+def groups_on(chromosome: str) -> tuple[Group, ...]:
+    """The groups of founders that are counted on a class of chromosomes."""
+    return tuple(questions.weights(chromosome))
+
+
+@dataclass(frozen=True)
+class CountFounders(questions.CountFounders):
+    """Asks for the number of founders, whose haplotypes are compared."""
+
+    name: ClassVar[str] = "leads/founders"
+    asked_if: ClassVar[Condition] = is_clumped
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        """Only if there are leads."""
+        return Foreseen([cls()], exact=False)
+
+
+@dataclass(frozen=True, eq=False)
+class CountAround(Question):
+    """Genotype counts of founders of the variants around leads."""
+
+    name: ClassVar[str] = "leads/genotypes"
+    asked_if: ClassVar[Condition] = is_clumped
+    title: ClassVar[str] = "Count genotypes around lead variants"
+    sends: ClassVar[tuple[Count, ...]] = questions.CountGenotypes.sends
+    each: ClassVar[dict[str, str]] = {**questions.CountGenotypes.each}
+
+    indices: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    groups: tuple[Group, ...]
+    most: int
+    chromosome: str
+    """The class of chromosomes that the variants are on."""
+
+    @property
+    def variants(self) -> int:
+        return len(self.indices)
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    @property
+    def reach(self) -> int:
+        return int(self.indices[-1]) + 1 if len(self.indices) else 0
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Every variant beside as many leads as there can be; as a rule few are near one."""
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        each = [
+            cls(np.arange(chunk.variants, dtype=np.uint32), groups_on(chunk.chromosome), 0, chunk.chromosome)
+            for chunk in chunks
+        ]
+        return Foreseen(each, rounds=MOST_TURNS, exact=False, usual_rounds=1)
+
+    def parts(self, cohort: Cohort) -> Iterator[CountAround]:
+        for part in blocks(self.variants, len(cohort.samples)):
+            yield replace(self, indices=self.indices[part])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = counted(cohort, self.indices.astype(np.int64), self.groups)
+        return {"genotypes": found, CAPPED.name: capped(carriers(found.sum(axis=1, dtype=np.int64)))}
+
+
+@dataclass(frozen=True, eq=False)
+class SumWithLeads(SumPairs):
+    """Sums over lead variants and others: of products, and of who is heterozygous at both."""
+
+    name: ClassVar[str] = "leads/pairs"
+    asked_if: ClassVar[Condition] = is_clumped
+    title: ClassVar[str] = "Compare variants with lead variants"
+    sends: ClassVar[tuple[Real, ...]] = (
+        *SumPairs.sends,
+        Real(
+            "both_heterozygous",
+            ("pairs",),
+            "bound",
+            "bits",
+            "per pair of variants: number of founders who are heterozygous at both; a missing call is the "
+            "pool's share",
+            "how many of the pool have both alleles of both variants, which tells haplotypes apart; only of "
+            f"variants of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there without any one "
+            "cohort",
+        ),
+    )
+
+    heterozygous: np.ndarray
+    """float64 (v,): share of heterozygous people, which stands for missing calls."""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Every variant beside as many leads as there can be; as a rule few are near one."""
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        each = [cls.sized(chunk.variants) for chunk in chunks]
+        return Foreseen(each, rounds=_MOST_PAIRS, exact=False, usual_rounds=1)
+
+    @classmethod
+    def sized(cls, pairs: int) -> SumWithLeads:
+        """About so many pairs: only the size is meant."""
+        of_size = questions.of_size(pairs)
+        return cls(**vars(of_size), heterozygous=np.zeros(len(of_size.variants)))
+
+    def of_members(
+        self,
+        words: np.ndarray,
+        members: np.ndarray,
+        sign: np.ndarray,
+        here: slice,
+        pair: Pairs,
+    ) -> Mapping[str, np.ndarray]:
+        sums = super().of_members(words, members, sign, here, pair)
+        both = kernel.both_heterozygous(words, members, self.heterozygous[here], *pair)
+        return {**sums, "both_heterozygous": both}
+
+
+LEADS_ASKS = (CountFounders, CountAround, SumWithLeads)
+"""Questions that may be asked about the variants around leads, in this order."""
 
 LEADS_AT_ONCE = 250
 """Largest number of leads in one question: a few hundred thousand pairs where variants are dense."""
@@ -46,7 +189,6 @@ LEADS_AT_ONCE = 250
 _ROOM = 1e-3
 """Margin in -log10 P that exceeds differences between machines and rounding to four digits."""
 
-Columns = Callable[[str, Mapping[str, Arrays]], Arrays]
 
 LINKAGE = "linkage"
 """The result table of leads and variants near them:
@@ -242,7 +384,7 @@ def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.nda
         sums = yield asked
         r2 = common.r_squared(*asked.places(), sums, people_counted(chromosome, founders))
     yield from _rows(leads, common.variants[pairs.lead], common.variants[pairs.other], r2)
-    return np.asarray(common.variants[pairs.other[is_above(r2, study.plan)]])
+    return np.asarray(common.variants[pairs.other[is_above(r2, R2.of(study.plan))]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,11 +444,6 @@ def _rows(leads: np.ndarray, lead: np.ndarray, other: np.ndarray, r2: np.ndarray
     yield Rows(LINKAGE, {"variant": variant, "other": others, "r2": r2[order]})
 
 
-def clumped_or(columns: Columns) -> Columns:
-    """The result columns that a file of a test is written from, if that of others is so."""
-    return lambda file, tables: _clump_columns(tables) if file == CLUMPED else columns(file, tables)
-
-
 def _clump_columns(tables: Mapping[str, Arrays]) -> Arrays:
     """Return the columns that `.clumped` is written from: `LINKAGE`, and the P of the other variant."""
     none: Arrays = {"variant": np.zeros(0, np.uint32), "other": np.zeros(0, np.uint32), "r2": np.zeros(0)}
@@ -315,3 +452,23 @@ def _clump_columns(tables: Mapping[str, Arrays]) -> Arrays:
     place = np.minimum(np.searchsorted(variants, other), len(variants) - 1)
     size = np.where(variants[place] == other, printed(tested, place), np.nan)
     return {**{name: found[name][:] for name in none}, "neg_log10_p": size}
+
+
+def _write(file: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    write_clumped(file, panel, columns, P2.of(plan), R2.of(plan))
+
+
+_ABOUT = AboutFile(
+    "Clumps",
+    ".clumped: lead variants and those in linkage with them; also colours regions by linkage. Leads of a "
+    "regression follow from sums that the server and the cohorts learn: by the exact rule for missing "
+    "calls, of a variant that one person carries, that person's covariates and phenotype",
+    "Associations were clumped by r² between haplotypes of the founders of all cohorts together, as "
+    "plink1.9 --clump does.",
+)
+CLUMPS = Feature(
+    CLUMPING,
+    LEADS_ASKS,
+    file=FeatureFile(CLUMPED, "adjusted", _ABOUT, _write, _clump_columns),
+    around=with_leads,
+)

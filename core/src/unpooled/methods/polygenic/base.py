@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.kernels.fixed_order import product, solve_positive
-from unpooled.methods.polygenic.people import FITTED, LEFT_OUT
+from unpooled.methods.polygenic.counts import FITTED, LEFT_OUT
 from unpooled.methods.polygenic.questions import SumColumns
 
 OF_SOME, OF_ALL = 0, 1

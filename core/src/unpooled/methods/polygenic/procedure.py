@@ -18,7 +18,6 @@ from unpooled.asking.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import grid_of, settled
-from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.methods.polygenic.base import OF_ALL, OF_SOME, Ground, Part, of_fit
 from unpooled.methods.polygenic.counts import GROUPS, CountLeftOut, CountSides
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
@@ -31,8 +30,10 @@ from unpooled.methods.polygenic.questions import (
     shares_of,
 )
 from unpooled.methods.polygenic.result import rows_of, score
+from unpooled.methods.regression.calls import Calls
+from unpooled.methods.regression.counts import count_genotypes
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.pool import Calls, Pool, count_genotypes, count_people
+from unpooled.methods.regression.pool import Pool, count_people
 from unpooled.methods.shared.beside_means import few_beside, refuse_few_beside
 from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
 from unpooled.methods.shared.gradients import Gradients, dot
@@ -69,7 +70,7 @@ def polygenic(study: Study) -> Asks[None]:
 
 def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
     """The question about covariates and phenotype; of cases and controls the phenotype is 1 and 0."""
-    plan, people = study.plan, pool.of(COMPLETE)
+    plan, people = study.plan, pool.complete
     columns = yield from standardise(study, people)
     centre, exponent = columns.centre, columns.exponent
     if len(centre):
@@ -123,7 +124,7 @@ def _refuse_dependent(plan: Plan, design: SumColumns, products: np.ndarray) -> N
     i, _ = np.triu_indices(width)
     for sums in (of_fit(products, fit) for fit in (OF_SOME, OF_ALL)):
         of_columns = about_means(sums[1:width], sums[i > 0], sums[0])
-        refuse_dependent(plan, of_columns, MOST_INFLATED)
+        refuse_dependent(plan, of_columns)
 
 
 @procedure("polygenic/chunk")
@@ -141,7 +142,7 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> A
     kept[counted.variants[good] - chunk.start] = True
     n, mean = n[good], total[good] / np.maximum(n[good], 1)
     # A missing call is the mean, so that it adds nothing to the squares about it.
-    scale = np.sqrt(pool.of(COMPLETE) / (squares[good] - n * mean * mean))
+    scale = np.sqrt(pool.complete / (squares[good] - n * mean * mean))
     sums = np.zeros((0, GROUPS, design.width))
     if kept.any():
         sums = (yield SumWithAlleles(chunk.start, chunk.stop, kept, mean, design))["sums"]

@@ -23,9 +23,8 @@ from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.methods.polygenic.counts import GROUPS, OfDrawn
+from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of, key_of
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
-from unpooled.methods.polygenic.people import FITTED, columns_of, key_of
 from unpooled.methods.shared.chunks import foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import carriers
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes

@@ -15,7 +15,7 @@ from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.polygenic.base import OF_SOME, Ground
-from unpooled.methods.polygenic.people import LEFT_OUT
+from unpooled.methods.polygenic.counts import LEFT_OUT
 from unpooled.methods.polygenic.questions import shares_of
 from unpooled.methods.shared.gradients import dot
 from unpooled.methods.shared.summary import VARIANTS

@@ -19,7 +19,9 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.methods.regression.pool import CountGenotypes, Pool, counts_table, wanted_groups
+from unpooled.methods.regression.counts import CountGenotypes, counts_table, wanted_groups
+from unpooled.methods.regression.options import is_apart
+from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared import filters, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, chromosome_class
 from unpooled.methods.shared.conditions import places_of
@@ -63,7 +65,7 @@ def _place(study: Study, name: str) -> int:
 def pooled_columns(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[PooledColumns]:
     """Standardise the columns of a regression; a report has conditions as copies of A1."""
     first_is_a1 = yield from _order(study, pool, conditions)
-    columns = yield from standardise(study, pool.of(COMPLETE))
+    columns = yield from standardise(study, pool.complete, apart=is_apart(study.plan))
     turned = np.zeros(len(columns.centre), bool)
     turned[: len(conditions)] = ~first_is_a1
     return replace(

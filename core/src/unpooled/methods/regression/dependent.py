@@ -23,7 +23,7 @@ def about_means(sums: np.ndarray, products: np.ndarray, weight: float) -> np.nda
     return np.asarray(square(products, len(sums)) - np.outer(sums, sums) / weight)
 
 
-def refuse_dependent(plan: Plan, products: np.ndarray, most: float) -> None:
+def refuse_dependent(plan: Plan, products: np.ndarray, most: float = codes.MOST_INFLATED) -> None:
     """Refuse if a covariate has a variance inflation factor beyond `most` in the pool.
 
     `products` are those about the means; what comes after the covariates is not looked at.

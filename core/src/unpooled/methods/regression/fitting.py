@@ -13,18 +13,19 @@ from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import congruent, pairs, product, square, total
 from unpooled.kernels.newton import dependent, entangled, inverses, newton
 from unpooled.kernels.statistics import normal_neg_log10_p
+from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.case_control import CaseControlCounts
 from unpooled.methods.regression.logistic_questions import FitCovariates
-from unpooled.methods.regression.own_columns import CodedCalls, raw_products, says_singular, shifts
-from unpooled.methods.regression.pool import TABLE_BY_FIRTH, Calls, Pool, table_of
-from unpooled.methods.regression.reported import joint_test, reported_tests
+from unpooled.methods.regression.options import is_exact
+from unpooled.methods.regression.own_columns import raw_products, says_singular, shifts
+from unpooled.methods.regression.pool import Pool
+from unpooled.methods.regression.results import TABLE_BY_FIRTH, joint_test, reported_tests, table_of
 from unpooled.methods.shared.allele_coding import most_copies, unit
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN
 from unpooled.methods.shared.standardise import PooledColumns
-from unpooled.plan.common_options import MISSING
 from unpooled.plan.genotype_model import Terms, terms_of
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ class Fitting:
         `order`, bool (m,) each: whether the panel's first allele is A1, and whether that is not known yet.
         `few`, bool (m,): of which variants there may be no sums.
         """
-        table, exact = variants.table, MISSING.of(plan) == EXACT
+        table, exact = variants.table, is_exact(plan)
         terms = model.terms(plan)
         first_is_a1, tied = order
         counted = tied | first_is_a1  # what is counted until a tie is settled
@@ -245,7 +246,7 @@ class Fitting:
 
     def calls(self, plan: Plan) -> Calls:
         """The calls of the people in the regression."""
-        return Calls.of(self.variants.table, self.coding, self.pool, MISSING.of(plan) == EXACT)
+        return Calls.of(self.variants.table, self.coding, self.pool, is_exact(plan))
 
     def _frequency(self, plan: Plan) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
@@ -256,7 +257,7 @@ class Fitting:
 
     def counted_calls(self, plan: Plan) -> CaseControlCounts:
         """The genotype counts by copies of the allele that is counted."""
-        counts = CaseControlCounts.of(self.variants.table, self.coding, MISSING.of(plan) == EXACT)
+        counts = CaseControlCounts.of(self.variants.table, self.coding, is_exact(plan))
         return counts.of_other_allele(~self.counts_first)
 
     def penalised_start(self, plan: Plan) -> np.ndarray:

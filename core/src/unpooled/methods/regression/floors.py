@@ -18,21 +18,21 @@ from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.procedure import Asks, Study
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
-from unpooled.methods.regression.pool import Calls, Pool, foreseen_fits
+from unpooled.methods.ld.options import is_clumped
+from unpooled.methods.regression.calls import Calls
+from unpooled.methods.regression.options import is_apart, is_exact
+from unpooled.methods.regression.pool import Pool, foreseen_fits
 from unpooled.methods.shared import dosage_table, genotype_counts
 from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
 from unpooled.methods.shared.beside_means import CountBeside, few_beside, refuse_few_beside
 from unpooled.methods.shared.chunks import Chunk
 from unpooled.methods.shared.genotype_counts import Counted, carriers
 from unpooled.methods.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import Columns, about_own_means, column_names
 from unpooled.methods.shared.without_any import capped, is_few_without_any
-from unpooled.plan.apart_option import is_apart
-from unpooled.plan.clump_option import is_clumped
-from unpooled.plan.common_options import MISSING
-from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.plan import FEWEST_AT_A_LEVEL, MEAN, Plan
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 SEXES = ("", MEN, NOT_MEN)
 """Everyone, and whose sums are apart on X and Y."""
@@ -40,7 +40,7 @@ SEXES = ("", MEN, NOT_MEN)
 
 def has_floors(plan: Plan) -> bool:
     """Tell whether no sum may be of few people."""
-    return MISSING.of(plan) == MEAN and not plan.alone
+    return not is_exact(plan) and not plan.alone
 
 
 def tells_of_variants(plan: Plan) -> bool:

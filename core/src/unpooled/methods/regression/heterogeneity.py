@@ -21,6 +21,7 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, S
 from unpooled.asking.result_columns import Turned
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.meta_analysis import FixedEffect, fixed_effect, random_weight
+from unpooled.methods.regression.options import FEWEST, fewest_of_random, fewest_studies, is_exact
 from unpooled.methods.regression.own_fit import Model, kept_estimates
 from unpooled.methods.shared import chunks
 from unpooled.methods.shared.allele_coding import by_plink2
@@ -28,9 +29,8 @@ from unpooled.methods.shared.chunks import Chunk, OfAsked, flags
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.summary import VARIANTS
-from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE
-from unpooled.plan.heterogeneity_option import FEWEST, META, fewest_of_random, fewest_studies
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
+from unpooled.plan.plan import META, Plan
 
 TABLE = "meta-analysis"
 """A row per variant that passes the filters, float64 (m,) but for `variant` and `studies`:
@@ -140,7 +140,7 @@ def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
         "exponent": exponent,
         "test": plan.test,
         "trait": plan.trait,
-        "exact": MISSING.of(plan) == EXACT,
+        "exact": is_exact(plan),
         "max_iterations": MAX_ITERATIONS.of(plan),
         "tolerance": TOLERANCE.of(plan),
         "cohorts": plan.cohorts,

@@ -20,29 +20,26 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Call, Each, Finish, Go, Study, procedure
 from unpooled.asking.question import Arrays
-from unpooled.formats import regression_report
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import pairs
 from unpooled.kernels.newton import newton
-from unpooled.methods.algorithm import Algorithm, Cost
-from unpooled.methods.ld.lead_questions import LEADS_ASKS
-from unpooled.methods.ld.leads import clumped_or, with_leads
-from unpooled.methods.ld.options import PRUNE_COMPONENTS
-from unpooled.methods.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED
+from unpooled.methods.algorithm import Cost
+from unpooled.methods.regression.about_variants import INCOMPLETE, TIED
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
-from unpooled.methods.regression.conditions import (
-    CountConditions,
-    OrderConditions,
-    find_conditions,
-    pooled_columns,
+from unpooled.methods.regression.calls import Calls, CodedCalls
+from unpooled.methods.regression.counts import (
+    CountDosages,
+    CountGenotypes,
+    OrderBeforeFit,
+    count,
+    order_of,
+    ordered,
+    report_ties,
 )
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.dosages import CountDosages, count
-from unpooled.methods.regression.firth import fit_penalised
-from unpooled.methods.regression.firth_questions import EvaluatePenalised, Penalty, has_penalised_fit
+from unpooled.methods.regression.firth import EvaluatePenalised, Penalty, fit_penalised, has_penalised_fit
 from unpooled.methods.regression.fitting import CovariatesModel, Fitting, Left
-from unpooled.methods.regression.floors import CountCarriers, CountInside, find_few, find_few_carriers
-from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
+from unpooled.methods.regression.floors import CountCarriers, find_few_carriers
 from unpooled.methods.regression.logistic_questions import (
     Approach,
     Evaluate,
@@ -54,37 +51,21 @@ from unpooled.methods.regression.logistic_questions import (
     model_of,
     models_of,
 )
-from unpooled.methods.regression.ordering import OrderBeforeFit, order_of
-from unpooled.methods.regression.own_columns import CodedCalls
-from unpooled.methods.regression.pool import (
-    Calls,
-    Census,
-    CountGenotypes,
-    OrderAlleles,
-    Pool,
-    chunks_of,
-    columns_of,
-    count_people,
-    ordered,
-    report_ties,
+from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
+from unpooled.methods.regression.options import (
+    ALWAYS,
+    FIRTH,
+    choice,
+    not_apart,
 )
+from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.allele_coding import sexes
-from unpooled.methods.shared.chunks import Chunk, flags
-from unpooled.methods.shared.frequencies import CountFar
+from unpooled.methods.shared.chunks import Chunk
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.standardise import Magnitude, Mean, PooledColumns, Spread
+from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan import common_options as options
-from unpooled.plan import genotype_model, heterogeneity_option
-from unpooled.plan.apart_option import not_apart
-from unpooled.plan.clump_option import CLUMPING
-from unpooled.plan.common_options import MISSING
-from unpooled.plan.dosage_option import DOSAGES, OF_DOSAGES
-from unpooled.plan.firth_option import ALWAYS, FIRTH, choice
-from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.heterogeneity_option import FEW_STUDIES
-from unpooled.plan.plan import EXACT, Plan
-from unpooled.plan.templates import with_components
+from unpooled.plan.plan import Plan
 
 NEIGHBOURS = 8
 """Chunks whose variants are put together for Firth's fit: kept until all are through."""
@@ -107,11 +88,7 @@ _DETERMINED = 1e6
 @procedure("logistic")
 def logistic(study: Study) -> Asks[None]:
     """Fit the covariates alone, for each class of chromosomes; from there fit chunk by chunk."""
-    conditions = find_conditions(study)
-    pool = yield from count_people(study)
-    columns = yield from pooled_columns(study, pool, conditions)
-    chunks = chunks_of(study, pool)
-    few = yield from find_few(study, columns)
+    pool, columns, few, chunks = yield from count_and_standardise(study)
     starts = {coding: FitCovariates.first(study.plan, pool, columns, coding) for coding in models_of(chunks)}
     fits = {coding: start for coding, start in starts.items() if {*few}.isdisjoint(sexes(coding))}
     found = yield Each(
@@ -200,8 +177,7 @@ def fit_chunk(
 
     `few` are those of the `SEXES` of whom there are too few for any.
     """
-    counted, ties = yield from count(study, chunk, pool)
-    yield from compare_cohorts(study, chunk, counted, exponent=0)
+    counted, ties = yield from count(study, chunk, pool, exponent=0)
     too_few = yield from find_few_carriers(study, chunk, pool, counted, few)
     order = yield from order_of(study, chunk, counted, too_few)
     fitting, calls = Fitting.of(study.plan, chunk.chromosome, pool, model, counted, order, too_few)
@@ -302,26 +278,11 @@ def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: L
 
 def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.ndarray) -> Start:
     """The question about variants at the covariates' model."""
-    model, lacking, exact = fitting.model, calls.incomplete, MISSING.of(plan) == EXACT
-    wanted = np.where(fitting.counts_first, FIRST, SECOND) + INCOMPLETE * lacking + TIED * tied
-    terms = terms_of(plan)
-    fill = CodedCalls.of(calls, terms, chunk.chromosome, fitting.counts_first).fill
-    return Start(
-        start=chunk.start,
-        asked=flags(chunk, fitting.variants.variants, wanted),
-        chromosome=chunk.chromosome,
-        with_sex=model.with_sex,
-        exact=exact,
-        fill=fill[lacking & (not exact)],
-        people=model.people,
-        centre=model.columns.centre,
-        exponent=model.columns.exponent,
-        beta=model.beta,
-        cohorts=plan.cohorts,
-        model=terms.model,
-        interacting=terms.interacting,
-        dosages=DOSAGES.of(plan),
-    )
+    model, first = fitting.model, fitting.counts_first
+    fill = CodedCalls.of(calls, terms_of(plan), chunk.chromosome, first).fill
+    asked = fitting.variants.variants, calls.incomplete, fill, first, tied
+    at = {"with_sex": model.with_sex, "beta": model.beta}
+    return Start.about(plan, chunk, model.people, model.columns, *asked, **at)
 
 
 def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
@@ -431,58 +392,27 @@ def _seconds(columns: int) -> float:
     return 0.33e-9 * -(-columns // 8) + (2.2e-9 + 3.1e-9) * operations / (40 + 6 * 9 / 2)
 
 
-LOGISTIC = Algorithm(
-    name="logistic",
-    title="Logistic regression",
-    method="Case status was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "
-    "plink2 --glm compute it.",
-    traits=("case/control",),
+LOGISTIC = regression(
+    "logistic",
+    "Logistic regression",
+    "case/control",
+    "Case status was regressed on the copies of A1 by maximum likelihood",
+    logistic,
     asks=(
-        Census,
-        CountConditions,
-        OrderConditions,
-        Magnitude,
-        Mean,
-        Spread,
-        CountInside,
         FitCovariates,
         CountDosages,
         CountGenotypes,
-        CountFar,
         CountCarriers,
         OrderBeforeFit,
-        *ESTIMATES_ASKS,
         Start,
         StartApart,
         Approach,
         Evaluate,
         EvaluatePenalised,
         Penalty,
-        OrderAlleles,
-        *LEADS_ASKS,
     ),
-    procedure=with_leads(logistic),
-    files=regression_report.LOGISTIC_WRITERS,
-    usual_files=("assoc",),
-    options=(
-        *options.REGRESSION,
-        PRUNE_COMPONENTS,
-        *genotype_model.OPTIONS,
-        FEW_STUDIES,
-        FIRTH,
-        *options.ITERATION,
-        options.BETA,
-        *OF_DOSAGES,
-        FREQUENCY_FLAGS,
-        *CLUMPING,
-    ),
-    templates=(with_components("logistic"),),
-    rules=lambda plan: (
-        genotype_model.names_problem(plan) | heterogeneity_option.problem(plan) | not_apart(plan)
-    ),
+    options=(HETEROGENEITY, FIRTH, *options.ITERATION, options.BETA),
+    rule=not_apart,
     # Dosages are read four times, counted, summed, and evaluated in single and in double precision.
     cost=Cost(17e-6, _seconds, (4 * 0.5 + 0.14 + 0.3 + 0.3 + 0.7) * 1e-9),
-    file_name=regression_report.file_name,
-    columns=clumped_or(columns_of),
-    looked_at=with_meta,
 )

@@ -18,14 +18,14 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.dosages import COPY
+from unpooled.methods.features import Feature
 from unpooled.methods.shared import dosage_table, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfAsked, flags, foreseen_autosomal
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, FOUNDER, Group
+from unpooled.methods.shared.options import DOSAGES, FAR, FREQUENCY_FLAGS
 from unpooled.methods.shared.summary import FREQUENCIES
-from unpooled.plan.dosage_option import DOSAGES
-from unpooled.plan.frequency_option import FAR, FREQUENCY_FLAGS
 from unpooled.plan.plan import Plan
 
 
@@ -148,3 +148,6 @@ def _in_pool(counted: Counted, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     inside = [COMPLETE in group for group in table.groups]
     people, sums, _ = table.counts[:, inside].sum(axis=1, dtype=np.int64).T
     return sums / COPY, 2.0 * people
+
+
+FAR_FREQUENCIES = Feature((FREQUENCY_FLAGS,), (CountFar,), behind=genotype_counts.CountGenotypes)
