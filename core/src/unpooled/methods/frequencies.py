@@ -20,7 +20,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.kernels.dosages import COPY
 from unpooled.methods.features import Feature
 from unpooled.methods.shared import dosage_table, genotype_counts
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfAsked, flags, foreseen_autosomal
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfAsked, flags, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, FOUNDER, Group
@@ -93,14 +93,11 @@ class CountFar(OfAsked):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        found = foreseen_autosomal(plan, sizes)
-        if found is None:
-            return None
-        who = _who(plan), DOSAGES.of(plan)
-        ones = ((chunk.start, np.ones(chunk.variants)) for chunk in found)
-        return Foreseen(
-            (cls(start, one.astype(np.uint8), one, one, *who) for start, one in ones), exact=False
-        )
+        def all_of(chunk: Chunk) -> CountFar:
+            one = np.ones(chunk.variants)
+            return cls(chunk.start, one.astype(np.uint8), one, one, _who(plan), DOSAGES.of(plan))
+
+        return foreseen_of(foreseen_autosomal(plan, sizes), all_of)
 
     def local(self, cohort: Cohort) -> Arrays:
         far = 0

@@ -10,8 +10,8 @@ A study that has them lists `ASKS` among its questions and `COMPONENTS` among it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +41,7 @@ from unpooled.methods.components.questions import (
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.ld.pruning import prune_autosomes
 from unpooled.methods.shared import filters
-from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
+from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import Counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.without_any import people_without_any
@@ -55,7 +55,7 @@ FEWEST_FOUNDERS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(ByVariant):
     """m variants, about their means and in their units."""
 
     name: ClassVar[str] = "components/scaled"
@@ -89,14 +89,6 @@ class Scaled:
             squared - 2 * mean * copies + n * mean * mean,
         )
 
-    @classmethod
-    def joined(cls, parts: Sequence[Scaled]) -> Scaled:
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
-
-    def some(self, which: np.ndarray) -> Scaled:
-        """Select variants: bool (m,)."""
-        return Scaled(*(getattr(self, name)[which] for name in _COLUMNS))
-
     @property
     def mean(self) -> np.ndarray:
         """Copies of the panel's first allele: float64 (m,)."""
@@ -113,9 +105,6 @@ class Scaled:
         found = np.zeros(int(self.variants.max(initial=0)) + 1, bool)
         found[self.variants] = True
         return found
-
-
-_COLUMNS = tuple(field.name for field in fields(Scaled))
 
 
 @dataclass(frozen=True, eq=False)

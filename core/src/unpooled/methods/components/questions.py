@@ -31,7 +31,7 @@ from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
-from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -94,7 +94,7 @@ class CountGenotypes(genotype_counts.CountCarried):
         return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
 
 
-class OfPeople(OfKept):
+class OfPeople(Bounded, OfKept):
     """About everyone who counts somewhere."""
 
     cohorts: int
@@ -164,8 +164,8 @@ class Multiply(OfPeople):
         return self.directions.shape[0]
 
     @property
-    def bits(self) -> int:
-        return max(0, fraction_bits(self.most, self.cohorts, self.ring_bits))
+    def bound(self) -> int:
+        return self.most
 
     def local(self, cohort: Cohort) -> Arrays:
         scores = self.scores(cohort, self.directions.rows() * scale_of(self.mean))
@@ -213,10 +213,6 @@ class KeepScores(OfPeople):
     def count(self) -> int:
         return len(self.weights)
 
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts, self.ring_bits)
-
     def derives(self, cohort: Cohort) -> np.ndarray:
         return self.scores(cohort, self.weights)
 
@@ -246,5 +242,6 @@ def bound(squares: np.ndarray, scale: np.ndarray) -> int:
 
 ASKS: tuple[type[Question], ...] = (*PRUNING_ASKS, CountPeople, CountGenotypes, Multiply)
 """Questions that a study of principal components may ask, in this order."""
+
 ASKS_FIRST = (*ASKS, KeepScores)
 """Questions that a study may ask before a regression with components as covariates."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from unpooled.asking.question import Arrays
 from unpooled.kernels.elementary import log
 from unpooled.methods.ld.questions import weights
+from unpooled.methods.shared.chunks import ByVariant
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.plan.plan import Plan
@@ -95,7 +95,7 @@ def in_frequencies(table: GenotypeTable, plan: Plan) -> GenotypeTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(ByVariant):
     """m variants of one class of chromosomes, of which each allele has enough carriers among founders.
 
     A genotype x counts -1, 0, 1 for none, one and two copies of the panel's first allele, and a missing call
@@ -139,19 +139,6 @@ class Candidates:
             squares[some],
             majority[some],
         )
-
-    @classmethod
-    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
-        """Join the candidates of one or more chunks of one class of chromosomes."""
-        names = ("called", "total", "squares", "majority")
-        each = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return cls(np.concatenate([part.variants for part in parts]), parts[0].chromosome, *each)
-
-    def some(self, which: np.ndarray) -> Candidates:
-        """Some of them: their places, or bool (m,)."""
-        names = ("called", "total", "squares", "majority")
-        each = (getattr(self, name)[which] for name in names)
-        return Candidates(self.variants[which], self.chromosome, *each)
 
     @property
     def varies(self) -> np.ndarray:

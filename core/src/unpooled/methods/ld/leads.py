@@ -38,7 +38,7 @@ from unpooled.methods.ld.candidates import Candidates
 from unpooled.methods.ld.options import CLUMPING, KB, MOST_AHEAD, P1, P2, R2, is_clumped
 from unpooled.methods.ld.pruning import people_counted, size_of
 from unpooled.methods.ld.questions import Pairs, SumPairs
-from unpooled.methods.shared.chunks import chromosome_class, foreseen_chunks
+from unpooled.methods.shared.chunks import ByVariant, Chunk, chromosome_class, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.genotype_counts import CAPPED, Counted, carriers, counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import Group
@@ -109,14 +109,12 @@ class CountAround(Question):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         """Every variant beside as many leads as there can be; as a rule few are near one."""
-        chunks = foreseen_chunks(plan, sizes)
-        if chunks is None:
-            return None
-        each = [
-            cls(np.arange(chunk.variants, dtype=np.uint32), groups_on(chunk.chromosome), 0, chunk.chromosome)
-            for chunk in chunks
-        ]
-        return Foreseen(each, rounds=MOST_TURNS, exact=False, usual_rounds=1)
+
+        def all_of(chunk: Chunk) -> CountAround:
+            every = np.arange(chunk.variants, dtype=np.uint32)
+            return cls(every, groups_on(chunk.chromosome), 0, chunk.chromosome)
+
+        return foreseen_of(foreseen_chunks(plan, sizes), all_of, rounds=MOST_TURNS, usual_rounds=1)
 
     def parts(self, cohort: Cohort) -> Iterator[CountAround]:
         for part in blocks(self.variants, len(cohort.samples)):
@@ -156,10 +154,9 @@ class SumWithLeads(SumPairs):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         """Every variant beside as many leads as there can be; as a rule few are near one."""
         chunks = foreseen_chunks(plan, sizes)
-        if chunks is None:
-            return None
-        each = [cls.sized(chunk.variants) for chunk in chunks]
-        return Foreseen(each, rounds=_MOST_PAIRS, exact=False, usual_rounds=1)
+        return foreseen_of(
+            chunks, lambda chunk: cls.sized(chunk.variants), rounds=_MOST_PAIRS, usual_rounds=1
+        )
 
     @classmethod
     def sized(cls, pairs: int) -> SumWithLeads:
@@ -200,7 +197,7 @@ r2         between haplotypes; a pair with one that is too rare has no row
 
 
 @dataclass(frozen=True, eq=False)
-class Hits:
+class Hits(ByVariant):
     """Variants that may lead, with their -log10 P as it is printed."""
 
     name: ClassVar[str] = "leads/hits"
@@ -215,13 +212,6 @@ class Hits:
         return cls(np.zeros(0, np.uint32), np.zeros(0))
 
     @classmethod
-    def joined(cls, *parts: Hits) -> Hits:
-        return cls(
-            np.concatenate([part.variants for part in parts]),
-            np.concatenate([part.neg_log10_p for part in parts]),
-        )
-
-    @classmethod
     def of(cls, rows: Rows, plan: Plan) -> Hits:
         """Find the hits among some finished rows."""
         if rows.table != VARIANTS:
@@ -231,9 +221,6 @@ class Hits:
         size = printed_tail(rows.columns, near)
         few = size >= limit
         return cls(rows.columns["variant"][near[few]].astype(np.uint32), size[few])
-
-    def some(self, which: np.ndarray) -> Hits:
-        return Hits(self.variants[which], self.neg_log10_p[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,14 +262,14 @@ def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched
         match event:
             case Rows() | Later():
                 for rows in event.make() if isinstance(event, Later) else [event]:
-                    seen = Hits.joined(seen, Hits.of(rows, study.plan))
+                    seen = Hits.joined([seen, Hits.of(rows, study.plan)])
                     yield rows
                 came = None
             case Each() | Finish(may_lead=True):
                 calls = event.calls if isinstance(event, Each) else (event.call,)
                 found = yield Each(watched(call, Hits.none()) for call in calls)
                 came = [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
-                seen = Hits.joined(seen, *(each.hits for each in found))
+                seen = Hits.joined([seen, *(each.hits for each in found)])
             case Finish():
                 some = event.call
                 came = yield replace(

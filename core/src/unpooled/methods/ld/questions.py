@@ -17,7 +17,7 @@ from unpooled.methods.shared import genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y, foreseen_chunks
 from unpooled.methods.shared.genotype_counts import CAPPED, MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, MEN, NONFOUNDER, NOT_MEN, Group
-from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -129,7 +129,7 @@ class CountGenotypes(genotype_counts.CountCarried):
 
 
 @dataclass(frozen=True, eq=False)
-class SumPairs(Question):
+class SumPairs(Bounded, Question):
     """Sums of products of the genotypes of two variants, for pairs that lie near one another."""
 
     name: ClassVar[str] = "ld/pairs"
@@ -185,10 +185,6 @@ class SumPairs(Question):
     @property
     def bound(self) -> int:
         return max(weights(self.chromosome).values()) * self.people
-
-    @property
-    def bits(self) -> int:
-        return max(0, fraction_bits(self.bound, self.cohorts, self.ring_bits))
 
     @property
     def reach(self) -> int:

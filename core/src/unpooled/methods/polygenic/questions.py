@@ -25,10 +25,10 @@ from unpooled.asking.sizes import Sizes
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of, key_of
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
-from unpooled.methods.shared.chunks import foreseen_autosomal
+from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.genotype_counts import carriers
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
-from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -37,7 +37,7 @@ _MOST_COPIES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(OfDrawn):
+class SumColumns(Bounded, OfDrawn):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     name: ClassVar[str] = "polygenic/columns"
@@ -90,10 +90,6 @@ class SumColumns(OfDrawn):
     def bound(self) -> int:
         return 2 * self.people  # a deviation is rounded
 
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts)
-
     def values(self, cohort: Cohort) -> np.ndarray:
         return columns_of(cohort.samples, self.centre, self.exponent)
 
@@ -103,25 +99,18 @@ class SumColumns(OfDrawn):
         return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
 
 
-class _OfColumns(Question):
+class _OfColumns(Bounded, Question):
     """About genotypes with covariates and phenotype."""
 
     design: SumColumns
 
-
-class _AboutChunk(Question):
-    """About the variants of a chunk on the autosomes."""
-
-    start: int
-    stop: int
-
     @property
-    def variants(self) -> int:
-        return self.stop - self.start
+    def cohorts(self) -> int:  # type: ignore[override]  # read only
+        return self.design.cohorts
 
 
 @dataclass(frozen=True)
-class CountCarriers(_AboutChunk, OfDrawn):
+class CountCarriers(OfChunk, OfDrawn):
     """Counts, capped, who carries each allele, of those fitted to and of those left out."""
 
     name: ClassVar[str] = "polygenic/carriers"
@@ -146,10 +135,9 @@ class CountCarriers(_AboutChunk, OfDrawn):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks, key = foreseen_autosomal(plan, sizes), key_of(plan)
-        if chunks is None:
-            return None
-        return Foreseen([cls(chunk.start, chunk.stop, key, HELD_OUT.of(plan)) for chunk in chunks])
+        drawn = key_of(plan), HELD_OUT.of(plan)
+        chunks = foreseen_autosomal(plan, sizes)
+        return foreseen_of(chunks, lambda chunk: cls(chunk.start, chunk.stop, *drawn), exact=True)
 
     def local(self, cohort: Cohort) -> Arrays:
         masks = group_masks(np.array(self.members(cohort)))
@@ -163,7 +151,7 @@ class CountCarriers(_AboutChunk, OfDrawn):
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithAlleles(_OfColumns, _AboutChunk):
+class SumWithAlleles(_OfColumns, OfChunk):
     """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
 
     name: ClassVar[str] = "polygenic/alleles"
@@ -193,12 +181,13 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks, design = foreseen_autosomal(plan, sizes), SumColumns.none(plan)
-        if chunks is None:
-            return None
-        all_of = [(chunk, np.ones(chunk.variants, bool), np.zeros(chunk.variants)) for chunk in chunks]
-        questions = [cls(chunk.start, chunk.stop, kept, mean, design) for chunk, kept, mean in all_of]
-        return Foreseen(questions, exact=False)
+        design = SumColumns.none(plan)
+
+        def all_of(chunk: Chunk) -> SumWithAlleles:
+            n = chunk.variants
+            return cls(chunk.start, chunk.stop, np.ones(n, bool), np.zeros(n), design)
+
+        return foreseen_of(foreseen_autosomal(plan, sizes), all_of)
 
     @property
     def items(self) -> np.ndarray:
@@ -216,10 +205,6 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
     @property
     def bound(self) -> int:
         return _MOST_COPIES * self.design.people
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.design.cohorts, 64)
 
     def local(self, cohort: Cohort) -> Arrays:
         z = self.design.values(cohort)
@@ -293,10 +278,6 @@ class Project(_OfColumns, OfKept):
     def bound(self) -> int:
         return 2 * self.design.people * (math.isqrt(self.variants) + 1)
 
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.design.cohorts, 64)
-
     def local(self, cohort: Cohort) -> Arrays:
         fitted, left_out = self.design.members(cohort)
         inside = np.column_stack([fitted | left_out if of_all else fitted for of_all in self.is_of_all])
@@ -357,10 +338,6 @@ class SumScores(_OfColumns, OfKept):
     @property
     def bound(self) -> int:
         return self.design.people << 20  # far beyond scores of deviation 1
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.design.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
         left_out = self.design.members(cohort)[1 - FITTED]

@@ -20,7 +20,7 @@ from unpooled.methods.regression.options import is_exact
 from unpooled.methods.shared.allele_coding import called_words, sexes
 from unpooled.methods.shared.chunks import Chunk, OfAsked, flags
 from unpooled.methods.shared.options import DOSAGES
-from unpooled.methods.shared.standardise import Columns, column_names, fraction_bits
+from unpooled.methods.shared.standardise import Bounded, Columns, column_names
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import Plan
 from unpooled.protocol.codec import CAME_LATER
@@ -87,24 +87,19 @@ counted.
 """
 
 
-class Bounded:
-    """Bounds of sums over at most `people` people; 64 bits."""
+class OfPeople(Bounded):
+    """Sums over at most `people` people; 64 bits."""
 
     ring_bits: ClassVar[int] = 64
     people: int
-    cohorts: int
 
     @property
     def bound(self) -> int:
         return 4 * max(self.people, 1)
 
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts, 64)
-
 
 @dataclass(frozen=True, eq=False)
-class AboutVariants(Bounded, OfAsked):
+class AboutVariants(OfPeople, OfAsked):
     """A question about some variants of a chunk."""
 
     most_rounds: ClassVar[int] = 1

@@ -40,20 +40,21 @@ from unpooled.methods.shared.allele_coding import (
     on_x,
     sexes,
 )
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import MEN, complete
 from unpooled.methods.shared.standardise import (
+    Bounded,
     Columns,
     PooledColumns,
     column_names,
-    fraction_bits,
     standardised,
 )
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 EVERYONE, KNOWN = "", "known sex"
+
 _MEMBERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     EVERYONE: lambda sex: sex >= 0,
     MEN: lambda sex: sex == MALE,
@@ -65,8 +66,10 @@ _LEAST_OF_SEX = 0.25
 """Smallest sum of squares of sex about the mean that counts as variation: if sex varies in any cohort, the
 sum is at least 1/2.
 """
+
 _ROUNDING = 2.0**-40
 """Share of the squares of sex that a difference of sums may leave of no variation: one carrier is more."""
+
 _NOTHING = 2.0**-50
 """Share of a sum of squares that the rounding of sums of dosages may leave of no variation."""
 
@@ -213,7 +216,7 @@ class FitApart(Fitting):
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumnsApart(Question):
+class SumColumnsApart(Bounded, Question):
     """Products of the standardised columns about a cohort's own means."""
 
     name: ClassVar[str] = "linear/block-apart"
@@ -298,10 +301,6 @@ class SumColumnsApart(Question):
     def bound(self) -> int:
         return 2 * max(self.people, 1)
 
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts)
-
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
         z, inside = columns_apart(samples, self.centre, self.exponent, self.with_sex), complete(samples)
@@ -360,9 +359,7 @@ class SumGenotypesApart(AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (chunks := foreseen_parts(plan, sizes)) is None:
-            return None
-        return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
+        return foreseen_of(foreseen_parts(plan, sizes), lambda chunk: cls(**cls.foreseen_fields(plan, chunk)))
 
     @property
     def columns(self) -> int:

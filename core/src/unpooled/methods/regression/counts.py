@@ -31,7 +31,7 @@ from unpooled.methods.shared.allele_coding import (
     X2_KNOWN,
     by_plink2,
 )
-from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y
+from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y, foreseen_of
 from unpooled.methods.shared.dosage_table import DosageTable, counted
 from unpooled.methods.shared.filters import COUNTED
 from unpooled.methods.shared.genotype_counts import (
@@ -178,10 +178,7 @@ class OrderBeforeFit(AlleleOrder):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks = foreseen_fits(plan, sizes)
-        if chunks is None:
-            return None
-        questions = (cls(np.arange(chunk.start, chunk.stop), chunk.chromosome) for chunk in chunks)
-        return Foreseen(questions, exact=False)
+        return foreseen_of(chunks, lambda chunk: cls(np.arange(chunk.start, chunk.stop), chunk.chromosome))
 
 
 def order_of(

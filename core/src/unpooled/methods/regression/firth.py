@@ -29,7 +29,7 @@ from unpooled.methods.regression.fitting import Fitting
 from unpooled.methods.regression.logistic_questions import Evaluate, OfModels, about_some
 from unpooled.methods.regression.options import NEVER, choice
 from unpooled.methods.shared.allele_coding import counts_as_plink2
-from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.chunks import ByVariant, Chunk
 from unpooled.plan.common_options import MAX_ITERATIONS
 from unpooled.plan.plan import Plan
 
@@ -45,7 +45,7 @@ _NO_ANGLE = 1e-8  # between what a step leaves unexplained and the step: less sa
 
 
 @dataclass(frozen=True, eq=False)
-class Climb:
+class Climb(ByVariant):
     """Progress of Firth's fit for m models with p coefficients. Matrices are upper triangles, (m, p (p + 1) /
     2).
     """
@@ -93,10 +93,6 @@ class Climb:
             learnt=triangle,
             step=none,
         )
-
-    def some(self, which: np.ndarray) -> Climb:
-        """Select some of the models: bool (m,)."""
-        return Climb(**{name: part[which] for name, part in vars(self).items()})
 
     @property
     def trial(self) -> np.ndarray:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unpooled.asking.procedure import Rows
+from unpooled.asking.question import Arrays
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import congruent, pairs, product, square, total
 from unpooled.kernels.newton import dependent, entangled, inverses, newton
 from unpooled.kernels.statistics import normal_neg_log10_p
+from unpooled.methods.regression.about_variants import INCOMPLETE
+from unpooled.methods.regression.ascent import Advance, Ascent
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.case_control import CaseControlCounts
-from unpooled.methods.regression.logistic_questions import FitCovariates
-from unpooled.methods.regression.options import is_exact
+from unpooled.methods.regression.logistic_questions import (
+    FitCovariates,
+    Start,
+)
+from unpooled.methods.regression.options import (
+    is_exact,
+)
 from unpooled.methods.regression.own_columns import raw_products, says_singular, shifts
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.regression.results import TABLE_BY_FIRTH, joint_test, reported_tests, table_of
 from unpooled.methods.shared.allele_coding import most_copies, unit
+from unpooled.methods.shared.chunks import ByVariant
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN
 from unpooled.methods.shared.standardise import PooledColumns
@@ -111,7 +120,7 @@ class CovariatesModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitting:
+class Fitting(ByVariant):
     """Variants of a chunk that are being fitted."""
 
     name: ClassVar[str] = "logistic/fitting"
@@ -172,23 +181,11 @@ class Fitting:
     @classmethod
     def joined(cls, parts: Sequence[Fitting]) -> Fitting:
         """The variants of one or more, which share a pool, a model and a coding."""
-        each = ("n", "code", "counts_first", "first_is_a1", "refused")
-        together: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in each
-        }
-        return replace(parts[0], variants=Counted.joined([part.variants for part in parts]), **together)
+        return replace(super().joined(parts), variants=Counted.joined([part.variants for part in parts]))
 
     def some(self, which: np.ndarray) -> Fitting:
-        """Some of the variants: bool (m,), or their places."""
-        return replace(
-            self,
-            variants=self.variants.some(which),
-            n=self.n[which],
-            code=self.code[which],
-            counts_first=self.counts_first[which],
-            first_is_a1=self.first_is_a1[which],
-            refused=self.refused[which],
-        )
+        """Select some of the variants: bool (m,), or their places."""
+        return replace(super().some(which), variants=self.variants.some(which))
 
     def rows(
         self,
@@ -318,3 +315,38 @@ class Left:
     """Filtered variants of which it is not known which allele is A1."""
     fallen: Fitting
     """Variants without an estimate, as their counts show, that are fitted by Firth's likelihood."""
+
+
+def first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tuple[Advance, np.ndarray]:
+    """Choose the first trial after the covariates' model; return it with the Hessians there, from the sums
+    that `Start` asks for.
+    """
+    likelihood, gradient, hessian = _at_covariates_model(start, fitting.model, sums)
+    here = np.tile(np.insert(start.beta, 1, 0.0), (start.variants, 1))
+    found = Ascent.begin(here).advance(here, likelihood, gradient, hessian, plan, start.grid)
+    trial = here + fitting.counted_calls(plan).estimated_from(found.following - here)
+    ascent = replace(found.ascent, whole=np.zeros(start.variants, bool))
+    return replace(found, ascent=ascent, following=trial), hessian
+
+
+def _at_covariates_model(
+    start: Start, model: CovariatesModel, sums: Arrays
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Log-likelihood, gradient and Hessian of each variant where its genotype has no effect."""
+    q, m = len(start.beta), start.variants
+    likelihood = np.full(m, model.likelihood)
+    shared_gradient, shared_hessian = (np.tile(part, (m, 1)) for part in (model.gradient, model.hessian))
+    if start.exact:
+        lacking, over = start.flagged(INCOMPLETE), sums["missing"]
+        likelihood[lacking] -= over[:, 0]
+        shared_gradient[lacking] -= over[:, 1 : 1 + q]
+        shared_hessian[lacking] -= over[:, 1 + q :]
+    own = sums["genotype"]
+    gradient = np.concatenate([shared_gradient[:, :1], own[:, :1], shared_gradient[:, 1:]], axis=1)
+    whole = np.zeros((m, q + 1, q + 1))
+    others = np.array([0, *range(2, q + 1)])
+    i, j = pairs(q)
+    whole[:, others[i], others[j]] = shared_hessian
+    whole[:, np.minimum(others, 1), np.maximum(others, 1)] = own[:, 1 : 1 + q]
+    whole[:, 1, 1] = own[:, 1 + q]
+    return likelihood, gradient, whole[:, *pairs(q + 1)]

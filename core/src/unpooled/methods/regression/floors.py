@@ -16,7 +16,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.procedure import Asks, Study
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.calls import Calls
@@ -25,7 +25,7 @@ from unpooled.methods.regression.pool import Pool, foreseen_fits
 from unpooled.methods.shared import dosage_table, genotype_counts
 from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
 from unpooled.methods.shared.beside_means import CountBeside, few_beside, refuse_few_beside
-from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted, carriers
 from unpooled.methods.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
 from unpooled.methods.shared.options import DOSAGES
@@ -106,7 +106,7 @@ def find_few(study: Study, columns: Columns) -> Asks[tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class CountCarriers(Question):
+class CountCarriers(OfChunk):
     """Counts, capped, who has each allele, or each genotype where these are more than copies."""
 
     name: ClassVar[str] = "regression/carriers"
@@ -138,13 +138,9 @@ class CountCarriers(Question):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks = foreseen_fits(plan, sizes)
-        if chunks is None:
-            return None
-        return Foreseen([cls.of(plan, chunk) for chunk in chunks] if cls.asked_if(plan) else [], exact=False)
-
-    @property
-    def variants(self) -> int:
-        return self.stop - self.start
+        return foreseen_of(
+            chunks and (chunks if cls.asked_if(plan) else ()), lambda chunk: cls.of(plan, chunk)
+        )
 
     @property
     def sexes(self) -> int:

@@ -23,9 +23,8 @@ from unpooled.asking.sizes import Sizes
 from unpooled.kernels.meta_analysis import FixedEffect, fixed_effect, random_weight
 from unpooled.methods.regression.options import FEWEST, fewest_of_random, fewest_studies, is_exact
 from unpooled.methods.regression.own_fit import Model, kept_estimates
-from unpooled.methods.shared import chunks
 from unpooled.methods.shared.allele_coding import by_plink2
-from unpooled.methods.shared.chunks import Chunk, OfAsked, flags
+from unpooled.methods.shared.chunks import Chunk, OfAsked, flags, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.summary import VARIANTS
@@ -169,8 +168,7 @@ class OfEstimates(OfAsked):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        found = chunks.foreseen_chunks(plan, sizes)
-        return None if found is None else Foreseen([cls.largest(plan, chunk) for chunk in found], exact=False)
+        return foreseen_of(foreseen_chunks(plan, sizes), lambda chunk: cls.largest(plan, chunk))
 
     @classmethod
     def largest(cls, plan: Plan, chunk: Chunk) -> OfEstimates:

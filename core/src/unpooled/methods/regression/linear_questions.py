@@ -26,12 +26,12 @@ from unpooled.methods.regression.options import (
 from unpooled.methods.regression.own_columns import OwnSums
 from unpooled.methods.regression.pool import Pool, everyone
 from unpooled.methods.shared.allele_coding import PLACES, by_sex, counted, on_x
-from unpooled.methods.shared.chunks import X, Y
+from unpooled.methods.shared.chunks import X, Y, foreseen_of
 from unpooled.methods.shared.standardise import (
+    Bounded,
     Columns,
     PooledColumns,
     column_names,
-    fraction_bits,
     standardised,
 )
 from unpooled.plan.genotype_model import Terms
@@ -40,7 +40,7 @@ from unpooled.protocol.codec import came_later
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(Question):
+class SumColumns(Bounded, Question):
     """Sums of the standardised columns, and of their products."""
 
     name: ClassVar[str] = "linear/block"
@@ -101,10 +101,6 @@ class SumColumns(Question):
     @property
     def bound(self) -> int:
         return 2 * max(self.people, 1)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
         z = standardised(cohort.samples, self.centre, self.exponent)
@@ -191,12 +187,11 @@ class SumWithGenotypes(AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_parts(plan, sizes)
-        if chunks is None:
-            return None
         count = len(plan.phenotype_names)
-        questions = (cls(**cls.foreseen_fields(plan, chunk), phenotypes=count) for chunk in chunks)
-        return Foreseen(questions, exact=False)
+        return foreseen_of(
+            foreseen_parts(plan, sizes),
+            lambda chunk: cls(**cls.foreseen_fields(plan, chunk), phenotypes=count),
+        )
 
     def local(self, cohort: Cohort) -> Arrays:
         copies, lacking = self.copies_of(cohort), self.flagged(INCOMPLETE)

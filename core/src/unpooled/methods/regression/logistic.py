@@ -19,12 +19,10 @@ from dataclasses import replace
 import numpy as np
 
 from unpooled.asking.procedure import Asks, Call, Each, Finish, Go, Study, procedure
-from unpooled.asking.question import Arrays
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import pairs
 from unpooled.kernels.newton import newton
 from unpooled.methods.algorithm import Cost
-from unpooled.methods.regression.about_variants import INCOMPLETE, TIED
+from unpooled.methods.regression.about_variants import TIED
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.counts import (
@@ -38,7 +36,7 @@ from unpooled.methods.regression.counts import (
 )
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.firth import EvaluatePenalised, Penalty, fit_penalised, has_penalised_fit
-from unpooled.methods.regression.fitting import CovariatesModel, Fitting, Left
+from unpooled.methods.regression.fitting import CovariatesModel, Fitting, Left, first_trial
 from unpooled.methods.regression.floors import CountCarriers, find_few_carriers
 from unpooled.methods.regression.logistic_questions import (
     Approach,
@@ -207,20 +205,8 @@ def begin(study: Study, asked: Start, fitting: Fitting, left: Left) -> Asks[Left
     tied = asked.flagged(TIED)
     order = ordered(fitting.first_is_a1, tied, sums["first"], study.plan.cohorts)
     fitting = replace(fitting, first_is_a1=order)
-    found, hessian = _first_trial(study.plan, asked, fitting, sums)
-    going, fallen = yield from _report_ended(study, asked, fitting, found, hessian)
-    rest = None
-    if going.any():
-        following = about_some(
-            Approach,
-            asked,
-            going,
-            beta=found.following[going],
-            iteration=_iteration(found, going),
-            evaluation=1,
-        )
-        rest = approach(study, following, fitting.some(going), found.ascent.some(going), left)
-    return (yield from _go_on(rest, fallen, left))
+    found, hessian = first_trial(study.plan, asked, fitting, sums)
+    return (yield from _go_on(study, asked, fitting, found, hessian, left, Approach))
 
 
 @procedure("logistic/begin")
@@ -232,13 +218,7 @@ def begin_apart(study: Study, asked: StartApart, fitting: Fitting, left: Left) -
     fitting = fitting.looked_at(study.plan, sums["hessian"])
     code = np.where((found.code != codes.FITTED) & (fitting.refused > 0), fitting.refused, found.code)
     found = replace(found, ascent=replace(found.ascent, whole=np.zeros(asked.variants, bool)), code=code)
-    going, fallen = yield from _report_ended(study, asked, fitting, found, sums["hessian"])
-    rest = None
-    if going.any():
-        at = {"beta": found.following[going], "iteration": _iteration(found, going), "evaluation": 1}
-        following = about_some(Approach, asked, going, **at)
-        rest = approach(study, following, fitting.some(going), found.ascent.some(going), left)
-    return (yield from _go_on(rest, fallen, left))
+    return (yield from _go_on(study, asked, fitting, found, sums["hessian"], left, Approach))
 
 
 @procedure("logistic/approach")
@@ -256,24 +236,10 @@ def approach(study: Study, asked: Approach, fitting: Fitting, ascent: Ascent, le
 def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: Left) -> Asks[Left]:
     """Evaluate the models at their trials, report those that have ended, and go on with the others."""
     sums = yield asked
-    found = ascent.advance(
-        asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], study.plan, asked.grid
-    )
-    going, fallen = yield from _report_ended(
-        study, asked, fitting, found, sums["hessian"], last=asked.evaluation == MOST_EVALUATIONS
-    )
-    rest = None
-    if going.any():
-        following = about_some(
-            Evaluate,
-            asked,
-            going,
-            beta=found.following[going],
-            iteration=_iteration(found, going),
-            evaluation=asked.evaluation + 1,
-        )
-        rest = fit(study, following, fitting.some(going), found.ascent.some(going), left)
-    return (yield from _go_on(rest, fallen, left))
+    each = sums["likelihood"], sums["gradient"], sums["hessian"]
+    found = ascent.advance(asked.beta, *each, study.plan, asked.grid)
+    about = asked, fitting, found, sums["hessian"], left
+    return (yield from _go_on(study, *about, Evaluate, asked.evaluation))
 
 
 def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.ndarray) -> Start:
@@ -281,8 +247,8 @@ def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.nd
     model, first = fitting.model, fitting.counts_first
     fill = CodedCalls.of(calls, terms_of(plan), chunk.chromosome, first).fill
     asked = fitting.variants.variants, calls.incomplete, fill, first, tied
-    at = {"with_sex": model.with_sex, "beta": model.beta}
-    return Start.about(plan, chunk, model.people, model.columns, *asked, **at)
+    about = plan, chunk, model.people, model.columns
+    return Start.about(*about, *asked, with_sex=model.with_sex, beta=model.beta)
 
 
 def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
@@ -304,82 +270,43 @@ def _falls_back(plan: Plan, fitting: Fitting, code: np.ndarray) -> np.ndarray:
     return np.asarray(without & fitting.counted_calls(plan).has_both)
 
 
-def _go_on(rest: Call[Left] | None, fallen: Call[None] | None, left: Left) -> Asks[Left]:
-    """Go on with the variants that are left, side by side with those that fell back, if there are any."""
-    if fallen is not None:
-        yield Each([fallen] if rest is None else [rest, fallen])
-        return left
-    return left if rest is None else (yield from Go(rest))
-
-
-def _first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tuple[Advance, np.ndarray]:
-    """Choose the first trial after the covariates' model; return it with the Hessians there, from the sums
-    that `Start` asks for.
-    """
-    likelihood, gradient, hessian = _at_covariates_model(start, fitting.model, sums)
-    here = np.tile(np.insert(start.beta, 1, 0.0), (start.variants, 1))
-    found = Ascent.begin(here).advance(here, likelihood, gradient, hessian, plan, start.grid)
-    trial = here + fitting.counted_calls(plan).estimated_from(found.following - here)
-    ascent = replace(found.ascent, whole=np.zeros(start.variants, bool))
-    return replace(found, ascent=ascent, following=trial), hessian
-
-
-def _at_covariates_model(
-    start: Start, model: CovariatesModel, sums: Arrays
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log-likelihood, gradient and Hessian of each variant where its genotype has no effect."""
-    q, m = len(start.beta), start.variants
-    likelihood = np.full(m, model.likelihood)
-    shared_gradient, shared_hessian = (np.tile(part, (m, 1)) for part in (model.gradient, model.hessian))
-    if start.exact:
-        lacking, over = start.flagged(INCOMPLETE), sums["missing"]
-        likelihood[lacking] -= over[:, 0]
-        shared_gradient[lacking] -= over[:, 1 : 1 + q]
-        shared_hessian[lacking] -= over[:, 1 + q :]
-    own = sums["genotype"]
-    gradient = np.concatenate([shared_gradient[:, :1], own[:, :1], shared_gradient[:, 1:]], axis=1)
-    whole = np.zeros((m, q + 1, q + 1))
-    others = np.array([0, *range(2, q + 1)])
-    i, j = pairs(q)
-    whole[:, others[i], others[j]] = shared_hessian
-    whole[:, np.minimum(others, 1), np.maximum(others, 1)] = own[:, 1 : 1 + q]
-    whole[:, 1, 1] = own[:, 1 + q]
-    return likelihood, gradient, whole[:, *pairs(q + 1)]
-
-
-def _report_ended(
+def _go_on(
     study: Study,
     asked: OfModels,
     fitting: Fitting,
     found: Advance,
     hessian: np.ndarray,
-    *,
-    last: bool = False,
-) -> Asks[tuple[np.ndarray, Call[None] | None]]:
-    """Report the variants that have an estimate, or cannot have one.
+    left: Left,
+    kind: type[Evaluate],
+    taken: int = 0,
+) -> Asks[Left]:
+    """Report the variants that have an estimate, or cannot have one, and go on with the others.
 
-    The others go on: bool (m,); after the `last` evaluation none does. Beside them, Firth's fit of those that
-    fall back, if there are any.
+    Of these a question of the `kind` is next, unless as many evaluations as are allowed were `taken`; side by
+    side with it runs Firth's fit of those that fall back, if there are any.
     """
     code = np.where(fitting.code == codes.FITTED, found.code, fitting.code).astype(np.uint8)
     going = ~found.ended & (code == codes.FITTED)
-    if last:
+    if taken == MOST_EVALUATIONS:
         code[going], going = codes.UNFINISHED, np.zeros_like(going)
     done = ~going
     if done.any():
         yield fitting.some(done).rows(study.plan, code[done], found.following[done], hessian[done])
+    rest: list[Call[Left]] = []
+    if going.any():
+        ascent, at = found.ascent.some(going), found.following[going]
+        step = {"iteration": 1 + int(ascent.taken.max()), "evaluation": taken + 1}
+        following = about_some(kind, asked, going, beta=at, **step)
+        proceed = approach if kind is Approach else fit
+        rest.append(proceed(study, following, fitting.some(going), ascent, left))
     fallen = done & _falls_back(study.plan, fitting, code)
-    if not fallen.any():
-        return going, None
-    some, usual = fitting.some(fallen), found.following[fallen]
-    near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)
-    beta = np.where(near[:, None], usual, some.penalised_start(study.plan))
-    return going, fit_penalised(study, asked, fallen, some, beta)
-
-
-def _iteration(found: Advance, going: np.ndarray) -> int:
-    """The largest number of the steps that lead to the trials of some models: bool (m,)."""
-    return 1 + int(found.ascent.taken[going].max())
+    if fallen.any():
+        some, usual = fitting.some(fallen), found.following[fallen]
+        near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)
+        beta = np.where(near[:, None], usual, some.penalised_start(study.plan))
+        yield Each([*rest, fit_penalised(study, asked, fallen, some, beta)])
+        return left
+    return (yield from Go(rest[0])) if rest else left
 
 
 def _seconds(columns: int) -> float:

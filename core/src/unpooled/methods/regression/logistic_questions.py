@@ -15,13 +15,13 @@ from unpooled.errors import ProtocolError
 from unpooled.kernels.elementary import log
 from unpooled.kernels.fixed_order import pairs, settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
-from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants, Bounded, Copies
+from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants, Copies, OfPeople
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS
 from unpooled.methods.regression.counts import TIES
 from unpooled.methods.regression.options import is_exact
 from unpooled.methods.regression.pool import Pool, everyone, foreseen_fits
 from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, counted, of_one_copy, on_x, sexes
-from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y
+from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y, foreseen_of
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, complete
 from unpooled.methods.shared.standardise import Columns, fraction_bits
 from unpooled.plan.genotype_model import Terms, terms_of
@@ -73,8 +73,17 @@ class People:
         return x, weight, residual, likelihood
 
 
-class LikelihoodBounded(Bounded):
+class LikelihoodBounded(OfPeople):
     """Bounds that include sums of log-likelihoods, none beyond 64: linear predictors are clipped at +-40."""
+
+    @property
+    def parameters(self) -> int:
+        """Number of coefficients of a model."""
+        raise NotImplementedError
+
+    @property
+    def triangle(self) -> int:
+        return self.parameters * (self.parameters + 1) // 2
 
     @property
     def likelihoods(self) -> int:
@@ -184,10 +193,6 @@ class FitCovariates(LikelihoodBounded, Question):
     def parameters(self) -> int:
         return len(self.beta)
 
-    @property
-    def triangle(self) -> int:
-        return self.parameters * (self.parameters + 1) // 2
-
     def local(self, cohort: Cohort) -> Arrays:
         people = People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
         x, weight, residual, likelihood = people.null(self.beta)
@@ -214,13 +219,12 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_fits(plan, sizes)
-        if chunks is None:
-            return None
-        questions = (
-            cls(**cls.foreseen_fields(plan, chunk), **cls.foreseen_models(plan, chunk)) for chunk in chunks
+        return foreseen_of(
+            foreseen_fits(plan, sizes),
+            lambda chunk: cls(**cls.foreseen_fields(plan, chunk), **cls.foreseen_models(plan, chunk)),
+            rounds=cls.most_rounds,
+            usual_rounds=cls.usual_rounds,
         )
-        return Foreseen(questions, cls.most_rounds, exact=False, usual_rounds=cls.usual_rounds)
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
@@ -256,10 +260,6 @@ class OfModels(LikelihoodBounded, AboutVariants):
     def parameters(self) -> int:
         """Intercept, genotype, covariates, and what else the genotype becomes."""
         return 2 + len(self.centre) + self.with_sex + len(self.terms.extra)
-
-    @property
-    def triangle(self) -> int:
-        return self.parameters * (self.parameters + 1) // 2
 
     def people_of(self, cohort: Cohort) -> People:
         return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)

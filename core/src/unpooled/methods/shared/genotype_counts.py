@@ -14,7 +14,7 @@ from unpooled.asking.question import Arrays, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.methods.shared import groups as people
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_chunks
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfChunk, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import Group
@@ -27,7 +27,7 @@ MOST_PEOPLE = (1 << 30) - 1  # more than are in any pool; their alleles can stil
 
 
 @dataclass(frozen=True)
-class CountGenotypes(Question):
+class CountGenotypes(OfChunk):
     """Genotype counts of one chunk in each group. Subclasses say which groups a plan has."""
 
     title: ClassVar[str] = "Count genotypes"
@@ -51,22 +51,15 @@ class CountGenotypes(Question):
     """The class of chromosomes that the variants are on."""
 
     @property
-    def variants(self) -> int:
-        return self.stop - self.start
-
-    @property
     def group_count(self) -> int:
         return len(self.groups)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = cls.foreseen_chunks(plan, sizes)
-        if chunks is None:
-            return None
-        questions = (
-            cls(chunk.start, chunk.stop, cls.foreseen_groups(chunk.chromosome, plan), 0) for chunk in chunks
+        return foreseen_of(
+            cls.foreseen_chunks(plan, sizes),
+            lambda chunk: cls(chunk.start, chunk.stop, cls.foreseen_groups(chunk.chromosome, plan), 0),
         )
-        return Foreseen(questions, exact=False)
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:

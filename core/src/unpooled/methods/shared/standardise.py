@@ -267,6 +267,21 @@ def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
     return ring_bits - 2 - int(bound * cohorts).bit_length()
 
 
+class Bounded:
+    """A question that sends sums of numbers up to `bound`, with as many bits after the point as fit."""
+
+    ring_bits: ClassVar[int]
+    cohorts: int
+
+    @property
+    def bound(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def bits(self) -> int:
+        return max(0, fraction_bits(self.bound, self.cohorts, self.ring_bits))
+
+
 class OfColumns:
     """A question about the real columns of everyone with complete data."""
 
