@@ -111,8 +111,7 @@ class Census(Question):
         return Foreseen([cls()])
 
     def local(self, cohort: Cohort) -> Arrays:
-        sizes = [np.count_nonzero(people.members(group, cohort.samples)) for group in FINEST]
-        return {"people": np.array(sizes)}
+        return {"people": people.sizes(FINEST, cohort.samples)}
 
 
 @dataclass(frozen=True)

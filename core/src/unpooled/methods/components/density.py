@@ -77,11 +77,11 @@ class RankCells(OfPeople):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        kept, mean = found
-        weights = np.zeros((COMPONENTS, len(mean)))
-        return Foreseen([cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)], exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> RankCells:
+            weights = np.zeros((COMPONENTS, len(mean)))
+            return cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)
+
+        return cls.foreseen_widest(plan, sizes, of_all)
 
     @property
     def rungs(self) -> int:

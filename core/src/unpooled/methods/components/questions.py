@@ -73,8 +73,7 @@ class CountPeople(Question):
         return len(self.groups)
 
     def local(self, cohort: Cohort) -> Arrays:
-        sizes = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
-        people = np.array(sizes)
+        people = groups.sizes(self.groups, cohort.samples)
         return {"people": people, ON_RUNGS.name: on_rungs(int(people.sum()))}
 
 
@@ -140,12 +139,11 @@ class Multiply(OfPeople):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        kept, mean = found
-        directions = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
-        asked = cls(kept, mean, directions.packed, directions.exponent, 1, plan.cohorts, 0, 1)
-        return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> Multiply:
+            none = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
+            return cls(kept, mean, none.packed, none.exponent, 1, plan.cohorts, 0, 1)
+
+        return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS, USUAL_ROUNDS)
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -203,11 +201,10 @@ class KeepScores(OfPeople):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        kept, mean = found
-        weights = np.zeros((COMPONENTS.of(plan), len(mean)))
-        return Foreseen([cls(kept, mean, weights, plan.cohorts, 0)], exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> KeepScores:
+            return cls(kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))), plan.cohorts, 0)
+
+        return cls.foreseen_widest(plan, sizes, of_all)
 
     @property
     def count(self) -> int:

@@ -26,6 +26,7 @@ from unpooled.asking.procedure import (
     Rows,
     Study,
     procedure,
+    through,
 )
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
@@ -165,12 +166,7 @@ class SumWithLeads(SumPairs):
         return cls(**vars(of_size), heterozygous=np.zeros(len(of_size.variants)))
 
     def of_members(
-        self,
-        words: np.ndarray,
-        members: np.ndarray,
-        sign: np.ndarray,
-        here: slice,
-        pair: Pairs,
+        self, words: np.ndarray, members: np.ndarray, sign: np.ndarray, here: slice, pair: Pairs
     ) -> Mapping[str, np.ndarray]:
         sums = super().of_members(words, members, sign, here, pair)
         both = kernel.both_heterozygous(words, members, self.heterozygous[here], *pair)
@@ -240,7 +236,7 @@ def with_leads(method: Procedure[[], None]) -> Procedure[[], None]:
     def whole(study: Study) -> Asks[None]:
         if not is_clumped(study.plan):
             return (yield from method(study))
-        found = yield from watch(study, method.name, codec.encode(()), Hits.none())
+        found = yield from watch(study, *method(study).stored, Hits.none())
         return (yield from look_around(study, found.hits))
 
     return whole
@@ -249,37 +245,30 @@ def with_leads(method: Procedure[[], None]) -> Procedure[[], None]:
 @procedure("leads/watch")
 def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched]:
     """A procedure with its encoded arguments, with all that it runs: takes note of hits among their rows."""
-    running, came = iter(PROCEDURES[name].call(study, arguments)), None
 
     def watched(call: Call[Any], before: Hits) -> Call[Watched]:
-        return watch(study, call.procedure.name, codec.encode(call.arguments), before)
+        return watch(study, *call.stored, before)
 
-    while True:
-        try:
-            event = running.send(came)
-        except StopIteration as end:
-            return Watched(codec.encode(end.value), seen)
+    def noted(event: Any) -> Asks[Any]:
+        nonlocal seen
         match event:
             case Rows() | Later():
                 for rows in event.make() if isinstance(event, Later) else [event]:
                     seen = Hits.joined([seen, Hits.of(rows, study.plan)])
                     yield rows
-                came = None
+                return None
             case Each() | Finish(may_lead=True):
                 calls = event.calls if isinstance(event, Each) else (event.call,)
                 found = yield Each(watched(call, Hits.none()) for call in calls)
-                came = [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
                 seen = Hits.joined([seen, *(each.hits for each in found)])
+                return [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
             case Finish():
-                some = event.call
-                came = yield replace(
-                    event, call=report_alone(study, some.procedure.name, codec.encode(some.arguments))
-                )
-            case Go():
-                running.close()
-                return (yield from Go(watched(event.call, seen)))
-            case _:
-                came = yield event
+                return (yield replace(event, call=report_alone(study, *event.call.stored)))
+        return (yield event)
+
+    call = PROCEDURES[name].call(study, arguments)
+    value = yield from through(call, lambda following: watched(following, seen), noted)
+    return Watched(codec.encode(value), seen)
 
 
 @procedure("leads/alone")

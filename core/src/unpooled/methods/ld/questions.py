@@ -80,8 +80,7 @@ class CountFounders(Question):
         return Foreseen([cls()] if cls.asked_if(plan) else [])
 
     def local(self, cohort: Cohort) -> Arrays:
-        people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
-        return {"people": np.array(people)}
+        return {"people": groups.sizes(self.groups, cohort.samples)}
 
 
 @dataclass(frozen=True)
@@ -216,12 +215,7 @@ class SumPairs(Bounded, Question):
         return found
 
     def of_members(
-        self,
-        words: np.ndarray,
-        members: np.ndarray,
-        sign: np.ndarray,
-        here: slice,
-        pair: Pairs,
+        self, words: np.ndarray, members: np.ndarray, sign: np.ndarray, here: slice, pair: Pairs
     ) -> Mapping[str, np.ndarray]:
         """The sums over some people, of pairs among the variants `here`."""
         return {"products": kernel.products(kernel.planes(words, members), sign, self.mean[here] - 1, *pair)}

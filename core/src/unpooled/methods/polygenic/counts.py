@@ -12,14 +12,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from unpooled.asking.cohort import Cohort, Samples
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
-from unpooled.errors import ProtocolError
 from unpooled.methods.polygenic.options import HELD_OUT
 from unpooled.methods.regression.pool import at_each_level
 from unpooled.methods.shared.beside_means import CountBeside
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, CONTROL, complete
 from unpooled.methods.shared.groups import members as members_of
-from unpooled.methods.shared.standardise import Columns, column_names, real_columns
+from unpooled.methods.shared.standardise import column_names, standardised
 from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol.messages import MIN_COHORTS
@@ -54,11 +53,7 @@ def groups(samples: Samples, key: bytes, one_in: int) -> list[np.ndarray]:
 
 def columns_of(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """One, the covariates and the phenotype, standardised: float64 (n, 2 + c); 0 of who lacks a value."""
-    values, inside = real_columns(samples, phenotype=True), complete(samples)
-    if values.shape[1] != len(centre):
-        raise ProtocolError("the question has another number of columns than this cohort's data")
-    z = Columns(centre, exponent).apply(np.where(inside[:, None], values, 0))
-    return np.asarray(np.column_stack([np.ones(len(z)), z]) * inside[:, None])
+    return np.column_stack([complete(samples), standardised(samples, centre, exponent)])
 
 
 GROUPS = 2

@@ -19,14 +19,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
-from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of, key_of
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
 from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_autosomal, foreseen_of
-from unpooled.methods.shared.genotype_counts import carriers
+from unpooled.methods.shared.genotype_counts import carriers, counted_in
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
 from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import capped
@@ -140,18 +139,12 @@ class CountCarriers(OfChunk, OfDrawn):
         return foreseen_of(chunks, lambda chunk: cls(chunk.start, chunk.stop, *drawn), exact=True)
 
     def local(self, cohort: Cohort) -> Arrays:
-        masks = group_masks(np.array(self.members(cohort)))
-        found = []
-        for part in blocks(self.variants, len(cohort.samples)):
-            packed = cohort.packed(slice(self.start + part.start, self.start + part.stop))
-            counts = count_genotypes(packed.words, masks)
-            counts[packed.swapped] = counts[packed.swapped, :, ::-1]
-            found.append(capped(carriers(counts)))
-        return {"capped": np.concatenate([np.zeros((0, GROUPS, 2), np.int64), *found])}
+        counts = counted_in(cohort, slice(self.start, self.stop), self.members(cohort))
+        return {"capped": capped(carriers(counts))}
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithAlleles(_OfColumns, OfChunk):
+class SumWithAlleles(_OfColumns):
     """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
 
     name: ClassVar[str] = "polygenic/alleles"
@@ -255,12 +248,10 @@ class Project(_OfColumns, OfKept):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        both = (False, True)
-        directions = np.zeros((len(both), len(found[1])))
-        asked = cls(*found, directions, both, SumColumns.none(plan), 1)
-        return Foreseen([asked], MOST_ROUNDS, exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> Project:
+            return cls(kept, mean, np.zeros((2, len(mean))), (False, True), SumColumns.none(plan), 1)
+
+        return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS)
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -322,10 +313,10 @@ class SumScores(_OfColumns, OfKept):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        weights = np.zeros((len(shares_of(plan)), len(found[1])))
-        return Foreseen([cls(*found, weights, SumColumns.none(plan))], exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> SumScores:
+            return cls(kept, mean, np.zeros((len(shares_of(plan)), len(mean))), SumColumns.none(plan))
+
+        return cls.foreseen_widest(plan, sizes, of_all)
 
     @property
     def count(self) -> int:

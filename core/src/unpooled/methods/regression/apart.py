@@ -43,13 +43,7 @@ from unpooled.methods.shared.allele_coding import (
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import MEN, complete
-from unpooled.methods.shared.standardise import (
-    Bounded,
-    Columns,
-    PooledColumns,
-    column_names,
-    standardised,
-)
+from unpooled.methods.shared.standardise import Bounded, Columns, PooledColumns, column_names, standardised
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 

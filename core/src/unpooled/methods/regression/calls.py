@@ -9,17 +9,10 @@ import numpy as np
 from unpooled.kernels.dosages import COPY
 from unpooled.kernels.fixed_order import of_rows, total
 from unpooled.methods.regression.pool import Pool
-from unpooled.methods.shared.allele_coding import (
-    haploid,
-    heterozygous_missing,
-    most_copies,
-    sexes,
-)
+from unpooled.methods.shared.allele_coding import haploid, heterozygous_missing, most_copies, sexes
 from unpooled.methods.shared.dosage_table import DosageTable, mach_r2
 from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.groups import (
-    COMPLETE,
-)
+from unpooled.methods.shared.groups import COMPLETE
 from unpooled.plan.common_options import GLM_COLS
 from unpooled.plan.genotype_model import Terms
 from unpooled.plan.glm_columns import MACH_R2

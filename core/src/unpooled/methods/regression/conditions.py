@@ -18,7 +18,6 @@ from unpooled.asking.procedure import Asks, Study
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
-from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.methods.regression.counts import CountGenotypes, counts_table, wanted_groups
 from unpooled.methods.regression.options import is_apart
 from unpooled.methods.regression.pool import Pool
@@ -26,7 +25,7 @@ from unpooled.methods.shared import filters, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, chromosome_class
 from unpooled.methods.shared.conditions import places_of
 from unpooled.methods.shared.genotype_counts import Counted, carriers, most_say_first
-from unpooled.methods.shared.groups import COMPLETE, members
+from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import PooledColumns, standardise
 from unpooled.plan.common_options import CONDITION
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
@@ -163,9 +162,7 @@ class CountConditions(CountGenotypes):
         return Foreseen([question] * max(1, len(CONDITION.of(plan))), exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
-        packed = cohort.packed(slice(self.start, self.stop))
-        counts = count_genotypes(packed.words, group_masks(members((COMPLETE,), cohort.samples)[None]))[:, 0]
-        counts[packed.swapped] = counts[packed.swapped, ::-1]
+        counts = genotype_counts.counted(cohort, slice(self.start, self.stop), ((COMPLETE,),))[:, 0]
         enough = (carriers(counts) >= FEWEST_AT_A_LEVEL).astype(np.int64)
         return {**super().local(cohort), "enough": enough}
 

@@ -26,11 +26,7 @@ from unpooled.methods.regression.pool import (
     foreseen_fits,
 )
 from unpooled.methods.shared import filters, genotype_counts
-from unpooled.methods.shared.allele_coding import (
-    PLACES,
-    X2_KNOWN,
-    by_plink2,
-)
+from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, by_plink2
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y, foreseen_of
 from unpooled.methods.shared.dosage_table import DosageTable, counted
 from unpooled.methods.shared.filters import COUNTED

@@ -18,13 +18,8 @@ from unpooled.methods.regression.about_variants import INCOMPLETE
 from unpooled.methods.regression.ascent import Advance, Ascent
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.case_control import CaseControlCounts
-from unpooled.methods.regression.logistic_questions import (
-    FitCovariates,
-    Start,
-)
-from unpooled.methods.regression.options import (
-    is_exact,
-)
+from unpooled.methods.regression.logistic_questions import FitCovariates, Start
+from unpooled.methods.regression.options import is_exact
 from unpooled.methods.regression.own_columns import raw_products, says_singular, shifts
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.regression.results import TABLE_BY_FIRTH, joint_test, reported_tests, table_of

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Study
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
@@ -153,10 +153,7 @@ class CountCarriers(OfChunk):
     def local(self, cohort: Cohort) -> Arrays:
         groups = [(COMPLETE, *filter(None, [sex])) for sex in sexes(self.chromosome)]
         count = dosage_table.nearest if self.dosages else genotype_counts.counted
-        found = [np.zeros((0, len(groups), 3), np.int64)]
-        for part in blocks(self.variants, len(cohort.samples)):
-            found.append(count(cohort, slice(self.start + part.start, self.start + part.stop), groups))
-        counts = np.concatenate(found)
+        counts = count(cohort, slice(self.start, self.stop), groups)
         for k, sex in enumerate(sexes(self.chromosome)):
             if heterozygous_missing(self.chromosome, sex, exact=False):
                 counts[:, k, 1] = 0

@@ -182,11 +182,7 @@ class Fit(Fitting):
     block: Block
 
     def rows(
-        self,
-        with_genotype: np.ndarray,
-        of_sex: np.ndarray,
-        over_missing: np.ndarray,
-        first_is_a1: np.ndarray,
+        self, with_genotype: np.ndarray, of_sex: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray
     ) -> Rows:
         """Compute the result rows from the sums of genotype times column, (m, s, sums).
 

@@ -32,25 +32,15 @@ from unpooled.methods.regression.counts import (
     report_ties,
 )
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.floors import (
-    CountCarriers,
-    split_by_carriers,
-)
+from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
 from unpooled.methods.regression.least_squares import Block, Fit
 from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes, among
 from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
-from unpooled.methods.regression.options import (
-    COHORTS_APART,
-    few_cohorts,
-    is_apart,
-    is_exact,
-)
+from unpooled.methods.regression.options import COHORTS_APART, few_cohorts, is_apart, is_exact
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.standardise import (
-    PooledColumns,
-)
+from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import CLUMPED, META, Plan
 

@@ -50,12 +50,7 @@ from unpooled.methods.regression.logistic_questions import (
     models_of,
 )
 from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
-from unpooled.methods.regression.options import (
-    ALWAYS,
-    FIRTH,
-    choice,
-    not_apart,
-)
+from unpooled.methods.regression.options import ALWAYS, FIRTH, choice, not_apart
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.allele_coding import sexes
 from unpooled.methods.shared.chunks import Chunk

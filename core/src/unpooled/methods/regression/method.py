@@ -27,14 +27,7 @@ from unpooled.methods.regression.conditions import (
 from unpooled.methods.regression.counts import OrderAlleles, OrderBeforeFit
 from unpooled.methods.regression.floors import CountInside, find_few
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, with_meta
-from unpooled.methods.regression.options import (
-    ALWAYS,
-    FALLBACK,
-    FEW_STUDIES,
-    NEVER,
-    choice,
-    meta_problem,
-)
+from unpooled.methods.regression.options import ALWAYS, FALLBACK, FEW_STUDIES, NEVER, choice, meta_problem
 from unpooled.methods.regression.pool import Census, Pool, chunks_of, count_people
 from unpooled.methods.regression.results import columns_of
 from unpooled.methods.shared.chunks import Chunk

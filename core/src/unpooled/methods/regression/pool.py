@@ -21,14 +21,9 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.regression.options import is_exact
 from unpooled.methods.shared import chunks, filters, groups, summary
-from unpooled.methods.shared.allele_coding import (
-    has_plink2,
-    with_plink2,
-)
+from unpooled.methods.shared.allele_coding import has_plink2, with_plink2
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
-from unpooled.methods.shared.genotype_counts import (
-    MOST_PEOPLE,
-)
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import (
     CASE,
     COMPLETE,
@@ -140,10 +135,9 @@ class Census(Question):
 
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
-        sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
         levels = at_each_level(samples.covariates[groups.complete(samples)], self.dummies)
         enough = (levels >= FEWEST_AT_A_LEVEL).astype(np.int64)
-        people = np.array(sizes)
+        people = groups.sizes(finest(self.trait), samples)
         return {"people": people, "levels": levels, "enough": enough, "capped_levels": capped(levels)}
 
 

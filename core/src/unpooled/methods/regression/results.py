@@ -11,9 +11,7 @@ from unpooled.asking.question import Arrays
 from unpooled.asking.result_columns import Chosen
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared import filters, summary
-from unpooled.methods.shared.allele_coding import (
-    by_plink2,
-)
+from unpooled.methods.shared.allele_coding import by_plink2
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.plan.common_options import HIDE_COVAR
 from unpooled.plan.genotype_model import terms_of

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.procedure import Study
 from unpooled.asking.question import Foreseen, Question
 from unpooled.asking.sizes import Sizes, chromosomes
@@ -119,6 +120,10 @@ class OfChunk(Question):
     @property
     def variants(self) -> int:
         return self.stop - self.start
+
+    def parts(self, cohort: Cohort) -> Iterable[Question]:
+        for part in blocks(self.variants, len(cohort.samples)):
+            yield replace(cast(Any, self), start=self.start + part.start, stop=self.start + part.stop)
 
 
 class ByVariant:

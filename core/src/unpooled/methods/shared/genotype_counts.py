@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Later, Study
 from unpooled.asking.question import Arrays, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
@@ -71,10 +71,6 @@ class CountGenotypes(OfChunk):
         """The groups that are asked for if the pool has people in all of them."""
         raise NotImplementedError
 
-    def parts(self, cohort: Cohort) -> Iterator[CountGenotypes]:
-        for part in blocks(self.variants, len(cohort.samples)):
-            yield replace(self, start=self.start + part.start, stop=self.start + part.stop)
-
     def local(self, cohort: Cohort) -> Arrays:
         return {"genotypes": counted(cohort, slice(self.start, self.stop), self.groups)}
 
@@ -123,8 +119,12 @@ def is_carried(plan: Plan, sums: Arrays) -> np.ndarray:
 
 def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
     """People of each group with two, one and no copies of the panel's first allele: int64 (m, groups, 3)."""
+    return counted_in(cohort, variants, [people.members(group, cohort.samples) for group in groups])
+
+
+def counted_in(cohort: Cohort, variants: slice | np.ndarray, inside: Sequence[np.ndarray]) -> np.ndarray:
+    """Count as `counted` does, in groups of which bool (n,) each says who is in."""
     packed = cohort.packed(variants)
-    inside = [people.members(group, cohort.samples) for group in groups]
     masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
     counts = count_genotypes(packed.words, masks)
     counts[packed.swapped] = counts[packed.swapped, :, ::-1]

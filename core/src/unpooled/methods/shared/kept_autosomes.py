@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, blocks
-from unpooled.asking.question import Question
+from unpooled.asking.question import Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels import products as kernel
 from unpooled.kernels.scores import add_scores
@@ -60,12 +62,18 @@ class OfKept(Question):
         return scores_of(cohort, self.items, self.mean, np.ascontiguousarray(weights.T))
 
     @staticmethod
-    def widest(plan: Plan, sizes: Sizes | None) -> tuple[np.ndarray, np.ndarray] | None:
-        """`kept` and `mean` if all variants of the autosomes are kept. None without the sizes."""
+    def foreseen_widest(
+        plan: Plan,
+        sizes: Sizes | None,
+        ask: Callable[[np.ndarray, np.ndarray], Question],
+        rounds: int = 1,
+        usual_rounds: int | None = None,
+    ) -> Foreseen | None:
+        """Foresee a question about `kept` and `mean` if all variants of the autosomes are kept."""
         chunks = foreseen_autosomal(plan, sizes)
         if chunks is None:
             return None
         kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
         for chunk in chunks:
             kept[chunk.start : chunk.stop] = True
-        return kept, np.zeros(np.count_nonzero(kept))
+        return Foreseen([ask(kept, np.zeros(np.count_nonzero(kept)))], rounds, False, usual_rounds)
