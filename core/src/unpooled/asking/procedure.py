@@ -221,5 +221,5 @@ def through(
             return typing.cast(T, end.value)
         if isinstance(event, Go):
             running.close()
-            return (yield from Go(around(event.call)))
+            return typing.cast(T, (yield from Go(around(event.call))))
         came = yield from handle(event)

@@ -160,6 +160,11 @@ class AboutVariants(OfPeople, OfAsked):
         """Number of values that replace the missing calls of one variant."""
         return self.sexes * len(self.terms.coded)
 
+    @property
+    def is_tied(self) -> np.ndarray:
+        """Mark the variants of which A1 is still to be settled: bool (m,)."""
+        return self.flagged(TIED)
+
     def flagged(self, flag: int) -> np.ndarray:
         """Mark the variants asked about that have a flag: bool (m,)."""
         return np.asarray((self.asked[self.asked > 0] & flag) > 0)
@@ -255,4 +260,4 @@ class AboutVariants(OfPeople, OfAsked):
 
         Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
         """
-        return np.asarray(1 - second[self.flagged(TIED)].astype(np.int64))
+        return np.asarray(1 - second[self.is_tied].astype(np.int64))

@@ -27,7 +27,7 @@ from unpooled.kernels.fixed_order import pairs, square, total
 from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.counts import TIES, count, ordered
-from unpooled.methods.regression.floors import foreseen_parts, has_floors, split_by_carriers
+from unpooled.methods.regression.floors import are_few, foreseen_parts, has_floors, split_by_carriers
 from unpooled.methods.regression.least_squares import Fitting, Problem
 from unpooled.methods.regression.options import COHORTS_APART, is_apart, is_exact
 from unpooled.methods.regression.pool import Pool, everyone, foreseen_chunks
@@ -38,7 +38,6 @@ from unpooled.methods.shared.allele_coding import (
     by_sex,
     most_copies,
     on_x,
-    sexes,
 )
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
@@ -109,7 +108,7 @@ def sum_columns_apart(
 
     Refuse if these would be products of few people of a sex.
     """
-    if not {*few}.isdisjoint(sex for chunk in chunks for sex in sexes(chunk.chromosome)):
+    if any(are_few(chunk.chromosome, few) for chunk in chunks):
         raise Refuse(
             "chromosomes",
             f"fewer than {FEWEST_AT_A_LEVEL} men, or people who are not men, perhaps without one of the "

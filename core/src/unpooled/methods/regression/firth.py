@@ -28,7 +28,6 @@ from unpooled.methods.regression.ascent import MOST_EVALUATIONS
 from unpooled.methods.regression.fitting import Fitting
 from unpooled.methods.regression.logistic_questions import Evaluate, OfModels, about_some
 from unpooled.methods.regression.options import NEVER, choice
-from unpooled.methods.shared.allele_coding import counts_as_plink2
 from unpooled.methods.shared.chunks import ByVariant, Chunk
 from unpooled.plan.common_options import MAX_ITERATIONS
 from unpooled.plan.plan import Plan
@@ -167,11 +166,6 @@ def _put(column: np.ndarray, which: np.ndarray, values: np.ndarray) -> np.ndarra
     found = column.copy()
     found[which] = values
     return found
-
-
-def has_penalised_fit(plan: Plan, coding: str) -> bool:
-    """Tell whether a study fits variants of this coding by Firth's likelihood: those of plink2's report."""
-    return choice(plan) != NEVER and counts_as_plink2(coding)
 
 
 @dataclass(frozen=True, eq=False)

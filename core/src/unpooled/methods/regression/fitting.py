@@ -18,13 +18,17 @@ from unpooled.methods.regression.about_variants import INCOMPLETE
 from unpooled.methods.regression.ascent import Advance, Ascent
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.case_control import CaseControlCounts
-from unpooled.methods.regression.logistic_questions import FitCovariates, Start
-from unpooled.methods.regression.options import is_exact
+from unpooled.methods.regression.dependent import about_means, refuse_dependent
+from unpooled.methods.regression.logistic_questions import (
+    FitCovariates,
+    Start,
+)
+from unpooled.methods.regression.options import ALWAYS, NEVER, choice, is_exact
 from unpooled.methods.regression.own_columns import raw_products, says_singular, shifts
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.regression.results import TABLE_BY_FIRTH, joint_test, reported_tests, table_of
-from unpooled.methods.shared.allele_coding import most_copies, unit
-from unpooled.methods.shared.chunks import ByVariant
+from unpooled.methods.shared.allele_coding import counts_as_plink2, most_copies, unit
+from unpooled.methods.shared.chunks import ByVariant, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN
 from unpooled.methods.shared.standardise import PooledColumns
@@ -267,6 +271,26 @@ class Fitting(ByVariant):
             found[:, :2] += counts.penalised(terms)
         return found
 
+    def falls_back(self, plan: Plan, code: np.ndarray) -> np.ndarray:
+        """Mark the variants that Firth's fit takes over, given the code with which the usual fit ended: bool
+        (m,). They are of plink2's report.
+        """
+        answer = choice(plan) if counts_as_plink2(self.coding) else NEVER
+        depends = self.model.code not in (codes.FITTED, codes.UNFINISHED)  # columns, on one another
+        if depends or answer == NEVER:
+            return np.zeros(len(code), bool)
+        others = (codes.FITTED,) if answer == ALWAYS else ()
+        without = np.isin(code, (codes.SEPARATED, codes.UNFINISHED, *others))
+        return np.asarray(without & (self.refused == codes.FITTED) & self.counted_calls(plan).has_both)
+
+    def start(self, plan: Plan, chunk: Chunk, calls: Calls, tied: np.ndarray) -> Start:
+        """Build the question about these variants at the covariates' model."""
+        model, first = self.model, self.counts_first
+        fill = CodedCalls.of(calls, terms_of(plan), chunk.chromosome, first).fill
+        asked = self.variants.variants, calls.incomplete, fill, first, tied
+        about = plan, chunk, model.people, model.columns
+        return Start.about(*about, *asked, with_sex=model.with_sex, beta=model.beta)
+
     def begin(self, plan: Plan) -> np.ndarray:
         """Models in which nothing has an effect, (m, p): there everybody has the same weight."""
         found = np.zeros((len(self.n), len(self.model.beta) + len(self.model.terms(plan).own)))
@@ -345,3 +369,21 @@ def _at_covariates_model(
     whole[:, np.minimum(others, 1), np.maximum(others, 1)] = own[:, 1 : 1 + q]
     whole[:, 1, 1] = own[:, 1 + q]
     return likelihood, gradient, whole[:, *pairs(q + 1)]
+
+
+_DETERMINED = 1e6
+"""Variance inflation factor of a covariate that others determine but for rounding."""
+
+
+def refuse_without_a_model(plan: Plan, models: Sequence[CovariatesModel]) -> None:
+    """Refuse if covariates determine one another wherever there are variants.
+
+    Unlike in linear regression there is a result if they do so nearly, in PLINK 1.9 too.
+    """
+    if any(model.code != codes.COLLINEAR for model in models):
+        return
+    for model in models:
+        weight, sums, products = np.split(
+            model.hessian, [1, len(model.beta)]
+        )  # the first are the intercept's
+        refuse_dependent(plan, about_means(sums, products, weight.item()), _DETERMINED)

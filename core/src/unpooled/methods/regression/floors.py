@@ -105,6 +105,11 @@ def find_few(study: Study, columns: Columns) -> Asks[tuple[str, ...]]:
     return tuple(sex for sex, kinds in zip(SEXES, few, strict=True) if kinds.any())
 
 
+def are_few(chromosome: str, few: tuple[str, ...]) -> bool:
+    """Tell whether sums on a class of chromosomes would be apart for a sex of too few people."""
+    return not {*few}.isdisjoint(sexes(chromosome))
+
+
 @dataclass(frozen=True)
 class CountCarriers(OfChunk):
     """Counts, capped, who has each allele, or each genotype where these are more than copies."""
@@ -164,7 +169,7 @@ def find_few_carriers(
     study: Study, chunk: Chunk, pool: Pool, counted: Counted, few: tuple[str, ...]
 ) -> Asks[np.ndarray]:
     """Tell of which variants of a chunk there may be no sums: bool (m,). `few` is as of `find_few`."""
-    all_few = tells_of_variants(study.plan) and not {*few}.isdisjoint(sexes(chunk.chromosome))
+    all_few = tells_of_variants(study.plan) and are_few(chunk.chromosome, few)
     if all_few or not tells_of_variants(study.plan) or not len(counted.variants):
         return np.full(len(counted.variants), all_few)
     asked = CountCarriers.of(study.plan, chunk)

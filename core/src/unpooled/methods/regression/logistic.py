@@ -15,16 +15,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from unpooled.asking.procedure import Asks, Call, Each, Finish, Go, Study, procedure
+from unpooled.asking.procedure import Asks, Call, Each, Finish, Go, Procedure, Study, procedure
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
 from unpooled.methods.algorithm import Cost
-from unpooled.methods.regression.about_variants import TIED
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
-from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.counts import (
     CountDosages,
     CountGenotypes,
@@ -34,10 +33,15 @@ from unpooled.methods.regression.counts import (
     ordered,
     report_ties,
 )
-from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.firth import EvaluatePenalised, Penalty, fit_penalised, has_penalised_fit
-from unpooled.methods.regression.fitting import CovariatesModel, Fitting, Left, first_trial
-from unpooled.methods.regression.floors import CountCarriers, find_few_carriers
+from unpooled.methods.regression.firth import EvaluatePenalised, Penalty, fit_penalised
+from unpooled.methods.regression.fitting import (
+    CovariatesModel,
+    Fitting,
+    Left,
+    first_trial,
+    refuse_without_a_model,
+)
+from unpooled.methods.regression.floors import CountCarriers, are_few, find_few_carriers
 from unpooled.methods.regression.logistic_questions import (
     Approach,
     Evaluate,
@@ -50,15 +54,13 @@ from unpooled.methods.regression.logistic_questions import (
     models_of,
 )
 from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
-from unpooled.methods.regression.options import ALWAYS, FIRTH, choice, not_apart
+from unpooled.methods.regression.options import FIRTH, not_apart
 from unpooled.methods.regression.pool import Pool
-from unpooled.methods.shared.allele_coding import sexes
 from unpooled.methods.shared.chunks import Chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan import common_options as options
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.plan import Plan
 
 NEIGHBOURS = 8
 """Chunks whose variants are put together for Firth's fit: kept until all are through."""
@@ -74,16 +76,13 @@ _MODEST = 5.0
 """Log odds of the genotype up to which Firth's fit begins at the usual estimate. Dosages just above 0 in all
 cases but one have that estimate far out, where Firth's likelihood may have a second, lower maximum."""
 
-_DETERMINED = 1e6
-"""Variance inflation factor of a covariate that others determine but for rounding."""
-
 
 @procedure("logistic")
 def logistic(study: Study) -> Asks[None]:
     """Fit the covariates alone, for each class of chromosomes; from there fit chunk by chunk."""
     pool, columns, few, chunks = yield from count_and_standardise(study)
     starts = {coding: FitCovariates.first(study.plan, pool, columns, coding) for coding in models_of(chunks)}
-    fits = {coding: start for coding, start in starts.items() if {*few}.isdisjoint(sexes(coding))}
+    fits = {coding: start for coding, start in starts.items() if not are_few(coding, few)}
     found = yield Each(
         fit_covariates(study, start, columns, Ascent.begin(start.beta[None])) for start in fits.values()
     )
@@ -131,20 +130,6 @@ def fit_covariates(
     )
 
 
-def refuse_without_a_model(plan: Plan, models: Sequence[CovariatesModel]) -> None:
-    """Refuse if covariates determine one another wherever there are variants.
-
-    Unlike in linear regression there is a result if they do so nearly, in PLINK 1.9 too.
-    """
-    if any(model.code != codes.COLLINEAR for model in models):
-        return
-    for model in models:
-        weight, sums, products = np.split(
-            model.hessian, [1, len(model.beta)]
-        )  # the first are the intercept's
-        refuse_dependent(plan, about_means(sums, products, weight.item()), _DETERMINED)
-
-
 @procedure("logistic/neighbours")
 def fit_neighbours(
     study: Study, chunks: tuple[Chunk, ...], pool: Pool, model: CovariatesModel, few: tuple[str, ...]
@@ -181,11 +166,11 @@ def fit_chunk(
     if not going.all():
         done = fitting.some(~going)
         yield done.rows(study.plan, done.code)
-    left = Left(ties, fitting.some(~going & _falls_back(study.plan, fitting, fitting.code)))
+    left = Left(ties, fitting.some(~going & fitting.falls_back(study.plan, fitting.code)))
     if not going.any():
         return left
     some = fitting.some(going)
-    asked = _start(study.plan, chunk, some, calls.some(going), tied[going])
+    asked = some.start(study.plan, chunk, calls.some(going), tied[going])
     if terms_of(study.plan).is_plain:
         return (yield from Go(begin(study, asked, some, left)))
     every, start = np.ones(len(some.n), bool), some.begin(study.plan)
@@ -197,7 +182,7 @@ def fit_chunk(
 def begin(study: Study, asked: Start, fitting: Fitting, left: Left) -> Asks[Left]:
     """Step from the covariates' model, and settle which allele of a tie is A1."""
     sums = yield asked
-    tied = asked.flagged(TIED)
+    tied = asked.is_tied
     order = ordered(fitting.first_is_a1, tied, sums["first"], study.plan.cohorts)
     fitting = replace(fitting, first_is_a1=order)
     found, hessian = first_trial(study.plan, asked, fitting, sums)
@@ -237,32 +222,11 @@ def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: L
     return (yield from _go_on(study, *about, Evaluate, asked.evaluation))
 
 
-def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.ndarray) -> Start:
-    """The question about variants at the covariates' model."""
-    model, first = fitting.model, fitting.counts_first
-    fill = CodedCalls.of(calls, terms_of(plan), chunk.chromosome, first).fill
-    asked = fitting.variants.variants, calls.incomplete, fill, first, tied
-    about = plan, chunk, model.people, model.columns
-    return Start.about(*about, *asked, with_sex=model.with_sex, beta=model.beta)
-
-
 def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
     """Firth's fit of variants of which counts alone tell that they need it."""
     none = np.zeros(len(fitting.n), bool)
-    about = _start(study.plan, chunk, fitting, fitting.calls(study.plan), none)
+    about = fitting.start(study.plan, chunk, fitting.calls(study.plan), none)
     return fit_penalised(study, about, ~none, fitting, fitting.penalised_start(study.plan))
-
-
-def _falls_back(plan: Plan, fitting: Fitting, code: np.ndarray) -> np.ndarray:
-    """Mark the variants that Firth's fit takes over, given the code with which the usual fit ended: bool
-    (m,).
-    """
-    depends = fitting.model.code not in (codes.FITTED, codes.UNFINISHED)  # columns, on one another
-    if depends or not has_penalised_fit(plan, fitting.coding):
-        return np.zeros(len(code), bool)
-    others = (codes.FITTED,) if choice(plan) == ALWAYS else ()
-    without = np.isin(code, (codes.SEPARATED, codes.UNFINISHED, *others)) & (fitting.refused == codes.FITTED)
-    return np.asarray(without & fitting.counted_calls(plan).has_both)
 
 
 def _go_on(
@@ -292,9 +256,9 @@ def _go_on(
         ascent, at = found.ascent.some(going), found.following[going]
         step = {"iteration": 1 + int(ascent.taken.max()), "evaluation": taken + 1}
         following = about_some(kind, asked, going, beta=at, **step)
-        proceed = approach if kind is Approach else fit
+        proceed: Procedure[Any, Left] = approach if kind is Approach else fit
         rest.append(proceed(study, following, fitting.some(going), ascent, left))
-    fallen = done & _falls_back(study.plan, fitting, code)
+    fallen = done & fitting.falls_back(study.plan, code)
     if fallen.any():
         some, usual = fitting.some(fallen), found.following[fallen]
         near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)

@@ -143,4 +143,4 @@ class ByVariant:
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     def _with(self, columns: dict[str, np.ndarray]) -> Self:
-        return replace(cast(Any, self), **columns)
+        return cast(Self, replace(cast(Any, self), **columns))
