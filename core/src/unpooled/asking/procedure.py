@@ -220,6 +220,6 @@ def through(
         except StopIteration as end:
             return typing.cast(T, end.value)
         if isinstance(event, Go):
-            running.close()
+            running.close()  # it would never be sent anything again, and holds what it has computed
             return typing.cast(T, (yield from Go(around(event.call))))
         came = yield from handle(event)

@@ -35,7 +35,7 @@ class FeatureFile:
 
 @dataclass(frozen=True)
 class Feature:
-    """What a method can do beside its own."""
+    """A part that several methods have beside their own."""
 
     options: tuple[Option[Any], ...]
     asks: tuple[type[Question], ...] = ()
@@ -59,6 +59,7 @@ def variant_method(
     **others: Any,
 ) -> Algorithm:
     """Declare a method for variants with the features among its options."""
+    # The method's own options are features of nothing else: so the form keeps the order in which it lists.
     features = [each if isinstance(each, Feature) else Feature((each,)) for each in options]
     written = [*files.items()]
     for feature in features:

@@ -80,6 +80,7 @@ def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> 
                 return [call.procedure.value(value) for call, value in zip(event.calls, values, strict=True)]
         raise TypeError(f"{name} yields {type(event).__name__}")
 
+    # A refusal names the phenotype here, once: above, nobody knows of which branch it came.
     try:
         call = PROCEDURES[name].call(of_one, arguments)
         return codec.encode((yield from through(call, about, handed_on)))

@@ -33,9 +33,12 @@ _LEAST_EXPONENT = -1000
 """Smallest exponent of two: with it, a float64 holds even the smallest numbers exactly."""
 
 
+# What matters is that everybody multiplies with the same numbers, not which these are: so they are rounded
+# before, and the rounded ones are the block. A number is off by 2⁻³² of the largest's power of two or less,
+# hence a direction by some 10⁻⁹ of its length; and last bits that another machine finds are lost.
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """b directions in m dimensions."""
+    """b directions in m dimensions, as they are stored and sent: whole numbers of four bytes."""
 
     name: ClassVar[str] = "directions"
 
@@ -212,7 +215,7 @@ _INFO = b"unpooled/principal-components/1"
 
 
 def first_block(plan: Plan, block: int, variants: int) -> np.ndarray:
-    """Draw the vectors that the first block is made from: float64 (block, variants)."""
+    """Draw the vectors that the first block is made from, by the plan's key: float64 (block, variants)."""
     # However many variants a question is about, and cohorts there are: as in a cohort alone.
     fields = {**vars(plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
     return start(_INFO + Plan(**fields).hash(), block, variants)

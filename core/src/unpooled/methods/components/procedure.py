@@ -194,11 +194,11 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
 def begin(study: Study, scaled: Scaled, people: int, without_any: int, block: int) -> Asks[Components]:
     """Begin with a block from a stream of the plan."""
     krylov = Krylov.begin(first_block(study.plan, block, len(scaled.variants)))
-    return (yield from Go(climb(study, scaled, people, without_any, krylov, 1)))
+    return (yield from Go(iterate(study, scaled, people, without_any, krylov, 1)))
 
 
 @procedure("components/climb")
-def climb(
+def iterate(
     study: Study, scaled: Scaled, people: int, without_any: int, krylov: Krylov, turn: int
 ) -> Asks[Components]:
     """Multiply one block, until there is enough."""
@@ -219,7 +219,7 @@ def climb(
     has_ended = not krylov.next.shape[0] or turn >= rounds
     worst = WORST_COVARIATE if COMPONENTS.of(plan) else 1.0
     if not has_ended and not found.is_enough(STANDS_OUT, COMPONENT_TOLERANCE.of(plan), worst):
-        return (yield from Go(climb(study, scaled, people, without_any, krylov, turn + 1)))
+        return (yield from Go(iterate(study, scaled, people, without_any, krylov, turn + 1)))
     m, loadings = len(scale), krylov.vectors(found)
     following = float(found.following / m)
     values, error = found.values / m, found.error

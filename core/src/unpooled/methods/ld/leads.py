@@ -243,32 +243,33 @@ def with_leads(method: Procedure[[], None]) -> Procedure[[], None]:
 
 
 @procedure("leads/watch")
-def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched]:
+def watch(study: Study, name: str, arguments: bytes, hits: Hits) -> Asks[Watched]:
     """A procedure with its encoded arguments, with all that it runs: takes note of hits among their rows."""
 
     def watched(call: Call[Any], before: Hits) -> Call[Watched]:
         return watch(study, *call.stored, before)
 
     def noted(event: Any) -> Asks[Any]:
-        nonlocal seen
+        nonlocal hits
         match event:
             case Rows() | Later():
+                # Made here even by who drops rows: which variants lead decides what is asked next.
                 for rows in event.make() if isinstance(event, Later) else [event]:
-                    seen = Hits.joined([seen, Hits.of(rows, study.plan)])
+                    hits = Hits.joined([hits, Hits.of(rows, study.plan)])
                     yield rows
                 return None
-            case Each() | Finish(may_lead=True):
+            case Each() | Finish(may_lead=True):  # whose sums cohorts are told, so they find the same hits
                 calls = event.calls if isinstance(event, Each) else (event.call,)
                 found = yield Each(watched(call, Hits.none()) for call in calls)
-                seen = Hits.joined([seen, *(each.hits for each in found)])
+                hits = Hits.joined([hits, *(each.hits for each in found)])
                 return [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
             case Finish():
                 return (yield replace(event, call=report_alone(study, *event.call.stored)))
         return (yield event)
 
     call = PROCEDURES[name].call(study, arguments)
-    value = yield from through(call, lambda following: watched(following, seen), noted)
-    return Watched(codec.encode(value), seen)
+    value = yield from through(call, lambda following: watched(following, hits), noted)
+    return Watched(codec.encode(value), hits)
 
 
 @procedure("leads/alone")

@@ -18,7 +18,7 @@ from unpooled.asking.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import grid_of, settled
-from unpooled.methods.polygenic.base import OF_ALL, OF_SOME, Ground, Part, of_fit
+from unpooled.methods.polygenic.base import OF_ALL, OF_SOME, Base, Part, of_fit
 from unpooled.methods.polygenic.counts import GROUPS, CountLeftOut, CountSides
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
 from unpooled.methods.polygenic.questions import (
@@ -64,8 +64,8 @@ def polygenic(study: Study) -> Asks[None]:
     if not any(part.kept.any() for part in parts):
         refuse_no_variant()
     without_any = people_without_any(plan, found, int(found["people"].sum(dtype=int)))
-    ground = Ground.of(design, [chunk.start for chunk in chunks], parts, products, without_any)
-    yield from Go(begin(study, ground))
+    base = Base.of(design, [chunk.start for chunk in chunks], parts, products, without_any)
+    yield from Go(begin(study, base))
 
 
 def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
@@ -151,13 +151,13 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> A
 
 
 @procedure("polygenic/begin")
-def begin(study: Study, ground: Ground) -> Asks[None]:
+def begin(study: Study, base: Base) -> Asks[None]:
     """Both fits at zero."""
     shares = np.array(shares_of(study.plan)[::-1])
-    penalties = len(ground.mean) * (1 - shares) / shares
-    targets = [ground.target(fit) for fit in (OF_SOME, OF_ALL)]
+    penalties = len(base.mean) * (1 - shares) / shares
+    targets = [base.target(fit) for fit in (OF_SOME, OF_ALL)]
     fits = [Gradients.begin(penalties, target, TOLERANCE).settled() for target in targets]
-    yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], 1))
+    yield from Go(iterate(study, base, fits[OF_SOME], fits[OF_ALL], 1))
 
 
 def most_rounds(plan: Plan, people: int) -> int:
@@ -166,48 +166,48 @@ def most_rounds(plan: Plan, people: int) -> int:
 
 
 @procedure("polygenic/climb")
-def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, turn: int) -> Asks[None]:
+def iterate(study: Study, base: Base, of_some: Gradients, of_all: Gradients, turn: int) -> Asks[None]:
     """One turn of both fits."""
     fits = [of_some, of_all]
     running = [fit for fit in (OF_SOME, OF_ALL) if not fits[fit].has_ended]
-    if not running or turn > most_rounds(study.plan, ground.without_any):
+    if not running or turn > most_rounds(study.plan, base.without_any):
         if not (of_some.solved & of_all.solved).any():
-            refuse_unsolved(ground, turn - 1)
-        yield Finish(choose(study, ground, of_some, of_all, turn - 1))
+            refuse_unsolved(base, turn - 1)
+        yield Finish(choose(study, base, of_some, of_all, turn - 1))
         return
     lengths = [float(np.sqrt(dot(fits[fit].direction, fits[fit].direction))) for fit in running]
     sums = yield Project(
-        ground.kept,
-        ground.mean,
-        np.array([fits[fit].direction / n * ground.scale for fit, n in zip(running, lengths, strict=True)]),
+        base.kept,
+        base.mean,
+        np.array([fits[fit].direction / n * base.scale for fit, n in zip(running, lengths, strict=True)]),
         tuple(fit == OF_ALL for fit in running),
-        ground.design,
+        base.design,
         turn,
     )
     for place, (fit, length) in enumerate(zip(running, lengths, strict=True)):
-        product = sums["genotypes"][place] * ground.scale
-        product = ground.without_columns(fit, product, sums["columns"][place])
+        product = sums["genotypes"][place] * base.scale
+        product = base.without_columns(fit, product, sums["columns"][place])
         fits[fit] = fits[fit].advance(length * product).settled()
-    yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], turn + 1))
+    yield from Go(iterate(study, base, fits[OF_SOME], fits[OF_ALL], turn + 1))
 
 
 @procedure("polygenic/choose")
-def choose(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, rounds: int) -> Asks[None]:
+def choose(study: Study, base: Base, of_some: Gradients, of_all: Gradients, rounds: int) -> Asks[None]:
     """Test the scores of all shares of variance, and report the best."""
     solved = np.flatnonzero(of_some.solved & of_all.solved)
-    scores = [score(ground, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
-    weights = np.array([each.weights / each.deviation * ground.scale for each in scores])
+    scores = [score(base, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
+    weights = np.array([each.weights / each.deviation * base.scale for each in scores])
     weights = settled(weights, grid_of(weights, WEIGHT_BITS))
-    sums = yield SumScores(ground.kept, ground.mean, weights, ground.design)
+    sums = yield SumScores(base.kept, base.mean, weights, base.design)
     shares = np.array(shares_of(study.plan)[::-1])[solved]
-    yield from rows_of(ground, shares, scores, sums, of_all.solutions[solved], rounds)
+    yield from rows_of(base, shares, scores, sums, of_all.solutions[solved], rounds)
 
 
-def refuse_unsolved(ground: Ground, rounds: int) -> None:
+def refuse_unsolved(base: Base, rounds: int) -> None:
     """Refuse a pool in which no share of variance could be solved."""
     raise Refuse(
         SHARES.name,
-        f"{ground.without_any:,} people beside those of the largest cohort allow {rounds:,} rounds, since "
+        f"{base.without_any:,} people beside those of the largest cohort allow {rounds:,} rounds, since "
         "each tells a sum over them, and no share of variance that is tried is solved by then",
         "Try smaller shares, or invite further cohorts.",
     )

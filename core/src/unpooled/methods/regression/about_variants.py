@@ -204,6 +204,7 @@ class AboutVariants(OfPeople, OfAsked):
         bool (m,): which are `lacking` calls, are counted by their first allele, are ties. `fill`, (m, s k),
         are the values that replace missing calls.
         """
+        # INCOMPLETE decides the shape of the answer: only of these are sums over missing calls sent.
         wanted = np.where(counts_first, FIRST, SECOND) + INCOMPLETE * lacking + TIED * tied
         asked, fill = flags(chunk, variants, wanted), fill[lacking & (not is_exact(plan))]
         return cls(**cls.fields_under(plan, chunk, people, columns, asked, fill), **more)

@@ -1,4 +1,10 @@
-"""Counts of a chunk's genotypes or dosages, and what follows from them before any fit."""
+"""Counts of a chunk's genotypes or dosages, and what follows from them before any fit.
+
+From these follow A1, the filters, the number of calls, and the sums of the genotype and of its square: no
+later question asks for them again. The questions about the variants that remain also settle ties;
+`OrderAlleles` is only for ties that are reported without being fitted. On X and Y men are counted separately;
+`unpooled.methods.shared.allele_coding` says why.
+"""
 
 from __future__ import annotations
 
@@ -159,6 +165,7 @@ def report_ties(study: Study, ties: tuple[Counted, ...]) -> Asks[None]:
     yield from order_ties(study, OrderAlleles, ties, report_filtered)
 
 
+# Counting copies of the other allele gives another fit, unless the model is of copies alone.
 @dataclass(frozen=True, eq=False)
 class OrderBeforeFit(AlleleOrder):
     """Asks which allele is A1 where both are equally frequent, for variants of a chunk to be fitted."""
@@ -195,6 +202,8 @@ def order_of(
     return found, tied & ~now
 
 
+# Dosages are whole numbers of 1/16384, as plink2 keeps them, so these sums are exact. --geno and --hwe are of
+# calls, as in plink2, and genotypes are counted only where a plan has one of them.
 @dataclass(frozen=True)
 class CountDosages(CountGenotypes):
     """Sums of dosages of one chunk in each group."""
@@ -251,6 +260,7 @@ def count(study: Study, chunk: Chunk, pool: Pool, exponent: int) -> Asks[tuple[C
     """
     counted_by = count_dosages if DOSAGES.of(study.plan) else count_genotypes
     kept, ties = yield from counted_by(study, chunk, pool)
+    # Stored branches are replayed by the order of what was asked: frequencies come before estimates.
     yield from count_far(study, chunk, kept)
     yield from compare_cohorts(study, chunk, kept, exponent)
     return kept, ties

@@ -6,8 +6,8 @@ information's determinant are maximised. That has a maximum where cases and cont
     `Penalty`, at those taken   the next step
 
 It begins at Firth's fit of the genotype counts beside the covariates' model, or at the usual estimate where
-that is not far out. How it goes on, and when it ends, says `climb`. Standard errors are of the information
-without the penalty's.
+that is not far out. How it goes on is in `Newton`, when it ends in `_go_on`. Standard errors are of the
+information without the penalty's.
 """
 
 from __future__ import annotations
@@ -43,8 +43,12 @@ _ROUNDING = 1e-9  # of the likelihood: less is no change
 _NO_ANGLE = 1e-8  # between what a step leaves unexplained and the step: less says nothing
 
 
+# Newton's step with the information of the data and of those that the penalty adds would do, but for what it
+# leaves out: that the people's leverages change along the way. With few carriers that is as large as the rest,
+# and steps shrink by a third only. So the difference is learnt from the scores at either end of each step (the
+# symmetric update of rank one), and the next step is solved with it.
 @dataclass(frozen=True, eq=False)
-class Climb(ByVariant):
+class Newton(ByVariant):
     """Progress of Firth's fit for m models with p coefficients. Matrices are upper triangles, (m, p (p + 1) /
     2).
     """
@@ -75,7 +79,7 @@ class Climb(ByVariant):
     """(m, p): what leads to the trial."""
 
     @classmethod
-    def begin(cls, at: np.ndarray) -> Climb:
+    def begin(cls, at: np.ndarray) -> Newton:
         """Return the state before the first evaluation, which will be taken."""
         m, p = at.shape
         none, triangle = np.zeros((m, p)), np.zeros((m, p * (p + 1) // 2))
@@ -109,7 +113,7 @@ class Climb(ByVariant):
         gradient: np.ndarray,
         hessian: np.ndarray,
         logarithm: np.ndarray,
-    ) -> Climb:
+    ) -> Newton:
         """Take or refuse the trials, (m, p), given what was evaluated there. `logarithm`, (m,), is that of
         the information's determinant.
         """
@@ -130,7 +134,7 @@ class Climb(ByVariant):
             step=np.where(each, 0.0, self.step / 2),
         )
 
-    def stepped(self, derivative: np.ndarray, information: np.ndarray) -> Climb:
+    def stepped(self, derivative: np.ndarray, information: np.ndarray) -> Newton:
         """Set the next steps of the models that are new, given what their penalties add; NaN for no step."""
         new = self.is_new
         score, curvature = self.gradient[new] + derivative, self.hessian[new] + information
@@ -236,45 +240,45 @@ def fit_penalised(
 ) -> Call[None]:
     """Firth's fit of some of the variants that a question is about, bool (m,), from `beta` on."""
     asked = about_some(EvaluatePenalised, question, which, beta=beta, iteration=1, evaluation=1)
-    return evaluate_penalised(study, asked, fitting, Climb.begin(asked.beta))
+    return evaluate_penalised(study, asked, fitting, Newton.begin(asked.beta))
 
 
 @procedure("firth/evaluate")
-def evaluate_penalised(study: Study, asked: EvaluatePenalised, fitting: Fitting, climb: Climb) -> Asks[None]:
+def evaluate_penalised(study: Study, asked: EvaluatePenalised, fitting: Fitting, state: Newton) -> Asks[None]:
     """Look at the trials; then ask for the penalty at those that are taken."""
     sums = yield asked
     inverse, logarithm = inverses(sums["hessian"], asked.parameters)
-    climb = climb.looked(asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], logarithm)
-    new = climb.is_new
+    state = state.looked(asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], logarithm)
+    new = state.is_new
     if not new.any():
-        return (yield from _go_on(study, asked, fitting, climb))
-    following = about_some(Penalty, asked, new, beta=climb.at[new], inverse=inverse[new])
-    return (yield from Go(weigh_penalty(study, following, asked, fitting, climb)))
+        return (yield from _go_on(study, asked, fitting, state))
+    following = about_some(Penalty, asked, new, beta=state.at[new], inverse=inverse[new])
+    return (yield from Go(weigh_penalty(study, following, asked, fitting, state)))
 
 
 @procedure("firth/penalty")
 def weigh_penalty(
-    study: Study, asked: Penalty, of: EvaluatePenalised, fitting: Fitting, climb: Climb
+    study: Study, asked: Penalty, of: EvaluatePenalised, fitting: Fitting, state: Newton
 ) -> Asks[None]:
-    """Step from where the penalty is known. `of` was asked about all models of `climb`."""
+    """Step from where the penalty is known. `of` was asked about all models of `state`."""
     sums = yield asked
-    return (yield from _go_on(study, of, fitting, climb.stepped(sums["score"], sums["information"])))
+    return (yield from _go_on(study, of, fitting, state.stepped(sums["score"], sums["information"])))
 
 
-def _go_on(study: Study, asked: EvaluatePenalised, fitting: Fitting, climb: Climb) -> Asks[None]:
+def _go_on(study: Study, asked: EvaluatePenalised, fitting: Fitting, state: Newton) -> Asks[None]:
     """Report what has ended, and look at the next trials of the others."""
     plan = study.plan
-    converged = climb.is_new & (climb.size <= SMALL_STEP)
-    spent = (climb.taken >= MAX_ITERATIONS.of(plan)) | (climb.taken < 0) | ~np.isfinite(climb.size)
+    converged = state.is_new & (state.size <= SMALL_STEP)
+    spent = (state.taken >= MAX_ITERATIONS.of(plan)) | (state.taken < 0) | ~np.isfinite(state.size)
     spent |= asked.evaluation == MOST_EVALUATIONS
     done = converged | spent
     if done.any():
         code = np.where(converged, codes.PENALISED, codes.PENALISED_UNFINISHED)[done].astype(np.uint8)
-        yield fitting.some(done).rows(plan, code, climb.trial[done], climb.hessian[done], penalised=True)
+        yield fitting.some(done).rows(plan, code, state.trial[done], state.hessian[done], penalised=True)
     going = ~done
     if not going.any():
         return None
-    left = climb.some(going)
+    left = state.some(going)
     following = about_some(
         EvaluatePenalised,
         asked,

@@ -34,7 +34,7 @@ from unpooled.methods.regression.counts import (
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
 from unpooled.methods.regression.least_squares import Block, Fit
-from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes, among
+from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes, one_by_one
 from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
 from unpooled.methods.regression.options import COHORTS_APART, few_cohorts, is_apart, is_exact
 from unpooled.methods.regression.pool import Pool
@@ -56,7 +56,8 @@ def linear(study: Study) -> Asks[None]:
     else:
         sums = yield SumColumns.of(study.plan, pool, columns)
         block = Block(sums["sums"], sums["products"])
-        some = among(study.plan)[0].of_block(block)  # it is about the covariates
+        # Any phenotype's block will do: the check is about the covariates, which all phenotypes share.
+        some = one_by_one(study.plan)[0].of_block(block)
         products = about_means(some.sums, some.products, pool.complete)
         fits = [fit_chunk(study, chunk, pool, columns, block, few) for chunk in chunks]
     if not study.plan.alone:
@@ -101,7 +102,7 @@ def fit_counted(
     n = len(study.plan.phenotype_names)
     sums = yield SumWithGenotypes.about(study.plan, chunk, pool.complete, columns, *asked, phenotypes=n)
     order = ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
-    for plan, one in zip(study.plan.each, among(study.plan), strict=True):
+    for plan, one in zip(study.plan.each, one_by_one(study.plan), strict=True):
         own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
         fit = Fit(plan, chunk.chromosome, pool, *own)
         of_sex = one.of_sex(sums["of_sex"], chunk.chromosome)

@@ -225,14 +225,14 @@ def missing_values(z: np.ndarray, phenotypes: int, samples: Samples, chromosome:
     return np.concatenate(parts, axis=1)
 
 
-def among(plan: Plan) -> tuple[Among, ...]:
+def one_by_one(plan: Plan) -> tuple[OnePhenotype, ...]:
     """Each phenotype of a plan among all of them."""
     count = len(plan.phenotype_names)
-    return tuple(Among(place, count, len(plan.covariate_columns) + count) for place in range(count))
+    return tuple(OnePhenotype(place, count, len(plan.covariate_columns) + count) for place in range(count))
 
 
 @dataclass(frozen=True)
-class Among:
+class OnePhenotype:
     """Covariates and one phenotype, q columns, among covariates and all phenotypes."""
 
     place: int
@@ -266,7 +266,7 @@ class Among:
     def of_genotype(self, terms: Terms, sums: np.ndarray) -> np.ndarray:
         """Their sums with genotypes: (m, s, own sums) from (m, s, all sums)."""
         own = OwnSums(terms, len(self._own))
-        return _some(sums, own.among(OwnSums(terms, self.columns), self._own.tolist()))
+        return _some(sums, own.places_among(OwnSums(terms, self.columns), self._own.tolist()))
 
     def of_sex(self, sums: np.ndarray, chromosome: str) -> np.ndarray:
         """Their sums over men, and over people of known sex, as `places_of_sex` has them."""

@@ -246,13 +246,14 @@ def _go_on(
     """
     code = np.where(fitting.code == codes.FITTED, found.code, fitting.code).astype(np.uint8)
     going = ~found.ended & (code == codes.FITTED)
-    if taken == MOST_EVALUATIONS:
+    if taken == MOST_EVALUATIONS:  # no more were foreseen, and people were told so
         code[going], going = codes.UNFINISHED, np.zeros_like(going)
     done = ~going
     if done.any():
         yield fitting.some(done).rows(study.plan, code[done], found.following[done], hessian[done])
     rest: list[Call[Left]] = []
     if going.any():
+        # A branch's questions go by the order in which it lists calls: the usual fit first, then Firth's.
         ascent, at = found.ascent.some(going), found.following[going]
         step = {"iteration": 1 + int(ascent.taken.max()), "evaluation": taken + 1}
         following = about_some(kind, asked, going, beta=at, **step)

@@ -1,4 +1,4 @@
-"""What both regressions have in common: how they begin, their result files, and most of their declaration."""
+"""Both regressions share how they begin, their result files, and most of their declaration."""
 
 from __future__ import annotations
 

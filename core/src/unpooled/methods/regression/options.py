@@ -28,6 +28,7 @@ def _apart_problem(is_on: bool, plan: Plan) -> str:
     return ""
 
 
+# Frisch and Waugh: about the cohorts' own means, the estimates are those with an indicator of each cohort.
 COHORTS_APART = Switch(
     name="cohorts_apart",
     came_later=True,
@@ -125,6 +126,7 @@ def meta_problem(plan: Plan) -> dict[str, str]:
 
 FALLBACK, ALWAYS, NEVER = "firth-fallback", "firth", "no-firth"
 
+# PLINK 1.9 has no such fit: `.assoc.logistic` stays as it is, whatever the answer.
 FIRTH = Choice(
     name="firth",
     label="Firth's penalised fit",

@@ -43,7 +43,7 @@ class OwnSums:
         """Index of each sum in that order."""
         return {factors: k for k, factors in enumerate(self.factors)}
 
-    def among(self, wider: OwnSums, own: Sequence[int]) -> list[int]:
+    def places_among(self, wider: OwnSums, own: Sequence[int]) -> list[int]:
         """Find the indices of these sums among those of more columns; `own` are the columns shared."""
         at = {_ONE: _ONE, **dict(enumerate(own))}
         return [wider.places[model, (at[i], at[j])] for model, (i, j) in self.factors]

@@ -1,10 +1,4 @@
-"""Shared steps of linear and logistic regression: who is included, which allele is A1, which variants remain.
-
-The genotype counts of a chunk come first. From these follow A1, the filters, the number of calls, and the
-sums of the genotype and of its square: no later question asks for them again. The questions about those that
-remain also settle ties; `OrderAlleles` is only for ties that are reported without being fitted. On X and Y
-men are counted separately; `unpooled.methods.shared.allele_coding` says why.
-"""
+"""The people of a regression's pool, in groups, and the chunks that it asks about."""
 
 from __future__ import annotations
 

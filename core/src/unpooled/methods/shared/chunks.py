@@ -139,6 +139,7 @@ class ByVariant:
         each = [part._columns() for part in parts]
         return parts[0]._with({name: np.concatenate([one[name] for one in each]) for name in each[0]})
 
+    # Of all that a record holds, arrays are by variant: a record with others must select for itself.
     def _columns(self) -> dict[str, np.ndarray]:
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 

@@ -29,6 +29,7 @@ def _dosages_problem(is_on: bool, plan: Plan) -> str:
     return ""
 
 
+# PLINK 1.9's reports are of calls, so a study of dosages has none of them.
 DOSAGES = Switch(
     name="dosages",
     came_later=True,
