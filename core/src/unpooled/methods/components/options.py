@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from unpooled.plan.common_options import COMPONENTS as COMPONENTS
-from unpooled.plan.common_options import MODULAR as MODULAR
-from unpooled.plan.common_options import PCA_COUNT
-from unpooled.plan.options import Number
+from unpooled.plan.common_options import COMPONENTS, COMPONENTS_METHODS, MOST_COMPONENTS
+from unpooled.plan.options import Number, Place, Whole
 from unpooled.plan.plan import Plan
 
 MOST_ROUNDS = 20

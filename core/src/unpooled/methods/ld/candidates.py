@@ -22,9 +22,10 @@ _HALVINGS = 60
 """Number of times that an interval of frequencies is halved, until nothing is left of it."""
 
 
-# Two variants with alleles 1 and 2 have four haplotypes. Each person's two are known from the genotypes unless
-# the person is heterozygous at both variants, and has either 11 and 22 or 12 and 21. Their share x of 11 is
-# where the likelihood is largest. PLINK's --clump and --r2 dprime take it so (Hill, Heredity 33, 1974).
+# Two variants with alleles 1 and 2 have four haplotypes. Each person's two are known from the genotypes
+# unless the person is heterozygous at both variants, and has either 11 and 22 or 12 and 21. Their share x of
+# 11 is where the likelihood is largest. PLINK's --clump and --r2 dprime take it so (Hill, Heredity 33,
+# 1974).
 def r_squared(
     people: float, first: Floats, second: Floats, products: Floats, both_heterozygous: Floats
 ) -> Floats:

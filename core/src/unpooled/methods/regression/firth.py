@@ -44,9 +44,9 @@ _NO_ANGLE = 1e-8  # between what a step leaves unexplained and the step: less sa
 
 
 # Newton's step with the information of the data and of those that the penalty adds would do, but for what it
-# leaves out: that the people's leverages change along the way. With few carriers that is as large as the rest,
-# and steps shrink by a third only. So the difference is learnt from the scores at either end of each step (the
-# symmetric update of rank one), and the next step is solved with it.
+# leaves out: that the people's leverages change along the way. With few carriers that is as large as the
+# rest, and steps shrink by a third only. So the difference is learnt from the scores at either end of each
+# step (the symmetric update of rank one), and the next step is solved with it.
 @dataclass(frozen=True, eq=False)
 class Newton(ByVariant):
     """Progress of Firth's fit for m models with p coefficients. Matrices are upper triangles, (m, p (p + 1) /

@@ -69,9 +69,10 @@ def on_rungs(people: int) -> np.ndarray:
     return np.asarray(np.minimum(people, RUNGS))
 
 
-# A cohort that is told products of the genotypes in one direction after the other subtracts its own, and sees
-# those of all other people. So the directions are few compared with these. Where the numbers that are capped at
-# a rung r sum to s, the others of any one cohort are s - r at least, for it has brought no more than r.
+# A cohort that is told products of the genotypes in one direction after the other subtracts its own, and
+# sees those of all other people. So the directions are few compared with these. Where the numbers that are
+# capped at a rung r sum to s, the others of any one cohort are s - r at least, for it has brought no more
+# than r.
 def people_without_any(plan: Plan, sums: Arrays, people: int) -> int:
     """Count the people of the pool without any one cohort, at least; all `people` where there is but one."""
     return people if plan.alone else int((sums[ON_RUNGS.name] - RUNGS).max(initial=0))
