@@ -16,10 +16,10 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Rows, Study, procedure
 from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
+from unpooled.methods.components.options import PCA_COUNT
 from unpooled.methods.components.procedure import Components
 from unpooled.methods.components.questions import OfPeople
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.plan.common_options import PCA_COUNT
 from unpooled.plan.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
 
 TABLE = "density"

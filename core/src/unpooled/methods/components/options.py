@@ -20,6 +20,21 @@ tolerance."""
 WORST_COVARIATE = 1e-3
 """The error, as 1 - |cos|, that a component may have with which a regression goes on."""
 
+PCA_COUNT = Whole(
+    name="pca",
+    label="Number of components",
+    flag="--pca",
+    hint="Their scores stay at the cohorts.",
+    default=10,
+    least=1,
+    most=MOST_COMPONENTS,
+    place=Place.MODEL,
+    fact="{}: each cohort keeps its people's scores",
+    is_always_said=True,
+    methods=f"{COMPONENTS_METHODS}.",
+    came_later=True,
+)
+
 
 COMPONENT_TOLERANCE = Number(
     name="component_tolerance",

@@ -23,6 +23,7 @@ from unpooled.methods.components.krylov import Krylov, first_block, standing_out
 from unpooled.methods.components.options import (
     COMPONENT_TOLERANCE,
     LEAST_ROUNDS,
+    PCA_COUNT,
     PEOPLE_PER_DIRECTION,
     STANDS_OUT,
     WORST_COVARIATE,
