@@ -13,9 +13,9 @@ from scipy.stats import binom
 
 from tests.plinks import plink
 from unpooled.methods import ALGORITHMS
-from unpooled.methods.shared.frequencies import scores
+from unpooled.methods.frequencies import scores
+from unpooled.methods.shared.options import FAR
 from unpooled.panel.agreement import reconcile
-from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate

@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from unpooled.asking.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
 from unpooled.methods import check
+from unpooled.methods.polygenic.counts import groups, key_of
 from unpooled.methods.polygenic.options import HELD_OUT
-from unpooled.methods.polygenic.people import groups, key_of
 from unpooled.panel.panel import Panel, canonical_order
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run

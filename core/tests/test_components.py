@@ -15,12 +15,11 @@ from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.density import read_density, write_density
 from unpooled.formats.eigenvectors import Loadings
 from unpooled.methods import ALGORITHMS, check, usual
-from unpooled.methods.components.directions import Directions
-from unpooled.methods.components.krylov import Krylov, start
+from unpooled.methods.components.krylov import Directions, Krylov, start
 from unpooled.methods.components.options import block_of
 from unpooled.methods.components.pca import PCA
-from unpooled.methods.components.precision import FIT, VALUES
-from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.methods.components.procedure import FIT, VALUES
+from unpooled.methods.shared.kept_autosomes import scores_of
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError

@@ -14,9 +14,9 @@ from unpooled import run
 from unpooled.asking.cohort import FEMALE, MALE, ArrayCohort, Samples
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS
-from unpooled.methods.shared.frequencies import CountFar, scores
+from unpooled.methods.frequencies import CountFar, scores
+from unpooled.methods.shared.options import FAR
 from unpooled.panel.panel import Panel
-from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import NO_KEY, Plan, PlanError
 
 PEOPLE, VARIANTS, OFF = 150, 700, 240

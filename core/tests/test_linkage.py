@@ -14,11 +14,10 @@ from tests.contract.runs import run_of
 from tests.contract.studies import Small
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.methods import usual, with_chunks
-from unpooled.methods.ld.haplotypes import r_squared
-from unpooled.methods.ld.lead_questions import SumWithLeads
-from unpooled.methods.ld.leads import LINKAGE
+from unpooled.methods.ld.candidates import r_squared
+from unpooled.methods.ld.leads import LINKAGE, SumWithLeads
 from unpooled.methods.ld.questions import SumPairs
-from unpooled.methods.regression.linear import SumWithGenotypes
+from unpooled.methods.regression.linear_questions import SumWithGenotypes
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
 from unpooled.pictures import linkage

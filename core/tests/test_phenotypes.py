@@ -31,8 +31,9 @@ from unpooled.methods.phenotypes import (
     sums_apart,
     tables_of,
 )
-from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
-from unpooled.methods.regression.pool import Census, CountGenotypes, OrderAlleles
+from unpooled.methods.regression.counts import CountGenotypes, OrderAlleles
+from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes
+from unpooled.methods.regression.pool import Census
 from unpooled.methods.shared.allele_coding import on_x
 from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import Mean

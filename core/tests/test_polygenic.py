@@ -17,7 +17,7 @@ from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
 from unpooled.methods import check
 from unpooled.methods.polygenic import procedure
-from unpooled.methods.polygenic.people import groups, key_of
+from unpooled.methods.polygenic.counts import groups, key_of
 from unpooled.methods.polygenic.result import (
     FIT,
     PATH,
@@ -27,7 +27,7 @@ from unpooled.methods.polygenic.result import (
     write_card,
     write_performance,
 )
-from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.methods.shared.kept_autosomes import scores_of
 from unpooled.plan.plan import PlanError
 from unpooled.run import run_alone
 

@@ -17,7 +17,7 @@ from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.asking.driver import Place
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import Refuse
-from unpooled.methods.regression.symmetric import pairs
+from unpooled.kernels.fixed_order import pairs
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run

@@ -19,11 +19,11 @@ from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, ArrayTable, Samples
 from unpooled.asking.driver import Running
 from unpooled.errors import BoundError, Refuse
-from unpooled.methods.components.precision import refuse_unsettled
+from unpooled.methods.components.procedure import refuse_unsettled
 from unpooled.methods.learning.floors import join_folds, of_missing
 from unpooled.methods.learning.questions import MOST_COLUMNS
 from unpooled.methods.learning.wide import refuse_zero
-from unpooled.methods.regression.pool import CountGenotypes
+from unpooled.methods.regression.counts import CountGenotypes
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.tables.encoding.dictionary import refuse_many
 from unpooled.panel.panel import Panel

@@ -16,14 +16,13 @@ from tests.contract.studies import Small
 from unpooled.asking.cohort import ArrayCohort
 from unpooled.errors import Refuse
 from unpooled.kernels import least_squares as codes
-from unpooled.methods.regression.linear import SumWithGenotypes
+from unpooled.methods.regression.linear_questions import SumWithGenotypes
 from unpooled.methods.regression.logistic_questions import OfModels
 from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
 from unpooled.methods.shared.groups import COMPLETE, MEN, members
 from unpooled.panel.panel import Panel
-from unpooled.plan.clump_option import CLUMPED
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.plan import EXACT, FEWEST_AT_A_LEVEL, MEAN, NO_KEY, Covariate, Plan
+from unpooled.plan.plan import CLUMPED, EXACT, FEWEST_AT_A_LEVEL, MEAN, NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 COVARIATES = (Covariate("C1"), Covariate("C2"))

@@ -18,12 +18,12 @@ from tests.contract.studies import of_variants
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats import titles
 from unpooled.formats.reading import Report, neg_log10
-from unpooled.formats.regression_report import file_name
 from unpooled.formats.ssf import metadata, renamed
 from unpooled.formats.titles import Title
 from unpooled.methods import ALGORITHMS
-from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
+from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes
 from unpooled.methods.regression.logistic_questions import Evaluate
+from unpooled.methods.regression.method import file_name
 from unpooled.methods.shared.allele_coding import PLACES, by_plink2
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError

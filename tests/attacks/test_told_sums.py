@@ -16,13 +16,12 @@ import pytest
 from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.question import Arrays, Question, answer
 from unpooled.errors import Refuse
+from unpooled.kernels.fixed_order import pairs
 from unpooled.methods.ld.leads import LINKAGE
 from unpooled.methods.regression.apart import SumGenotypesApart
-from unpooled.methods.regression.linear import SumColumns, SumWithGenotypes
-from unpooled.methods.regression.symmetric import pairs
+from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes
 from unpooled.methods.shared.groups import complete
-from unpooled.plan.clump_option import CLUMPED
-from unpooled.plan.plan import EXACT, MEAN
+from unpooled.plan.plan import CLUMPED, EXACT, MEAN
 
 from ..contract.runs import Run, run_of
 from ..contract.studies import Small, of_variants

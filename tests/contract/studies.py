@@ -17,6 +17,7 @@ from unpooled.methods.learning.questions import MOST_COLUMNS
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
+from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.panel.panel import Panel
 from unpooled.plan import common_options as options
@@ -30,7 +31,6 @@ from unpooled.plan.common_options import (
     PHENOTYPES,
     SUMS,
 )
-from unpooled.plan.dosage_option import DOSAGES, FILES
 from unpooled.plan.plan import NO_KEY, SUMS_FILE, Covariate, Plan
 from unpooled.plan.schema import CATEGORY, OUTCOME, Column
 
@@ -263,19 +263,21 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, exact": lambda: of_variants("linear", missing="exact"),
     "linear, mean": lambda: of_variants("linear", missing="mean"),
     "linear, of conditions": lambda: of_variants("linear", condition=("rs1_3", "rs22_1"), files=_OF_PLINK),
-    "linear, of dosages": lambda: of_variants("linear", missing="exact", dosages=True, files=FILES),
+    "linear, of dosages": lambda: of_variants("linear", missing="exact", dosages=True, files=DOSAGE_FILES),
     "linear, of dosages, mean": lambda: of_variants(
         "linear", dosages=True, hwe=0, phenotypes=("z",), require_pheno=True, files=("ssf",)
     ),
     "linear, apart": lambda: of_variants("linear", cohorts=4, cohorts_apart=True, missing="exact"),
     "linear, apart, of dosages and phenotypes, mean": lambda: of_variants(
-        "linear", cohorts=4, cohorts_apart=True, dosages=True, phenotypes=("z",), files=FILES
+        "linear", cohorts=4, cohorts_apart=True, dosages=True, phenotypes=("z",), files=DOSAGE_FILES
     ),
     "linear, apart, beside components": lambda: of_variants(
         "linear", cohorts=4, cohorts_apart=True, components=2, condition=("rs1_3",), files=_OF_PLINK
     ),
-    "logistic, of dosages": lambda: of_variants("logistic", missing="exact", dosages=True, files=FILES),
-    "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=FILES),
+    "logistic, of dosages": lambda: of_variants(
+        "logistic", missing="exact", dosages=True, files=DOSAGE_FILES
+    ),
+    "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=DOSAGE_FILES),
     "logistic, exact": lambda: of_variants("logistic", missing="exact", firth="firth"),
     "logistic, followed": lambda: of_variants("logistic", files=_OF_PLINK),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),

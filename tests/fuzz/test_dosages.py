@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unpooled.kernels.dosages import COPY
-from unpooled.plan.firth_option import FIRTH
+from unpooled.methods.regression.options import FIRTH
 
 from ..conftest import needed
 from . import dosages

@@ -13,7 +13,7 @@ from pooled import MT, Statuses, X, Y
 from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
 from unpooled.methods.regression.case_control import CaseControlCounts
-from unpooled.methods.regression.pool import TABLE_BY_FIRTH
+from unpooled.methods.regression.results import TABLE_BY_FIRTH
 from unpooled.panel.panel import Panel
 from unpooled.plan.genotype_model import Terms
 from unpooled.plan.plan import NO_KEY, Covariate, Plan

@@ -22,15 +22,14 @@ from unpooled.errors import BoundError
 from unpooled.kernels.meta_analysis import fixed_effect, random_weight
 from unpooled.methods import algorithm, check
 from unpooled.methods.regression.heterogeneity import TABLE, SumAgain, SumEstimates
-from unpooled.methods.regression.own_fit import Model, own_estimates
+from unpooled.methods.regression.options import FEWEST, FEWEST_OF_RANDOM
+from unpooled.methods.regression.own_fit import Model, own_estimates, telling
 from unpooled.methods.shared.chunks import chromosome_class
-from unpooled.methods.shared.informative_covariates import telling
 from unpooled.methods.shared.summary import Summary
 from unpooled.panel.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
 from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
-from unpooled.plan.heterogeneity_option import FEWEST, FEWEST_OF_RANDOM
 from unpooled.plan.plan import EXACT, NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import reports, run
 

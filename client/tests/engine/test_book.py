@@ -14,7 +14,7 @@ from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.asking.question import Question
 from unpooled.described.what_leaves import most_bytes_of
 from unpooled.methods.chi_square import CountGenotypes
-from unpooled.methods.ld.lead_questions import CountFounders
+from unpooled.methods.ld.leads import CountFounders
 from unpooled.methods.presence import Presence
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster, Told

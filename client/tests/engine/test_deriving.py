@@ -15,7 +15,7 @@ from test_book import PANEL, terms_of
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, Samples
-from unpooled.methods.components.directions import Directions
+from unpooled.methods.components.krylov import Directions
 from unpooled.methods.components.questions import KeepScores, Multiply
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions

@@ -37,16 +37,16 @@ MODELS = {
 }
 """Methods for tables that fit a model."""
 _PARTS = {
-    "components": ".components.first",
+    "components": ".components.procedure",
     "firth": ".regression.firth",
-    "frequencies": ".shared.frequencies",
+    "frequencies": ".frequencies",
     "ld": ".ld.pruning",
     "leads": ".ld.leads",
     "model": ".learning",
     "panel": ".presence",
     "phenotype": ".phenotypes",
     "phenotypes": ".phenotypes",
-    "regression": ".regression.pool",
+    "regression": ".regression.method",
     "tables": ".tables",
 }
 """Parts that methods have in common, by the first word of their procedures' names."""

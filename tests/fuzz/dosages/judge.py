@@ -13,8 +13,8 @@ import numpy as np
 
 from unpooled.errors import UnpooledError
 from unpooled.kernels.dosages import COPY
+from unpooled.methods.regression.options import FIRTH
 from unpooled.plan.common_options import COVARIATES, GLM_COLS, HIDE_COVAR
-from unpooled.plan.firth_option import FIRTH
 from unpooled.plan.options import called
 from unpooled.run import reports
 

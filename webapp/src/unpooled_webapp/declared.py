@@ -28,11 +28,10 @@ from unpooled.methods.algorithm import Algorithm
 from unpooled.methods.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
 from unpooled.methods.learning.questions import MOST_COLUMNS
 from unpooled.methods.phenotypes import CountApart
-from unpooled.plan.apart_option import COHORTS_APART, FEWEST
+from unpooled.methods.regression.options import COHORTS_APART, FEWEST_APART
+from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES, FREQUENCY_FLAGS
 from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
-from unpooled.plan.dosage_option import DOSAGES, FILES
 from unpooled.plan.encodings import ONE_HOT
-from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import CATEGORY, OUTCOME
@@ -110,9 +109,9 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
         [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
     )
     if DOSAGES in method.options:
-        opened.append({DOSAGES.name: True, "files": list(FILES)})
+        opened.append({DOSAGES.name: True, "files": list(DOSAGE_FILES)})
     if COHORTS_APART in method.options:
-        opened.append({COHORTS_APART.name: True, "cohorts": FEWEST})
+        opened.append({COHORTS_APART.name: True, "cohorts": FEWEST_APART})
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
         compares = method.is_compared or opens == {OPENS.name: BITS}
         if masking != "modular" and (compares or method.name in FITS or COHORTS_APART.name in opens):

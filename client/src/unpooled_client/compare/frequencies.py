@@ -15,11 +15,11 @@ import numpy as np
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report
 from unpooled.formats.ssf import CHROMOSOME, FREQUENCIES, written_ids
-from unpooled.methods.shared.frequencies import scores
+from unpooled.methods.frequencies import scores
 from unpooled.methods.shared.groups import complete
+from unpooled.methods.shared.options import FAR
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.panel import Panel
-from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.thorough.frequencies import Reference, dosed_in, expected_of, observed_in

@@ -9,11 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unpooled.methods.shared.options import FAR
 from unpooled.pages.page import Html, document, encoded, facts, mark, section, table, tag
 from unpooled.panel.chromosomes import chromosome_name
 from unpooled.pictures.associations import confidence
 from unpooled.plan.common_options import FILE_STEM
-from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan
 from unpooled_client.compare import across
 from unpooled_client.compare.estimates import NONE, Contrast, Estimate, as_text

@@ -11,9 +11,9 @@ import numpy as np
 from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
 from unpooled.methods import algorithm
+from unpooled.methods.regression.own_fit import telling
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.conditions import with_copies
-from unpooled.methods.shared.informative_covariates import telling
 from unpooled.panel.alleles import complement
 from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import Associations

@@ -20,8 +20,7 @@ from unpooled.methods.shared.chunks import chromosome_class
 from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import confidence
 from unpooled.plan.common_options import BETA, MAX_ITERATIONS, MISSING, TOLERANCE
-from unpooled.plan.heterogeneity_option import META
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.plan import EXACT, META, Plan
 from unpooled_client.compare.estimates import Across, Estimate, Variant
 from unpooled_client.compare.pool import file_of
 from unpooled_client.data.cohort import PlinkCohort

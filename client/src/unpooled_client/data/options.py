@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from unpooled.methods import TESTS
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
 from unpooled.plan.common_options import (
@@ -20,7 +21,6 @@ from unpooled.plan.common_options import (
     REQUIRE_PHENO,
     SEXES,
 )
-from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.floors import QUANTITATIVE
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column

@@ -12,7 +12,7 @@ from unpooled.described.file_list import report_name
 from unpooled.formats.density import read_density
 from unpooled.formats.eigenvectors import Loadings, exactly
 from unpooled.formats.scoring_file import ScoringFile
-from unpooled.methods.shared.genotype_products import scores_of
+from unpooled.methods.shared.kept_autosomes import scores_of
 from unpooled.pages.page import document, encoded, section, tag
 from unpooled.panel.panel import Panel
 from unpooled.pictures import drawing, people_svg

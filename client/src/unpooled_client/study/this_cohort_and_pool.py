@@ -13,9 +13,9 @@ import numpy as np
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.errors import UnpooledError
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import COMPONENTS, MIND
-from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.plan import Plan
 from unpooled_client.compare.frequencies import Frequencies, compare_calls, compare_dosages
 from unpooled_client.compare.pool import NothingToCompare, file_of, strongest

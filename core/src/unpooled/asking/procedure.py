@@ -92,6 +92,11 @@ class Call(Generic[T]):
     def __iter__(self) -> Asks[T]:
         return self.procedure.function(self.study, *self.arguments)
 
+    @property
+    def stored(self) -> tuple[str, bytes]:
+        """Return it as another procedure's arguments hold it: its name, and its own arguments."""
+        return self.procedure.name, codec.encode(self.arguments)
+
 
 class Each:
     """Runs calls side by side; their values come back in this order."""
@@ -198,3 +203,23 @@ def procedure(
         return made
 
     return declare
+
+
+def through(
+    call: Call[T], around: Callable[[Call[Any]], Call[Any]], handle: Callable[[Any], Asks[Any]]
+) -> Asks[T]:
+    """Run a procedure within another, which sees or changes what it yields.
+
+    `handle` deals with each thing that it yields, and returns what it gets for that. Where it goes on as
+    another procedure, `around` makes the call of this one around that.
+    """
+    running, came = iter(call), None
+    while True:
+        try:
+            event = running.send(came)
+        except StopIteration as end:
+            return typing.cast(T, end.value)
+        if isinstance(event, Go):
+            running.close()  # it would never be sent anything again, and holds what it has computed
+            return typing.cast(T, (yield from Go(around(event.call))))
+        came = yield from handle(event)

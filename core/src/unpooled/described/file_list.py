@@ -12,9 +12,7 @@ from unpooled.methods import algorithm, with_chunks
 from unpooled.methods.algorithm import AboutFile, Algorithm
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.panel.list_file import MOST_BYTES, MOST_VARIANTS
-from unpooled.plan.clump_option import CLUMPED
 from unpooled.plan.common_options import FILE_STEM
-from unpooled.plan.heterogeneity_option import META
 from unpooled.plan.plan import SUMS_FILE, Plan
 from unpooled.plan.schema import MOST_CLASSES, MOST_LEVELS
 
@@ -40,21 +38,6 @@ _SHARED = {
     "hwe": AboutFile("Hardy-Weinberg test", ".hwe"),
     "adjusted": AboutFile("Adjusted P values", ".adjusted"),
     "glm": AboutFile("PLINK 2 report", ".glm"),
-    META: AboutFile(
-        "Heterogeneity across cohorts",
-        ".meta: a meta-analysis of the cohorts' own estimates",
-        "The cohorts' own estimates were combined by the inverse of their variances (fixed effect, and "
-        "random effect of DerSimonian and Laird) with Cochran's Q and I², from sums over the cohorts, as "
-        "plink1.9 --meta-analysis computes them.",
-    ),
-    CLUMPED: AboutFile(
-        "Clumps",
-        ".clumped: lead variants and those in linkage with them; also colours regions by linkage. Leads of a "
-        "regression follow from sums that the server and the cohorts learn: by the exact rule for missing "
-        "calls, of a variant that one person carries, that person's covariates and phenotype",
-        "Associations were clumped by r² between haplotypes of the founders of all cohorts together, as "
-        "plink1.9 --clump does.",
-    ),
     "ssf": AboutFile("GWAS-SSF for the GWAS Catalog", ".ssf.tsv, with metadata"),
     "parameters": AboutFile("Parameters", "of each column, as JSON"),
     "quantiles": AboutFile("Quantiles", "of each column, and k-th elements, as JSON"),

@@ -18,8 +18,9 @@ from unpooled.errors import listed
 from unpooled.formats import table_summary
 from unpooled.kernels.statistics import inflation_text
 from unpooled.methods import algorithm
-from unpooled.methods.components import precision
+from unpooled.methods.components import procedure as components
 from unpooled.methods.regression.dependent import sex_is_determined
+from unpooled.methods.shared.options import FAR
 from unpooled.methods.shared.summary import FREQUENCIES_FAR
 from unpooled.pages.page import Html, document, facts, mark, section, table, tag
 from unpooled.panel.panel import Panel
@@ -28,7 +29,6 @@ from unpooled.pictures.associations import ODDS_RATIO, confidence
 from unpooled.pictures.drawing import shortened
 from unpooled.pictures.loci import GENOME_WIDE, REACH, SUGGESTIVE
 from unpooled.plan.common_options import CONDITION, COVARIATES
-from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan
 from unpooled.protocol import sealing
 
@@ -111,7 +111,7 @@ def report(
         *_of_x(plan, panel, tables),
         *(_results(plan, found) if found else []),
         *([shown(tables, plan)] if shown else []),
-        *([precision.shown(tables)] if precision.VALUES in tables else []),
+        *([components.shown(tables)] if components.VALUES in tables else []),
         _asked(plan, about),
         _people(plan, about),
         _methods(plan, about.run),

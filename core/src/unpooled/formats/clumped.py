@@ -20,8 +20,6 @@ from unpooled.formats.plink import Variants
 from unpooled.kernels.elementary import exp, log
 from unpooled.kernels.statistics import normal_tail, t_tail
 from unpooled.panel.panel import Panel
-from unpooled.plan.clump_option import P2, R2
-from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
 
@@ -68,10 +66,10 @@ def printed_tail(rows: Arrays, part: NDArray[np.integer]) -> Floats:
     return of_printed_log(t_tail(ratio, rows["freedom"][part]) if has_freedom else normal_tail(ratio))
 
 
-def is_above(r2: Floats, plan: Plan) -> NDArray[np.bool_]:
+def is_above(r2: Floats, limit: float) -> NDArray[np.bool_]:
     """Tell whether two variants belong to one clump: bool (k,)."""
     with np.errstate(invalid="ignore"):
-        return np.asarray(r2 > R2.of(plan))
+        return np.asarray(r2 > limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +83,16 @@ class Clump:
     members_neg_log10_p: Floats
 
 
-def clumps(rows: Arrays, plan: Plan) -> Iterator[Clump]:
+def clumps(rows: Arrays, r2: float) -> Iterator[Clump]:
     """All clumps, the strongest first.
 
-    `rows` are a lead and a variant near it each, the lead itself first: `variant`, `other`, `r2`, and
-    `neg_log10_p` of the other.
+    `r2` is the limit of linkage. `rows` are a lead and a variant near it each, the lead itself first:
+    `variant`, `other`, `r2`, and `neg_log10_p` of the other.
     """
     lead, other, size = rows["variant"], rows["other"], rows["neg_log10_p"]
     firsts = np.flatnonzero(lead == other)
     ends = np.append(firsts[1:], len(lead))
-    near = is_above(rows["r2"], plan) & ~np.isnan(size)
+    near = is_above(rows["r2"], r2) & ~np.isnan(size)
     taken = np.zeros(0, np.uint32)
     for k in np.lexsort([lead[firsts], -size[firsts]]).tolist():
         start = int(firsts[k])
@@ -106,20 +104,23 @@ def clumps(rows: Arrays, plan: Plan) -> Iterator[Clump]:
         yield Clump(int(lead[start]), float(size[start]), other[members], size[members])
 
 
-def write_clumped(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """`.clumped`, the same in every byte where no call is missing."""
+def write_clumped(file: BinaryIO, panel: Panel, rows: Arrays, p2: float, r2: float) -> None:
+    """`.clumped`, the same in every byte where no call is missing.
+
+    `p2` and `r2` are PLINK's limits, below which a variant is named, and above which it is of a clump.
+    """
     width = Variants(panel, rows).width
     titles = " ".join(f"{title:>6}" for title in _TITLES)
     file.write(f" CHR    F {'SNP':>{width}}         BP        P    TOTAL {titles}    SP2\n".encode())
-    for clump in clumps(rows, plan):
-        file.write(_line(clump, panel, plan, width))
+    for clump in clumps(rows, r2):
+        file.write(_line(clump, panel, p2, width))
     file.write(b"\n\n")
 
 
-def _line(clump: Clump, panel: Panel, plan: Plan, width: int) -> bytes:
+def _line(clump: Clump, panel: Panel, p2: float, width: int) -> bytes:
     below = [np.count_nonzero(_is_below(clump.members_neg_log10_p, bound)) for bound in _BOUNDS]
     counts = -np.diff([len(clump.members), *below, 0])
-    named = panel.name[clump.members[_is_below(clump.members_neg_log10_p, P2.of(plan))]].tolist()
+    named = panel.name[clump.members[_is_below(clump.members_neg_log10_p, p2)]].tolist()
     numbers = [
         f"{panel.chromosome[clump.lead]:>4}",
         f"{_FILE:>4}",

@@ -25,7 +25,7 @@ from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, Whole, write_table
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import PCA_COUNT
+from unpooled.plan.common_options import MOST_COMPONENTS
 from unpooled.plan.plan import Plan
 from unpooled.plan.plan import component_titles as titles
 
@@ -52,7 +52,7 @@ def write_errors(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
 def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """Write the loadings of A1, which is the ALT, from the columns `variant`, `first_is_a1`, `PC1`, ... ."""
     variants = Variants(panel, rows, chromosome_names(plan.autosomes))
-    components = [name for name in titles(PCA_COUNT.of(plan)) if name in rows]
+    components = [name for name in titles(MOST_COMPONENTS) if name in rows]
     m = len(rows["variant"])
 
     def block(part: slice) -> list[Column]:

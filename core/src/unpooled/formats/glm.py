@@ -30,7 +30,7 @@ from unpooled.kernels.statistics import normal_quantile, scaled_p_value
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import BETA, CI, GLM_COLS
-from unpooled.plan.firth_option import FALLBACK, NEVER, choice
+from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.glm_columns import MACH_R2, USUAL
 from unpooled.plan.plan import Plan
@@ -62,7 +62,7 @@ def chromosome_names(autosomes: int) -> list[bytes]:
     return names
 
 
-def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:
+def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan, penalised: bool) -> NDArray[np.int64]:
     """Return the error code that is written for each variant without an estimate.
 
     Where a column does not vary, a logistic iteration of plink2 runs off, and Firth's too. It names the
@@ -71,7 +71,7 @@ def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan) -> NDArray[np.
     """
     code = rows["code"][variant].astype(np.int64)
     if plan.trait != "quantitative":
-        fails = codes.SEPARATED if choice(plan) == NEVER else codes.PENALISED_UNFINISHED
+        fails = codes.PENALISED_UNFINISHED if penalised else codes.SEPARATED
         code[code == codes.STILL] = fails
     separated = code == codes.SEPARATED
     if separated.any():
@@ -83,14 +83,20 @@ def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan) -> NDArray[np.
     return code
 
 
-def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logistic: bool) -> None:
-    """`.glm.logistic`, or `.glm.linear`."""
+def write_glm(
+    file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, penalised: bool, falls_back: bool
+) -> None:
+    """`.glm.logistic`, or `.glm.linear`.
+
+    `penalised`: variants may be fitted by Firth's likelihood; `falls_back`: only those that need it.
+    """
+    logistic = plan.trait == CASE_CONTROL
     names, of_sex = tests(plan, rows), begin_of_sex(plan, rows)
     chromosomes = chromosome_names(plan.autosomes)
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes, b"N", b"Y"])
     lines = Lines(tests_each(plan, panel, rows))
-    wanted = _wanted(plan)
+    wanted = _wanted(plan) - (set() if falls_back else {"firth"})
     odds = logistic and not BETA.of(plan) and "beta" not in wanted
     effect = titles.ODDS_RATIO if odds else titles.BETA
     error_of_effect = titles.SE_OF_LOG_ODDS if odds else titles.SE
@@ -120,7 +126,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
             score, neg_log10_p = with_joint_test(rows, (variant, test), beta / se, neg_log10_p, by_f=True)
         p, down = scaled_p_value(np.where(refused, np.nan, neg_log10_p))
         score = np.where(refused, np.nan, score)
-        error = np.where(np.isnan(score), _errors(rows, variant, plan), codes.FITTED)
+        error = np.where(np.isnan(score), _errors(rows, variant, plan, penalised), codes.FITTED)
         fell_back = np.isin(code, (*codes.OF_PENALISED, codes.STILL)).astype(np.int64)
         a1, a2 = variants.a1(variant).values, variants.a2(variant).values
         # One copy of each on Y and MT; on X plink2 counts two of men, too.
@@ -188,8 +194,6 @@ def _of_alleles(
 
 def _wanted(plan: Plan) -> set[str]:
     wanted = {"id", "a1", *(GLM_COLS.of(plan) or USUAL)} - (set() if CI.of(plan) else {"ci"})
-    if choice(plan) != FALLBACK:
-        wanted -= {"firth"}
     return wanted | ({"effect"} if {"beta", "orbeta"} & wanted else set())
 
 

@@ -17,16 +17,17 @@ from unpooled.formats.table import Column, Real, Whole, write_table
 from unpooled.kernels.statistics import normal_neg_log10_p, p_value
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import BETA
+from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.plan import Plan
 
 _DIGITS = 6
 OF_EFFECTS = ("fixed", "fixed_se", "random", "random_se")
 
 
-def write_meta(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logistic: bool) -> None:
+def write_meta(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.meta`: a line per variant, NA where too few cohorts have an estimate of their own."""
     variants = Variants(panel, rows)
-    odds = logistic and not BETA.of(plan)
+    odds = plan.trait == CASE_CONTROL and not BETA.of(plan)
     effect = titles.ODDS_RATIO if odds else titles.BETA
     random_effect = titles.RANDOM_ODDS_RATIO if odds else titles.RANDOM_BETA
 

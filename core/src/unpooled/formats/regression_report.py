@@ -7,40 +7,27 @@ and each interaction, then on X for SEX and that with SEX.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
-from unpooled.formats import glm, meta, plink, ssf, titles
-from unpooled.formats.adjusted import reported, write_adjusted
+from unpooled.formats import titles
+from unpooled.formats.adjusted import reported
 from unpooled.formats.association_tests import Lines, tests, tests_each, with_joint_test
-from unpooled.formats.clumped import write_clumped
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.kernels.statistics import normal_quantile, p_value
 from unpooled.panel.panel import Panel
-from unpooled.plan.clump_option import CLUMPED
 from unpooled.plan.common_options import BETA, CI
-from unpooled.plan.firth_option import ALWAYS, FALLBACK, NEVER, choice
-from unpooled.plan.heterogeneity_option import META
+from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.plan import Plan
 
 
-def write_linear(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """`.assoc.linear`."""
-    _write(file, panel, rows, plan, odds=False)
-
-
-def write_logistic(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """`.assoc.logistic`: odds ratios, or their logarithms with `beta`."""
-    _write(file, panel, rows, plan, odds=not BETA.of(plan))
-
-
-def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, odds: bool) -> None:
+def write_report(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """`.assoc.linear`; or `.assoc.logistic`, with odds ratios, or their logarithms with `beta`."""
+    odds = plan.trait == CASE_CONTROL and not BETA.of(plan)
     variants = Variants(panel, rows, tests(plan, rows))
     lines = Lines(tests_each(plan, panel, rows))
     reach = normal_quantile(1 - (1 - CI.of(plan)) / 2) if CI.of(plan) else 0.0
@@ -78,47 +65,3 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, odds: bool
         ]
 
     write_table(file, len(lines), block, variants.pool, header_ending=b" \n")
-
-
-Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
-
-_COUNTS: dict[str, Writer] = {name: plink.WRITERS[name] for name in ("frq", "lmiss", "hwe")}
-_BOTH: dict[str, Writer] = {"adjusted": write_adjusted, CLUMPED: write_clumped, **_COUNTS}
-LINEAR_WRITERS: dict[str, Writer] = {
-    "assoc": write_linear,
-    "glm": partial(glm.write_glm, logistic=False),
-    "ssf": partial(ssf.write_ssf, logistic=False),
-    META: partial(meta.write_meta, logistic=False),
-    **_BOTH,
-}
-LOGISTIC_WRITERS: dict[str, Writer] = {
-    "assoc": write_logistic,
-    "glm": partial(glm.write_glm, logistic=True),
-    "ssf": partial(ssf.write_ssf, logistic=True),
-    META: partial(meta.write_meta, logistic=True),
-    **_BOTH,
-}
-
-
-def file_name(file: str, plan: Plan) -> str:
-    """Return the part of a result file's name that follows the study's name, as PLINK has it."""
-    return {
-        "assoc": f"assoc.{plan.test}",
-        "adjusted": f"assoc.{plan.test}.adjusted",
-        "glm": f"{_in_file_names(plan.phenotype)}.glm.{_kind_of_glm(plan)}",
-        "ssf": "tsv.gz",
-    }.get(file, file)
-
-
-def _kind_of_glm(plan: Plan) -> str:
-    """Return plink2's name for its report of a regression."""
-    return {FALLBACK: f"{plan.test}.hybrid", ALWAYS: "firth", NEVER: plan.test}[choice(plan)]
-
-
-_MOST_OF_A_NAME = 150  # bytes: file systems take 255 with all that stands around
-
-
-def _in_file_names(text: str) -> str:
-    """Whatever is no letter, digit, plus or minus becomes an underscore: a name is no path."""
-    plain = "".join(c if c.isalnum() or c in "+-" else "_" for c in text)
-    return plain.encode()[:_MOST_OF_A_NAME].decode("utf-8", "ignore")

@@ -24,6 +24,7 @@ from unpooled.kernels.statistics import p_value
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import BETA, COVARIATES, MAF
+from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.plan import NOT_REPORTED, Plan
 
 _DIGITS = 8
@@ -79,14 +80,14 @@ def _rs_numbers(names: NDArray[np.bytes_]) -> NDArray[np.bytes_]:
     return np.where(known, names, _NOTHING)
 
 
-def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logistic: bool) -> None:
-    """The tab-separated file, compressed; the same bytes each time. Effects may be odds if `logistic`."""
+def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """The tab-separated file, compressed; the same bytes each time. Effects may be odds."""
     chosen, number = reportable(panel, rows, plan), _numbers(plan.autosomes)
     variants = Variants(panel, rows)
     in_logarithms = any(
         bool(np.any(of_test(rows["neg_log10_p"], chosen[part], 0) > 300)) for part in blocks(len(chosen))
     )
-    odds = logistic and not BETA.of(plan)
+    odds = plan.trait == CASE_CONTROL and not BETA.of(plan)
 
     def block(part: slice) -> list[Column]:
         which = chosen[part]

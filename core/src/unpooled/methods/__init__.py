@@ -16,7 +16,6 @@ from unpooled.methods.presence import Presence
 from unpooled.methods.registry import Registry
 from unpooled.plan.common_options import COMPONENTS, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import NONE, Plan, PlanError
-from unpooled.protocol import codec
 
 SHARE_BYTES = 4_500_000
 FEWEST_IN_A_CHUNK = 1000
@@ -78,7 +77,7 @@ def whole(study: Study) -> Call[None]:
     call = PROCEDURES["phenotypes"](study, method.name) if is_each_apart(plan) else method(study)
     if not COMPONENTS.of(plan):
         return call
-    return PROCEDURES["components/first"](study, call.procedure.name, codec.encode(call.arguments))
+    return PROCEDURES["components/first"](study, *call.stored)
 
 
 def with_chunks(plan: Plan) -> Plan:

@@ -18,21 +18,17 @@ from unpooled.asking.question import Arrays, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.formats import plink
 from unpooled.formats.adjusted import write_adjusted
-from unpooled.formats.clumped import write_clumped
-from unpooled.methods.algorithm import Algorithm
-from unpooled.methods.ld.lead_questions import LEADS_ASKS
-from unpooled.methods.ld.leads import clumped_or, with_leads
+from unpooled.methods.features import variant_method
+from unpooled.methods.frequencies import FAR_FREQUENCIES, count_far
+from unpooled.methods.ld.leads import CLUMPS
 from unpooled.methods.shared import filters, genotype_counts, summary
 from unpooled.methods.shared import groups as people
 from unpooled.methods.shared.chunks import Chunk, X, Y, chunks_of
-from unpooled.methods.shared.frequencies import CountFar, count_far
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE, Counted, order_ties
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
 from unpooled.plan import common_options as options
-from unpooled.plan.clump_option import CLUMPED, CLUMPING
 from unpooled.plan.common_options import GENO
-from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.plan import FILES, Plan
 from unpooled.plan.templates import QUALITY, Template
 
@@ -115,8 +111,7 @@ class Census(Question):
         return Foreseen([cls()])
 
     def local(self, cohort: Cohort) -> Arrays:
-        sizes = [np.count_nonzero(people.members(group, cohort.samples)) for group in FINEST]
-        return {"people": np.array(sizes)}
+        return {"people": people.sizes(FINEST, cohort.samples)}
 
 
 @dataclass(frozen=True)
@@ -166,24 +161,24 @@ def _needed(phenotype: str, founder: str, plan: Plan) -> bool:
     return in_reports or "lmiss" in plan.files or GENO.of(plan) < 1
 
 
-CHI_SQUARE = Algorithm(
+CHI_SQUARE = variant_method(
     name="chi-square",
     title="Allelic chi-square test",
     method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "
     "of freedom, without correction, as plink1.9 --assoc computes it.",
     traits=("case/control",),
-    asks=(Census, CountGenotypes, CountFar, AlleleOrder, *LEADS_ASKS),
-    procedure=with_leads(chi_square),
-    files={**plink.WRITERS, "adjusted": write_adjusted, CLUMPED: write_clumped},
+    asks=(Census, CountGenotypes, AlleleOrder),
+    procedure=chi_square,
+    files={**plink.WRITERS, "adjusted": write_adjusted},
     usual_files=FILES,
     options=(
         *options.SEVERAL,
         options.SEXES,
         options.BY_PLACE,
         *options.FILTERS,
-        FREQUENCY_FLAGS,
+        FAR_FREQUENCIES,
         options.CI,
-        *CLUMPING,
+        CLUMPS,
     ),
     templates=(
         Template(
@@ -194,5 +189,5 @@ CHI_SQUARE = Algorithm(
         ),
     ),
     file_name=lambda file, plan: "assoc.adjusted" if file == "adjusted" else file,
-    columns=clumped_or(filters.lines),
+    columns=filters.lines,
 )

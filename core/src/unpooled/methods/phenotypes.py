@@ -19,15 +19,24 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, Samples, Table, WithSamples
-from unpooled.asking.procedure import PROCEDURES, Asks, Call, Each, Finish, Go, Later, Rows, Study, procedure
+from unpooled.asking.procedure import (
+    PROCEDURES,
+    Asks,
+    Call,
+    Each,
+    Finish,
+    Later,
+    Rows,
+    Study,
+    procedure,
+    through,
+)
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, Group, members
-from unpooled.methods.shared.people_without_any import is_few_without_any
-from unpooled.methods.shared.tables_of_several import ending, of_several
-from unpooled.methods.shared.without_any import capped
+from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
@@ -44,43 +53,39 @@ def each_phenotype(study: Study, method: str) -> Asks[None]:
     plan = study.plan
     if not plan.alone:
         refuse_few_apart(plan, (yield CountApart(len(plan.phenotype_names), plan.trait)))
-    begin = codec.encode(())
-    yield Each(one_phenotype(study, phenotype, method, begin) for phenotype in plan.phenotype_names)
+    begin = PROCEDURES[method](study).stored
+    yield Each(one_phenotype(study, phenotype, *begin) for phenotype in plan.phenotype_names)
 
 
 @procedure("phenotype")
 def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> Asks[bytes]:
     """A procedure of the method for one phenotype, with its encoded arguments; gives its value, encoded."""
     of_one = Study(study.plan.of_phenotype(phenotype), lambda: study.panel)
-    running, came = iter(PROCEDURES[name].call(of_one, arguments)), None
 
     def about(call: Call[Any]) -> Call[bytes]:
-        return one_phenotype(study, phenotype, call.procedure.name, codec.encode(call.arguments))
+        return one_phenotype(study, phenotype, *call.stored)
 
-    while True:
-        try:
-            event = running.send(came)
-        except StopIteration as end:
-            return codec.encode(end.value)
-        except Refuse as refused:
-            raise _named(refused, study.plan, phenotype) from refused
+    def handed_on(event: Any) -> Asks[Any]:
         match event:
             case Question():
-                came = yield _about(event, study.plan, phenotype)
+                return (yield _about(event, study.plan, phenotype))
             case Rows():
-                came = yield of_several(event, phenotype)
+                return (yield of_several(event, phenotype))
             case Later():
-                came = yield Rows.later(partial(_rows, event, phenotype))
+                return (yield Rows.later(partial(_rows, event, phenotype)))
             case Finish():
-                came = yield replace(event, call=about(event.call))
+                return (yield replace(event, call=about(event.call)))
             case Each():
                 values = yield Each(map(about, event.calls))
-                came = [call.procedure.value(value) for call, value in zip(event.calls, values, strict=True)]
-            case Go():
-                running.close()
-                return (yield from Go(about(event.call)))
-            case _:
-                raise TypeError(f"{name} yields {type(event).__name__}")
+                return [call.procedure.value(value) for call, value in zip(event.calls, values, strict=True)]
+        raise TypeError(f"{name} yields {type(event).__name__}")
+
+    # A refusal names the phenotype here, once: above, nobody knows of which branch it came.
+    try:
+        call = PROCEDURES[name].call(of_one, arguments)
+        return codec.encode((yield from through(call, about, handed_on)))
+    except Refuse as refused:
+        raise _named(refused, study.plan, phenotype) from refused
 
 
 def _rows(later: Later, phenotype: str) -> Iterator[Rows]:
@@ -317,3 +322,13 @@ def _few_apart(plan: Plan, name: str, other: str, *, of_classes: bool) -> Refuse
         (f"Choose “{REQUIRE_PHENO.label}”, or leave" if helps else "Leave")
         + " one of the two out; two studies of one each would reveal the same.",
     )
+
+
+def ending(phenotype: str) -> str:
+    """Return the end of its tables' names. Names of phenotypes hold no space, so no other's end the same."""
+    return f" of {phenotype}"
+
+
+def of_several(rows: Rows, phenotype: str) -> Rows:
+    """Rows of a table of this phenotype."""
+    return Rows(rows.table + ending(phenotype), rows.columns)

@@ -165,20 +165,6 @@ COMPONENTS = Whole(
     rule=_components_problem,
     came_later=True,
 )
-PCA_COUNT = Whole(
-    name="pca",
-    label="Number of components",
-    flag="--pca",
-    hint="Their scores stay at the cohorts.",
-    default=10,
-    least=1,
-    most=MOST_COMPONENTS,
-    place=Place.MODEL,
-    fact="{}: each cohort keeps its people's scores",
-    is_always_said=True,
-    methods=f"{COMPONENTS_METHODS}.",
-    came_later=True,
-)
 COVAR_VARIANCE_STANDARDIZE = Switch(
     name="covar_variance_standardize",
     came_later=True,

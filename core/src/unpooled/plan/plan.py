@@ -41,16 +41,23 @@ from unpooled.protocol.messages import MIN_COHORTS, digest
 from unpooled.protocol.ring import Ring
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
+
 PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
+
 ENCODING_FILE = "encoding"
+
 MODEL_FILE, SUMS_FILE = "model", "sums"
 """Files that a study of tables writes. With parameters each cohort also writes its own table, normalized;
 with an encoding, encoded.
 """
+
 SCORE_FILE = "score"
 """Weights of variants. With it each cohort also writes the scores of its own people."""
+
 EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE = "eigenval", "eigenvec.allele", "acount"
+
 ERRORS_FILE = f"{EIGENVAL_FILE}.error"
+
 DENSITY_FILE = "density"
 """Principal components. With the loadings each cohort also writes its own people's, `.eigenvec`; with the
 density, too, a picture of them."""
@@ -62,6 +69,7 @@ NONE = "none"
 """Trait, and way to agree on variants, of a study of tables: it has no phenotype and no variants."""
 
 MOST_COHORTS = 1000
+
 MOST_PEOPLE = 1_000_000_000
 """The most that a plan can demand of a cohort: more than a study could ever have."""
 
@@ -500,3 +508,10 @@ def _bytes(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         raise ValueError(refused(_WANTED[bytes], text[:80])) from None
+
+
+CLUMPED = "clumped"
+"""The result file, which is asked for like any other."""
+
+META = "meta"
+"""The result file, which is asked for like any other."""

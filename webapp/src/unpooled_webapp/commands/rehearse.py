@@ -16,8 +16,7 @@ from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.methods.polygenic import POLYGENIC
 from unpooled.panel.chromosomes import MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
-from unpooled.plan.clump_option import CLUMPED
-from unpooled.plan.plan import NOT_REPORTED, Plan
+from unpooled.plan.plan import CLUMPED, NOT_REPORTED, Plan
 from unpooled.plan.schema import (
     CATEGORY,
     FEATURE,

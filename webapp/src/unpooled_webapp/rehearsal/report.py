@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from unpooled.kernels.statistics import inflation_text
+from unpooled.methods.shared.options import FAR
 from unpooled.methods.shared.summary import FREQUENCIES_FAR
-from unpooled.plan.frequency_option import FAR
 
 
 def report(

@@ -16,10 +16,10 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Rows, Study, procedure
 from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
+from unpooled.methods.components.options import PCA_COUNT
 from unpooled.methods.components.procedure import Components
 from unpooled.methods.components.questions import OfPeople
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.plan.common_options import PCA_COUNT
 from unpooled.plan.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
 
 TABLE = "density"
@@ -77,11 +77,11 @@ class RankCells(OfPeople):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        kept, mean = found
-        weights = np.zeros((COMPONENTS, len(mean)))
-        return Foreseen([cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)], exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> RankCells:
+            weights = np.zeros((COMPONENTS, len(mean)))
+            return cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)
+
+        return cls.foreseen_widest(plan, sizes, of_all)
 
     @property
     def rungs(self) -> int:

@@ -24,10 +24,51 @@ import numpy as np
 
 from unpooled.kernels.fixed_order import eigen, length, product, total
 from unpooled.kernels.long_rows import add, crossed, lengths, orthonormal
-from unpooled.methods.components.directions import Directions
+from unpooled.plan.plan import Plan
+from unpooled.protocol.messages import MIN_COHORTS
+
+_BITS = 31  # without the sign's
+
+_LEAST_EXPONENT = -1000
+"""Smallest exponent of two: with it, a float64 holds even the smallest numbers exactly."""
+
+
+# What matters is that everybody multiplies with the same numbers, not which these are: so they are rounded
+# before, and the rounded ones are the block. A number is off by 2⁻³² of the largest's power of two or less,
+# hence a direction by some 10⁻⁹ of its length; and last bits that another machine finds are lost.
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """b directions in m dimensions, as they are stored and sent: whole numbers of four bytes."""
+
+    name: ClassVar[str] = "directions"
+
+    packed: np.ndarray
+    """int32 (b, m)"""
+    exponent: int
+    """The power of two that is 1 of them."""
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> Directions:
+        """The nearest to these, float64 (b, m)."""
+        exponent = max(int(np.frexp(np.abs(rows).max(initial=0))[1]) - _BITS, _LEAST_EXPONENT)
+        most = (1 << _BITS) - 1  # the largest number may be a little below a power of two
+        packed = np.empty(rows.shape, np.int32)
+        for row, into in zip(rows, packed, strict=True):  # one by one: for the memory
+            into[:] = np.minimum(np.rint(row * math.ldexp(1.0, -exponent)), most)
+        return cls(packed, exponent)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.packed.shape[0], self.packed.shape[1]
+
+    def rows(self) -> np.ndarray:
+        """float64 (b, m)"""
+        return np.asarray(self.packed * math.ldexp(1.0, self.exponent))
+
 
 _SPENT = 1e-11
 """Share of the largest eigenvalue below which the remainder of a product is rounding."""
+
 _SETTLED = 0.05
 """Share of an eigenvalue that its vector's residual may have: then whether it stands out is known."""
 
@@ -168,3 +209,13 @@ def start(key: bytes, block: int, size: int) -> np.ndarray:
     stream = hashlib.shake_256(key).digest(-(-block * size // 8))
     bits = np.unpackbits(np.frombuffer(stream, np.uint8), count=block * size)
     return np.asarray(2.0 * bits.reshape(block, size) - 1)
+
+
+_INFO = b"unpooled/principal-components/1"
+
+
+def first_block(plan: Plan, block: int, variants: int) -> np.ndarray:
+    """Draw the vectors that the first block is made from, by the plan's key: float64 (block, variants)."""
+    # However many variants a question is about, and cohorts there are: as in a cohort alone.
+    fields = {**vars(plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
+    return start(_INFO + Plan(**fields).hash(), block, variants)

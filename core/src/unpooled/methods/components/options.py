@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from unpooled.plan.common_options import COMPONENTS as COMPONENTS
-from unpooled.plan.common_options import MODULAR as MODULAR
-from unpooled.plan.common_options import PCA_COUNT
-from unpooled.plan.options import Number
+from unpooled.plan.common_options import COMPONENTS, COMPONENTS_METHODS, MOST_COMPONENTS
+from unpooled.plan.options import Number, Place, Whole
 from unpooled.plan.plan import Plan
 
 MOST_ROUNDS = 20
@@ -21,6 +19,21 @@ STANDS_OUT = 1.2
 tolerance."""
 WORST_COVARIATE = 1e-3
 """The error, as 1 - |cos|, that a component may have with which a regression goes on."""
+
+PCA_COUNT = Whole(
+    name="pca",
+    label="Number of components",
+    flag="--pca",
+    hint="Their scores stay at the cohorts.",
+    default=10,
+    least=1,
+    most=MOST_COMPONENTS,
+    place=Place.MODEL,
+    fact="{}: each cohort keeps its people's scores",
+    is_always_said=True,
+    methods=f"{COMPONENTS_METHODS}.",
+    came_later=True,
+)
 
 
 COMPONENT_TOLERANCE = Number(

@@ -15,13 +15,12 @@ from unpooled.methods.algorithm import AboutFile, Algorithm, Cost, Wording
 from unpooled.methods.components.density import COMPONENTS as DRAWN
 from unpooled.methods.components.density import TABLE as DENSITY
 from unpooled.methods.components.density import RankCells, density, is_asked_for
-from unpooled.methods.components.options import COMPONENT_TOLERANCE, MODULAR
-from unpooled.methods.components.precision import VALUES, known
-from unpooled.methods.components.procedure import Components, components
+from unpooled.methods.components.options import COMPONENT_TOLERANCE, PCA_COUNT
+from unpooled.methods.components.procedure import VALUES, Components, components, known
 from unpooled.methods.components.questions import ASKS
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.shared import summary
-from unpooled.plan.common_options import BY_PLACE, FILTERS, PCA_COUNT, SEXES
+from unpooled.plan.common_options import BY_PLACE, FILTERS, MODULAR, SEXES
 from unpooled.plan.plan import (
     COUNTS_FILE,
     DENSITY_FILE,

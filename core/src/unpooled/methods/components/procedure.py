@@ -10,20 +10,20 @@ A study that has them lists `ASKS` among its questions and `COMPONENTS` among it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.procedure import Asks, Each, Go, Study, procedure
-from unpooled.errors import Refuse
-from unpooled.methods.components.blocks import first_block
-from unpooled.methods.components.krylov import Krylov
+from unpooled.asking.procedure import PROCEDURES, Asks, Each, Go, Rows, Study, procedure
+from unpooled.asking.question import Arrays
+from unpooled.errors import Refuse, listed
+from unpooled.methods.components.krylov import Krylov, first_block, standing_out
 from unpooled.methods.components.options import (
     COMPONENT_TOLERANCE,
-    COMPONENTS,
     LEAST_ROUNDS,
+    PCA_COUNT,
     PEOPLE_PER_DIRECTION,
     STANDS_OUT,
     WORST_COVARIATE,
@@ -33,6 +33,7 @@ from unpooled.methods.components.options import (
 from unpooled.methods.components.questions import (
     CountGenotypes,
     CountPeople,
+    KeepScores,
     Multiply,
     bound,
     groups_of,
@@ -41,19 +42,21 @@ from unpooled.methods.components.questions import (
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.ld.pruning import prune_autosomes
 from unpooled.methods.shared import filters
-from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
+from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import Counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.people_without_any import people_without_any
-from unpooled.plan.common_options import MAF, PCA_COUNT
+from unpooled.methods.shared.without_any import people_without_any
+from unpooled.pages.page import Html, facts, section, table
+from unpooled.plan.common_options import COMPONENTS, MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan.plan import component_titles as titles
 
 FEWEST_FOUNDERS = 50
 """Minimum number of founders to estimate a frequency from, as in PLINK."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(ByVariant):
     """m variants, about their means and in their units."""
 
     name: ClassVar[str] = "components/scaled"
@@ -87,14 +90,6 @@ class Scaled:
             squared - 2 * mean * copies + n * mean * mean,
         )
 
-    @classmethod
-    def joined(cls, parts: Sequence[Scaled]) -> Scaled:
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
-
-    def some(self, which: np.ndarray) -> Scaled:
-        """Select variants: bool (m,)."""
-        return Scaled(*(getattr(self, name)[which] for name in _COLUMNS))
-
     @property
     def mean(self) -> np.ndarray:
         """Copies of the panel's first allele: float64 (m,)."""
@@ -111,9 +106,6 @@ class Scaled:
         found = np.zeros(int(self.variants.max(initial=0)) + 1, bool)
         found[self.variants] = True
         return found
-
-
-_COLUMNS = tuple(field.name for field in fields(Scaled))
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,11 +195,11 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
 def begin(study: Study, scaled: Scaled, people: int, without_any: int, block: int) -> Asks[Components]:
     """Begin with a block from a stream of the plan."""
     krylov = Krylov.begin(first_block(study.plan, block, len(scaled.variants)))
-    return (yield from Go(climb(study, scaled, people, without_any, krylov, 1)))
+    return (yield from Go(iterate(study, scaled, people, without_any, krylov, 1)))
 
 
 @procedure("components/climb")
-def climb(
+def iterate(
     study: Study, scaled: Scaled, people: int, without_any: int, krylov: Krylov, turn: int
 ) -> Asks[Components]:
     """Multiply one block, until there is enough."""
@@ -228,8 +220,94 @@ def climb(
     has_ended = not krylov.next.shape[0] or turn >= rounds
     worst = WORST_COVARIATE if COMPONENTS.of(plan) else 1.0
     if not has_ended and not found.is_enough(STANDS_OUT, COMPONENT_TOLERANCE.of(plan), worst):
-        return (yield from Go(climb(study, scaled, people, without_any, krylov, turn + 1)))
+        return (yield from Go(iterate(study, scaled, people, without_any, krylov, turn + 1)))
     m, loadings = len(scale), krylov.vectors(found)
     following = float(found.following / m)
     values, error = found.values / m, found.error
     return Components(scaled, people, without_any, loadings, values, following, error, turn, block)
+
+
+VALUES, FIT = "components", "fit"
+"""Result tables beside that of the variants: a row for each component, and one in all."""
+
+
+def known(found: Components) -> Iterator[Rows]:
+    """The rows of both tables."""
+    yield Rows(
+        VALUES,
+        {
+            "index": np.arange(len(found.values)),
+            "eigenvalue": found.values,
+            "following": np.append(found.values[1:], found.following),
+            "error": found.error,
+            "stands_out": standing_out(found.values, found.following, STANDS_OUT),
+        },
+    )
+    yield Rows(
+        FIT,
+        {
+            "index": np.zeros(1, np.int64),
+            "rounds": np.array([found.rounds]),
+            "block": np.array([found.block]),
+        },
+    )
+
+
+def refuse_unsettled(error: np.ndarray, rounds: int) -> None:
+    """Refuse covariates that may be other directions than the pool's components."""
+    settled, names = error <= WORST_COVARIATE, np.array(titles(len(error)))
+    if settled.all():
+        return
+    first = int(settled.argmin())
+    raise Refuse(
+        COMPONENTS.name,
+        f"after {rounds} rounds the error of {listed(names[~settled].tolist())}, of {len(names)} components, "
+        f"can be more than {WORST_COVARIATE:g}, as 1 - |cos|"
+        + (f"; that of {listed(names[settled].tolist())} is smaller" if settled.any() else ""),
+        (f"Choose {first} components: those before {names[first]} are settled" if first else "Choose fewer")
+        + ", and the fewer there are, the more rounds the pool's people allow. Or invite further cohorts.",
+    )
+
+
+ABOUT = (
+    f"Components stand out up to the last whose eigenvalue is at least {STANDS_OUT} times the next. They are "
+    "those of the pooled genotypes to the plan's tolerance, unless the pool has too few people for the "
+    "rounds that this takes. Among some with nearly the same eigenvalue directions may rotate: what these "
+    "span is what they tell. Others are mostly chance, as they are in PLINK. The error is the most that "
+    "1 - |cos| can be where the search has missed no larger eigenvalue."
+)
+
+
+def shown(tables: Mapping[str, Arrays]) -> Html:
+    """The tables as a part of the report."""
+    found = tables[VALUES]
+    columns = ("eigenvalue", "following", "error", "stands_out")
+    rows = [
+        [title, f"{value:.6g}", f"{value / following:.3f}", f"{error:.1e}", "yes" if stands_out else "no"]
+        for title, value, following, error, stands_out in zip(
+            titles(len(found["eigenvalue"])), *(found[name].tolist() for name in columns), strict=True
+        )
+    ]
+    heads = ["Component", "Eigenvalue", "Times the next", "Error at most", "Stands out"]
+    rounds, block = (int(tables[FIT][name][0]) for name in ("rounds", "block"))
+    return section(
+        "Principal components",
+        facts([("Rounds", f"{rounds:,}"), ("Directions of a round", f"{block:,}")]),
+        table(ABOUT, heads, rows, numbers=(1, 2, 3)),
+    )
+
+
+@procedure("components/first")
+def components_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
+    """Find components, and have each cohort keep its people's scores; then the procedure of this name.
+
+    A score is x v / √(m λ), as plink2 has it: of all people together its squares are 1.
+    """
+    found = yield from components(study)
+    refuse_unsettled(found.error, found.rounds)
+    yield from known(found)
+    scaled = found.scaled
+    unit = np.sqrt(found.values * len(scaled.variants))
+    weights = found.loadings * scaled.scale / unit[:, None]
+    yield KeepScores(scaled.kept, scaled.mean, weights, study.plan.cohorts, found.without_any)
+    yield from Go(PROCEDURES[name].call(study, arguments))

@@ -23,17 +23,16 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import total
-from unpooled.methods.components.directions import Directions
+from unpooled.methods.components.krylov import Directions
 from unpooled.methods.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.shared import genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.genotype_products import times_genotypes
 from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
-from unpooled.methods.shared.kept_autosomes import OfKept
-from unpooled.methods.shared.people_without_any import ON_RUNGS, on_rungs
-from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
+from unpooled.methods.shared.standardise import Bounded
+from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -74,8 +73,7 @@ class CountPeople(Question):
         return len(self.groups)
 
     def local(self, cohort: Cohort) -> Arrays:
-        sizes = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
-        people = np.array(sizes)
+        people = groups.sizes(self.groups, cohort.samples)
         return {"people": people, ON_RUNGS.name: on_rungs(int(people.sum()))}
 
 
@@ -95,7 +93,7 @@ class CountGenotypes(genotype_counts.CountCarried):
         return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
 
 
-class OfPeople(OfKept):
+class OfPeople(Bounded, OfKept):
     """About everyone who counts somewhere."""
 
     cohorts: int
@@ -141,12 +139,11 @@ class Multiply(OfPeople):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        kept, mean = found
-        directions = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
-        asked = cls(kept, mean, directions.packed, directions.exponent, 1, plan.cohorts, 0, 1)
-        return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> Multiply:
+            none = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
+            return cls(kept, mean, none.packed, none.exponent, 1, plan.cohorts, 0, 1)
+
+        return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS, USUAL_ROUNDS)
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -165,8 +162,8 @@ class Multiply(OfPeople):
         return self.directions.shape[0]
 
     @property
-    def bits(self) -> int:
-        return max(0, fraction_bits(self.most, self.cohorts, self.ring_bits))
+    def bound(self) -> int:
+        return self.most
 
     def local(self, cohort: Cohort) -> Arrays:
         scores = self.scores(cohort, self.directions.rows() * scale_of(self.mean))
@@ -204,19 +201,14 @@ class KeepScores(OfPeople):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        kept, mean = found
-        weights = np.zeros((COMPONENTS.of(plan), len(mean)))
-        return Foreseen([cls(kept, mean, weights, plan.cohorts, 0)], exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> KeepScores:
+            return cls(kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))), plan.cohorts, 0)
+
+        return cls.foreseen_widest(plan, sizes, of_all)
 
     @property
     def count(self) -> int:
         return len(self.weights)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts, self.ring_bits)
 
     def derives(self, cohort: Cohort) -> np.ndarray:
         return self.scores(cohort, self.weights)
@@ -247,5 +239,6 @@ def bound(squares: np.ndarray, scale: np.ndarray) -> int:
 
 ASKS: tuple[type[Question], ...] = (*PRUNING_ASKS, CountPeople, CountGenotypes, Multiply)
 """Questions that a study of principal components may ask, in this order."""
+
 ASKS_FIRST = (*ASKS, KeepScores)
 """Questions that a study may ask before a regression with components as covariates."""

@@ -7,12 +7,13 @@ with their neighbours are asked for; then come the strongest of what is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
+from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.procedure import (
     PROCEDURES,
     Asks,
@@ -25,20 +26,155 @@ from unpooled.asking.procedure import (
     Rows,
     Study,
     procedure,
+    through,
 )
-from unpooled.asking.question import Arrays
-from unpooled.formats.clumped import is_above, of_printed, printed, printed_tail
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.sizes import Sizes
+from unpooled.formats.clumped import is_above, of_printed, printed, printed_tail, write_clumped
+from unpooled.kernels import pairs as kernel
+from unpooled.methods.algorithm import AboutFile
+from unpooled.methods.features import Feature, FeatureFile
+from unpooled.methods.ld import questions
 from unpooled.methods.ld.candidates import Candidates
-from unpooled.methods.ld.lead_questions import MOST_TURNS, CountAround, CountFounders, SumWithLeads, groups_on
-from unpooled.methods.ld.options import MOST_AHEAD
+from unpooled.methods.ld.options import CLUMPING, KB, MOST_AHEAD, P1, P2, R2, is_clumped
 from unpooled.methods.ld.pruning import people_counted, size_of
-from unpooled.methods.shared.chunks import chromosome_class
-from unpooled.methods.shared.genotype_counts import Counted, is_carried
+from unpooled.methods.ld.questions import Pairs, SumPairs
+from unpooled.methods.shared.chunks import ByVariant, Chunk, chromosome_class, foreseen_chunks, foreseen_of
+from unpooled.methods.shared.genotype_counts import CAPPED, Counted, carriers, counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.methods.shared.groups import Group
 from unpooled.methods.shared.summary import VARIANTS
-from unpooled.plan.clump_option import CLUMPED, KB, P1, is_clumped
-from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.methods.shared.without_any import capped
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import CLUMPED, FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol import codec
+
+MOST_TURNS = 100
+"""Largest number of turns in which leads are chosen. Leads of one turn are further apart than a window
+reaches to one side.
+"""
+
+_MOST_PAIRS = 2 * MOST_TURNS
+"""Largest number of leads that one variant is paired with: in each turn, one before and one behind it are
+within reach.
+"""
+
+
+def groups_on(chromosome: str) -> tuple[Group, ...]:
+    """The groups of founders that are counted on a class of chromosomes."""
+    return tuple(questions.weights(chromosome))
+
+
+@dataclass(frozen=True)
+class CountFounders(questions.CountFounders):
+    """Asks for the number of founders, whose haplotypes are compared."""
+
+    name: ClassVar[str] = "leads/founders"
+    asked_if: ClassVar[Condition] = is_clumped
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        """Only if there are leads."""
+        return Foreseen([cls()], exact=False)
+
+
+@dataclass(frozen=True, eq=False)
+class CountAround(Question):
+    """Genotype counts of founders of the variants around leads."""
+
+    name: ClassVar[str] = "leads/genotypes"
+    asked_if: ClassVar[Condition] = is_clumped
+    title: ClassVar[str] = "Count genotypes around lead variants"
+    sends: ClassVar[tuple[Count, ...]] = questions.CountGenotypes.sends
+    each: ClassVar[dict[str, str]] = {**questions.CountGenotypes.each}
+
+    indices: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    groups: tuple[Group, ...]
+    most: int
+    chromosome: str
+    """The class of chromosomes that the variants are on."""
+
+    @property
+    def variants(self) -> int:
+        return len(self.indices)
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    @property
+    def reach(self) -> int:
+        return int(self.indices[-1]) + 1 if len(self.indices) else 0
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Every variant beside as many leads as there can be; as a rule few are near one."""
+
+        def all_of(chunk: Chunk) -> CountAround:
+            every = np.arange(chunk.variants, dtype=np.uint32)
+            return cls(every, groups_on(chunk.chromosome), 0, chunk.chromosome)
+
+        return foreseen_of(foreseen_chunks(plan, sizes), all_of, rounds=MOST_TURNS, usual_rounds=1)
+
+    def parts(self, cohort: Cohort) -> Iterator[CountAround]:
+        for part in blocks(self.variants, len(cohort.samples)):
+            yield replace(self, indices=self.indices[part])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = counted(cohort, self.indices.astype(np.int64), self.groups)
+        return {"genotypes": found, CAPPED.name: capped(carriers(found.sum(axis=1, dtype=np.int64)))}
+
+
+@dataclass(frozen=True, eq=False)
+class SumWithLeads(SumPairs):
+    """Sums over lead variants and others: of products, and of who is heterozygous at both."""
+
+    name: ClassVar[str] = "leads/pairs"
+    asked_if: ClassVar[Condition] = is_clumped
+    title: ClassVar[str] = "Compare variants with lead variants"
+    sends: ClassVar[tuple[Real, ...]] = (
+        *SumPairs.sends,
+        Real(
+            "both_heterozygous",
+            ("pairs",),
+            "bound",
+            "bits",
+            "per pair of variants: number of founders who are heterozygous at both; a missing call is the "
+            "pool's share",
+            "how many of the pool have both alleles of both variants, which tells haplotypes apart; only of "
+            f"variants of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there without any one "
+            "cohort",
+        ),
+    )
+
+    heterozygous: np.ndarray
+    """float64 (v,): share of heterozygous people, which stands for missing calls."""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Every variant beside as many leads as there can be; as a rule few are near one."""
+        chunks = foreseen_chunks(plan, sizes)
+        return foreseen_of(
+            chunks, lambda chunk: cls.sized(chunk.variants), rounds=_MOST_PAIRS, usual_rounds=1
+        )
+
+    @classmethod
+    def sized(cls, pairs: int) -> SumWithLeads:
+        """About so many pairs: only the size is meant."""
+        of_size = questions.of_size(pairs)
+        return cls(**vars(of_size), heterozygous=np.zeros(len(of_size.variants)))
+
+    def of_members(
+        self, words: np.ndarray, members: np.ndarray, sign: np.ndarray, here: slice, pair: Pairs
+    ) -> Mapping[str, np.ndarray]:
+        sums = super().of_members(words, members, sign, here, pair)
+        both = kernel.both_heterozygous(words, members, self.heterozygous[here], *pair)
+        return {**sums, "both_heterozygous": both}
+
+
+LEADS_ASKS = (CountFounders, CountAround, SumWithLeads)
+"""Questions that may be asked about the variants around leads, in this order."""
 
 LEADS_AT_ONCE = 250
 """Largest number of leads in one question: a few hundred thousand pairs where variants are dense."""
@@ -46,7 +182,6 @@ LEADS_AT_ONCE = 250
 _ROOM = 1e-3
 """Margin in -log10 P that exceeds differences between machines and rounding to four digits."""
 
-Columns = Callable[[str, Mapping[str, Arrays]], Arrays]
 
 LINKAGE = "linkage"
 """The result table of leads and variants near them:
@@ -58,7 +193,7 @@ r2         between haplotypes; a pair with one that is too rare has no row
 
 
 @dataclass(frozen=True, eq=False)
-class Hits:
+class Hits(ByVariant):
     """Variants that may lead, with their -log10 P as it is printed."""
 
     name: ClassVar[str] = "leads/hits"
@@ -73,13 +208,6 @@ class Hits:
         return cls(np.zeros(0, np.uint32), np.zeros(0))
 
     @classmethod
-    def joined(cls, *parts: Hits) -> Hits:
-        return cls(
-            np.concatenate([part.variants for part in parts]),
-            np.concatenate([part.neg_log10_p for part in parts]),
-        )
-
-    @classmethod
     def of(cls, rows: Rows, plan: Plan) -> Hits:
         """Find the hits among some finished rows."""
         if rows.table != VARIANTS:
@@ -89,9 +217,6 @@ class Hits:
         size = printed_tail(rows.columns, near)
         few = size >= limit
         return cls(rows.columns["variant"][near[few]].astype(np.uint32), size[few])
-
-    def some(self, which: np.ndarray) -> Hits:
-        return Hits(self.variants[which], self.neg_log10_p[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,46 +236,40 @@ def with_leads(method: Procedure[[], None]) -> Procedure[[], None]:
     def whole(study: Study) -> Asks[None]:
         if not is_clumped(study.plan):
             return (yield from method(study))
-        found = yield from watch(study, method.name, codec.encode(()), Hits.none())
+        found = yield from watch(study, *method(study).stored, Hits.none())
         return (yield from look_around(study, found.hits))
 
     return whole
 
 
 @procedure("leads/watch")
-def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched]:
+def watch(study: Study, name: str, arguments: bytes, hits: Hits) -> Asks[Watched]:
     """A procedure with its encoded arguments, with all that it runs: takes note of hits among their rows."""
-    running, came = iter(PROCEDURES[name].call(study, arguments)), None
 
     def watched(call: Call[Any], before: Hits) -> Call[Watched]:
-        return watch(study, call.procedure.name, codec.encode(call.arguments), before)
+        return watch(study, *call.stored, before)
 
-    while True:
-        try:
-            event = running.send(came)
-        except StopIteration as end:
-            return Watched(codec.encode(end.value), seen)
+    def noted(event: Any) -> Asks[Any]:
+        nonlocal hits
         match event:
             case Rows() | Later():
+                # Made here even by who drops rows: which variants lead decides what is asked next.
                 for rows in event.make() if isinstance(event, Later) else [event]:
-                    seen = Hits.joined(seen, Hits.of(rows, study.plan))
+                    hits = Hits.joined([hits, Hits.of(rows, study.plan)])
                     yield rows
-                came = None
-            case Each() | Finish(may_lead=True):
+                return None
+            case Each() | Finish(may_lead=True):  # whose sums cohorts are told, so they find the same hits
                 calls = event.calls if isinstance(event, Each) else (event.call,)
                 found = yield Each(watched(call, Hits.none()) for call in calls)
-                came = [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
-                seen = Hits.joined(seen, *(each.hits for each in found))
+                hits = Hits.joined([hits, *(each.hits for each in found)])
+                return [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
             case Finish():
-                some = event.call
-                came = yield replace(
-                    event, call=report_alone(study, some.procedure.name, codec.encode(some.arguments))
-                )
-            case Go():
-                running.close()
-                return (yield from Go(watched(event.call, seen)))
-            case _:
-                came = yield event
+                return (yield replace(event, call=report_alone(study, *event.call.stored)))
+        return (yield event)
+
+    call = PROCEDURES[name].call(study, arguments)
+    value = yield from through(call, lambda following: watched(following, hits), noted)
+    return Watched(codec.encode(value), hits)
 
 
 @procedure("leads/alone")
@@ -242,7 +361,7 @@ def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.nda
         sums = yield asked
         r2 = common.r_squared(*asked.places(), sums, people_counted(chromosome, founders))
     yield from _rows(leads, common.variants[pairs.lead], common.variants[pairs.other], r2)
-    return np.asarray(common.variants[pairs.other[is_above(r2, study.plan)]])
+    return np.asarray(common.variants[pairs.other[is_above(r2, R2.of(study.plan))]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,11 +421,6 @@ def _rows(leads: np.ndarray, lead: np.ndarray, other: np.ndarray, r2: np.ndarray
     yield Rows(LINKAGE, {"variant": variant, "other": others, "r2": r2[order]})
 
 
-def clumped_or(columns: Columns) -> Columns:
-    """The result columns that a file of a test is written from, if that of others is so."""
-    return lambda file, tables: _clump_columns(tables) if file == CLUMPED else columns(file, tables)
-
-
 def _clump_columns(tables: Mapping[str, Arrays]) -> Arrays:
     """Return the columns that `.clumped` is written from: `LINKAGE`, and the P of the other variant."""
     none: Arrays = {"variant": np.zeros(0, np.uint32), "other": np.zeros(0, np.uint32), "r2": np.zeros(0)}
@@ -315,3 +429,23 @@ def _clump_columns(tables: Mapping[str, Arrays]) -> Arrays:
     place = np.minimum(np.searchsorted(variants, other), len(variants) - 1)
     size = np.where(variants[place] == other, printed(tested, place), np.nan)
     return {**{name: found[name][:] for name in none}, "neg_log10_p": size}
+
+
+def _write(file: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    write_clumped(file, panel, columns, P2.of(plan), R2.of(plan))
+
+
+_ABOUT = AboutFile(
+    "Clumps",
+    ".clumped: lead variants and those in linkage with them; also colours regions by linkage. Leads of a "
+    "regression follow from sums that the server and the cohorts learn: by the exact rule for missing "
+    "calls, of a variant that one person carries, that person's covariates and phenotype",
+    "Associations were clumped by r² between haplotypes of the founders of all cohorts together, as "
+    "plink1.9 --clump does.",
+)
+CLUMPS = Feature(
+    CLUMPING,
+    LEADS_ASKS,
+    file=FeatureFile(CLUMPED, "adjusted", _ABOUT, _write, _clump_columns),
+    around=with_leads,
+)

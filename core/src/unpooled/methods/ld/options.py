@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unpooled.plan.options import Place, Switch, Text
-from unpooled.plan.plan import Plan
+from unpooled.plan.options import Number, Place, Switch, Text
+from unpooled.plan.plan import CLUMPED, Plan
+
+if TYPE_CHECKING:
+    from unpooled.plan.plan import Plan
 
 MOST_AHEAD = 4000
 """Variants behind another that it can share a window with."""
+
 _MORE = 1 + 2.0**-44
 """PLINK's tolerance."""
+
 FEWEST_FOUNDERS = 50
 """Smallest number of founders, as in PLINK, that correlations are estimated from."""
 
@@ -109,6 +115,7 @@ INDEP_PAIRWISE = Text(
     methods="Variants were pruned by linkage disequilibrium in all cohorts together (--indep-pairwise {} of "
     "PLINK 2).",
 )
+
 BAD_LD = Switch(
     name="bad_ld",
     label="Prune by fewer than 50 founders",
@@ -118,6 +125,7 @@ BAD_LD = Switch(
     needs=INDEP_PAIRWISE.name,
     fact="also of fewer than 50 founders",
 )
+
 PRUNE_COMPONENTS = Text(
     name="prune_components",
     label="LD pruning before components",
@@ -140,3 +148,63 @@ def windows_of(plan: Plan) -> str:
 
 PRUNING = (INDEP_PAIRWISE, BAD_LD)
 """The options of a study that prunes."""
+
+P1 = Number(
+    name="clump_p1",
+    came_later=True,
+    label="Largest P of a lead variant",
+    flag="--clump-p1",
+    default=1e-4,
+    least=1e-300,
+    most=0.05,
+    place=Place.MODEL,
+    file=CLUMPED,
+    fact="of at most {}",
+)
+
+P2 = Number(
+    name="clump_p2",
+    came_later=True,
+    label="P below which a variant of a clump is named",
+    flag="--clump-p2",
+    default=0.01,
+    least=0,
+    most=1,
+    place=Place.MODEL,
+    file=CLUMPED,
+    fact="below {}",
+)
+
+R2 = Number(
+    name="clump_r2",
+    came_later=True,
+    label="Linkage (r²) above which a variant is of a clump",
+    flag="--clump-r2",
+    default=0.5,
+    least=0,
+    most=1,
+    is_below=True,
+    place=Place.MODEL,
+    file=CLUMPED,
+    fact="above {}",
+)
+
+KB = Number(
+    name="clump_kb",
+    came_later=True,
+    label="Kilobases to either side of a lead variant",
+    flag="--clump-kb",
+    default=250.0,
+    least=1,
+    most=10_000,
+    place=Place.MODEL,
+    file=CLUMPED,
+    fact="{} kb to either side",
+)
+
+CLUMPING = (P1, P2, R2, KB)
+"""The options of a study whose associations can be clumped."""
+
+
+def is_clumped(plan: Plan) -> bool:
+    return CLUMPED in plan.files

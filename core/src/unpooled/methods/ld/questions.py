@@ -17,7 +17,7 @@ from unpooled.methods.shared import genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y, foreseen_chunks
 from unpooled.methods.shared.genotype_counts import CAPPED, MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, MEN, NONFOUNDER, NOT_MEN, Group
-from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -80,8 +80,7 @@ class CountFounders(Question):
         return Foreseen([cls()] if cls.asked_if(plan) else [])
 
     def local(self, cohort: Cohort) -> Arrays:
-        people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
-        return {"people": np.array(people)}
+        return {"people": groups.sizes(self.groups, cohort.samples)}
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class CountGenotypes(genotype_counts.CountCarried):
 
 
 @dataclass(frozen=True, eq=False)
-class SumPairs(Question):
+class SumPairs(Bounded, Question):
     """Sums of products of the genotypes of two variants, for pairs that lie near one another."""
 
     name: ClassVar[str] = "ld/pairs"
@@ -187,10 +186,6 @@ class SumPairs(Question):
         return max(weights(self.chromosome).values()) * self.people
 
     @property
-    def bits(self) -> int:
-        return max(0, fraction_bits(self.bound, self.cohorts, self.ring_bits))
-
-    @property
     def reach(self) -> int:
         return int(self.variants[-1]) + 1 if len(self.variants) else 0
 
@@ -220,12 +215,7 @@ class SumPairs(Question):
         return found
 
     def of_members(
-        self,
-        words: np.ndarray,
-        members: np.ndarray,
-        sign: np.ndarray,
-        here: slice,
-        pair: Pairs,
+        self, words: np.ndarray, members: np.ndarray, sign: np.ndarray, here: slice, pair: Pairs
     ) -> Mapping[str, np.ndarray]:
         """The sums over some people, of pairs among the variants `here`."""
         return {"products": kernel.products(kernel.planes(words, members), sign, self.mean[here] - 1, *pair)}

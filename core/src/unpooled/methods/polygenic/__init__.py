@@ -16,7 +16,8 @@ from unpooled.methods.polygenic.result import (
     write_card,
     write_performance,
 )
-from unpooled.methods.regression.pool import Census, CountGenotypes
+from unpooled.methods.regression.counts import CountGenotypes
+from unpooled.methods.regression.pool import Census
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread
 from unpooled.plan.common_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
 from unpooled.plan.plan import SCORE_FILE, Plan

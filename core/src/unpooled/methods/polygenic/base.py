@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.kernels.fixed_order import product, solve_positive
-from unpooled.methods.polygenic.people import FITTED, LEFT_OUT
+from unpooled.methods.polygenic.counts import FITTED, LEFT_OUT
 from unpooled.methods.polygenic.questions import SumColumns
 
 OF_SOME, OF_ALL = 0, 1
@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class Base:
     """All variants of the score, m, with c covariates and one: q = 1 + c columns and the phenotype."""
 
     name: ClassVar[str] = "polygenic/ground"
@@ -62,7 +62,7 @@ class Ground:
         parts: Sequence[Part],
         sums: np.ndarray,
         without_any: int,
-    ) -> Ground:
+    ) -> Base:
         """`sums` are the triangles of products, float64 (groups, pairs)."""
         kept = np.zeros(max((s + len(p.kept) for s, p in zip(starts, parts, strict=True)), default=0), bool)
         for start, part in zip(starts, parts, strict=True):

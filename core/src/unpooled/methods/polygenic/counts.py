@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from unpooled.asking.cohort import Cohort
+from unpooled.asking.cohort import Cohort, Samples
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.polygenic.options import HELD_OUT
-from unpooled.methods.polygenic.people import groups, key_of
 from unpooled.methods.regression.pool import at_each_level
 from unpooled.methods.shared.beside_means import CountBeside
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.groups import CASE, CONTROL
+from unpooled.methods.shared.groups import CASE, CONTROL, complete
 from unpooled.methods.shared.groups import members as members_of
-from unpooled.methods.shared.people_without_any import ON_RUNGS, on_rungs
-from unpooled.methods.shared.standardise import column_names
-from unpooled.methods.shared.without_any import capped
+from unpooled.methods.shared.standardise import column_names, standardised
+from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.protocol.messages import MIN_COHORTS
+
+_INFO = b"unpooled/people-left-out/1"
+
+FITTED, LEFT_OUT = 0, 1
+"""The two groups of people, in the order of sums."""
+
+
+def key_of(plan: Plan) -> bytes:
+    """The key by which a cohort draws who is left out: its plan, which the server cannot choose for that.
+
+    However many variants are in one question, and cohorts in the study: a plan may leave the one open, and a
+    cohort that looks at its own data alone changes the other.
+    """
+    fields = {**vars(plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
+    return hashlib.sha256(_INFO + Plan(**fields).hash()).digest()
+
+
+def groups(samples: Samples, key: bytes, one_in: int) -> list[np.ndarray]:
+    """Return the people fitted to, and those left out: bool (n,) each. Whoever lacks a value is in neither.
+
+    The draw goes by the place in the file, so that it is always the same, and leaves out one in `one_in`.
+    """
+    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * len(samples)))
+    left_out = np.zeros(len(samples), bool)
+    left_out[np.argsort(np.frombuffer(stream, "<u8"), kind="stable")[::one_in]] = True
+    inside = complete(samples)
+    return [inside & ~left_out, inside & left_out]
+
+
+def columns_of(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """One, the covariates and the phenotype, standardised: float64 (n, 2 + c); 0 of who lacks a value."""
+    return np.column_stack([complete(samples), standardised(samples, centre, exponent)])
+
 
 GROUPS = 2
 """People that are fitted to, and people that are left out."""

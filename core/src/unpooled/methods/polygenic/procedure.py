@@ -18,8 +18,7 @@ from unpooled.asking.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import grid_of, settled
-from unpooled.kernels.least_squares import MOST_INFLATED
-from unpooled.methods.polygenic.base import OF_ALL, OF_SOME, Ground, Part, of_fit
+from unpooled.methods.polygenic.base import OF_ALL, OF_SOME, Base, Part, of_fit
 from unpooled.methods.polygenic.counts import GROUPS, CountLeftOut, CountSides
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
 from unpooled.methods.polygenic.questions import (
@@ -31,15 +30,16 @@ from unpooled.methods.polygenic.questions import (
     shares_of,
 )
 from unpooled.methods.polygenic.result import rows_of, score
+from unpooled.methods.regression.calls import Calls
+from unpooled.methods.regression.counts import count_genotypes
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.pool import Calls, Pool, count_genotypes, count_people
+from unpooled.methods.regression.pool import Pool, count_people
 from unpooled.methods.shared.beside_means import few_beside, refuse_few_beside
 from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
 from unpooled.methods.shared.gradients import Gradients, dot
 from unpooled.methods.shared.groups import CASE, COMPLETE
-from unpooled.methods.shared.people_without_any import is_few_without_any, people_without_any
 from unpooled.methods.shared.standardise import column_names, standardise
-from unpooled.methods.shared.without_any import holds_without_any
+from unpooled.methods.shared.without_any import holds_without_any, is_few_without_any, people_without_any
 from unpooled.plan.common_options import COVARIATES, MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -64,13 +64,13 @@ def polygenic(study: Study) -> Asks[None]:
     if not any(part.kept.any() for part in parts):
         refuse_no_variant()
     without_any = people_without_any(plan, found, int(found["people"].sum(dtype=int)))
-    ground = Ground.of(design, [chunk.start for chunk in chunks], parts, products, without_any)
-    yield from Go(begin(study, ground))
+    base = Base.of(design, [chunk.start for chunk in chunks], parts, products, without_any)
+    yield from Go(begin(study, base))
 
 
 def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
     """The question about covariates and phenotype; of cases and controls the phenotype is 1 and 0."""
-    plan, people = study.plan, pool.of(COMPLETE)
+    plan, people = study.plan, pool.complete
     columns = yield from standardise(study, people)
     centre, exponent = columns.centre, columns.exponent
     if len(centre):
@@ -124,7 +124,7 @@ def _refuse_dependent(plan: Plan, design: SumColumns, products: np.ndarray) -> N
     i, _ = np.triu_indices(width)
     for sums in (of_fit(products, fit) for fit in (OF_SOME, OF_ALL)):
         of_columns = about_means(sums[1:width], sums[i > 0], sums[0])
-        refuse_dependent(plan, of_columns, MOST_INFLATED)
+        refuse_dependent(plan, of_columns)
 
 
 @procedure("polygenic/chunk")
@@ -142,7 +142,7 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> A
     kept[counted.variants[good] - chunk.start] = True
     n, mean = n[good], total[good] / np.maximum(n[good], 1)
     # A missing call is the mean, so that it adds nothing to the squares about it.
-    scale = np.sqrt(pool.of(COMPLETE) / (squares[good] - n * mean * mean))
+    scale = np.sqrt(pool.complete / (squares[good] - n * mean * mean))
     sums = np.zeros((0, GROUPS, design.width))
     if kept.any():
         sums = (yield SumWithAlleles(chunk.start, chunk.stop, kept, mean, design))["sums"]
@@ -151,13 +151,13 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> A
 
 
 @procedure("polygenic/begin")
-def begin(study: Study, ground: Ground) -> Asks[None]:
+def begin(study: Study, base: Base) -> Asks[None]:
     """Both fits at zero."""
     shares = np.array(shares_of(study.plan)[::-1])
-    penalties = len(ground.mean) * (1 - shares) / shares
-    targets = [ground.target(fit) for fit in (OF_SOME, OF_ALL)]
+    penalties = len(base.mean) * (1 - shares) / shares
+    targets = [base.target(fit) for fit in (OF_SOME, OF_ALL)]
     fits = [Gradients.begin(penalties, target, TOLERANCE).settled() for target in targets]
-    yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], 1))
+    yield from Go(iterate(study, base, fits[OF_SOME], fits[OF_ALL], 1))
 
 
 def most_rounds(plan: Plan, people: int) -> int:
@@ -166,48 +166,48 @@ def most_rounds(plan: Plan, people: int) -> int:
 
 
 @procedure("polygenic/climb")
-def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, turn: int) -> Asks[None]:
+def iterate(study: Study, base: Base, of_some: Gradients, of_all: Gradients, turn: int) -> Asks[None]:
     """One turn of both fits."""
     fits = [of_some, of_all]
     running = [fit for fit in (OF_SOME, OF_ALL) if not fits[fit].has_ended]
-    if not running or turn > most_rounds(study.plan, ground.without_any):
+    if not running or turn > most_rounds(study.plan, base.without_any):
         if not (of_some.solved & of_all.solved).any():
-            refuse_unsolved(ground, turn - 1)
-        yield Finish(choose(study, ground, of_some, of_all, turn - 1))
+            refuse_unsolved(base, turn - 1)
+        yield Finish(choose(study, base, of_some, of_all, turn - 1))
         return
     lengths = [float(np.sqrt(dot(fits[fit].direction, fits[fit].direction))) for fit in running]
     sums = yield Project(
-        ground.kept,
-        ground.mean,
-        np.array([fits[fit].direction / n * ground.scale for fit, n in zip(running, lengths, strict=True)]),
+        base.kept,
+        base.mean,
+        np.array([fits[fit].direction / n * base.scale for fit, n in zip(running, lengths, strict=True)]),
         tuple(fit == OF_ALL for fit in running),
-        ground.design,
+        base.design,
         turn,
     )
     for place, (fit, length) in enumerate(zip(running, lengths, strict=True)):
-        product = sums["genotypes"][place] * ground.scale
-        product = ground.without_columns(fit, product, sums["columns"][place])
+        product = sums["genotypes"][place] * base.scale
+        product = base.without_columns(fit, product, sums["columns"][place])
         fits[fit] = fits[fit].advance(length * product).settled()
-    yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], turn + 1))
+    yield from Go(iterate(study, base, fits[OF_SOME], fits[OF_ALL], turn + 1))
 
 
 @procedure("polygenic/choose")
-def choose(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, rounds: int) -> Asks[None]:
+def choose(study: Study, base: Base, of_some: Gradients, of_all: Gradients, rounds: int) -> Asks[None]:
     """Test the scores of all shares of variance, and report the best."""
     solved = np.flatnonzero(of_some.solved & of_all.solved)
-    scores = [score(ground, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
-    weights = np.array([each.weights / each.deviation * ground.scale for each in scores])
+    scores = [score(base, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
+    weights = np.array([each.weights / each.deviation * base.scale for each in scores])
     weights = settled(weights, grid_of(weights, WEIGHT_BITS))
-    sums = yield SumScores(ground.kept, ground.mean, weights, ground.design)
+    sums = yield SumScores(base.kept, base.mean, weights, base.design)
     shares = np.array(shares_of(study.plan)[::-1])[solved]
-    yield from rows_of(ground, shares, scores, sums, of_all.solutions[solved], rounds)
+    yield from rows_of(base, shares, scores, sums, of_all.solutions[solved], rounds)
 
 
-def refuse_unsolved(ground: Ground, rounds: int) -> None:
+def refuse_unsolved(base: Base, rounds: int) -> None:
     """Refuse a pool in which no share of variance could be solved."""
     raise Refuse(
         SHARES.name,
-        f"{ground.without_any:,} people beside those of the largest cohort allow {rounds:,} rounds, since "
+        f"{base.without_any:,} people beside those of the largest cohort allow {rounds:,} rounds, since "
         "each tells a sum over them, and no share of variance that is tried is solved by then",
         "Try smaller shares, or invite further cohorts.",
     )

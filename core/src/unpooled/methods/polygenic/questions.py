@@ -19,18 +19,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
-from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.methods.polygenic.counts import GROUPS, OfDrawn
+from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of, key_of
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
-from unpooled.methods.polygenic.people import FITTED, columns_of, key_of
-from unpooled.methods.shared.chunks import foreseen_autosomal
-from unpooled.methods.shared.genotype_counts import carriers
-from unpooled.methods.shared.genotype_products import times_genotypes
-from unpooled.methods.shared.kept_autosomes import OfKept
-from unpooled.methods.shared.standardise import fraction_bits
+from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_autosomal, foreseen_of
+from unpooled.methods.shared.genotype_counts import carriers, counted_in
+from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
+from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -39,7 +36,7 @@ _MOST_COPIES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(OfDrawn):
+class SumColumns(Bounded, OfDrawn):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     name: ClassVar[str] = "polygenic/columns"
@@ -92,10 +89,6 @@ class SumColumns(OfDrawn):
     def bound(self) -> int:
         return 2 * self.people  # a deviation is rounded
 
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts)
-
     def values(self, cohort: Cohort) -> np.ndarray:
         return columns_of(cohort.samples, self.centre, self.exponent)
 
@@ -105,25 +98,18 @@ class SumColumns(OfDrawn):
         return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
 
 
-class _OfColumns(Question):
+class _OfColumns(Bounded, Question):
     """About genotypes with covariates and phenotype."""
 
     design: SumColumns
 
-
-class _AboutChunk(Question):
-    """About the variants of a chunk on the autosomes."""
-
-    start: int
-    stop: int
-
     @property
-    def variants(self) -> int:
-        return self.stop - self.start
+    def cohorts(self) -> int:  # type: ignore[override]  # read only
+        return self.design.cohorts
 
 
 @dataclass(frozen=True)
-class CountCarriers(_AboutChunk, OfDrawn):
+class CountCarriers(OfChunk, OfDrawn):
     """Counts, capped, who carries each allele, of those fitted to and of those left out."""
 
     name: ClassVar[str] = "polygenic/carriers"
@@ -148,24 +134,17 @@ class CountCarriers(_AboutChunk, OfDrawn):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks, key = foreseen_autosomal(plan, sizes), key_of(plan)
-        if chunks is None:
-            return None
-        return Foreseen([cls(chunk.start, chunk.stop, key, HELD_OUT.of(plan)) for chunk in chunks])
+        drawn = key_of(plan), HELD_OUT.of(plan)
+        chunks = foreseen_autosomal(plan, sizes)
+        return foreseen_of(chunks, lambda chunk: cls(chunk.start, chunk.stop, *drawn), exact=True)
 
     def local(self, cohort: Cohort) -> Arrays:
-        masks = group_masks(np.array(self.members(cohort)))
-        found = []
-        for part in blocks(self.variants, len(cohort.samples)):
-            packed = cohort.packed(slice(self.start + part.start, self.start + part.stop))
-            counts = count_genotypes(packed.words, masks)
-            counts[packed.swapped] = counts[packed.swapped, :, ::-1]
-            found.append(capped(carriers(counts)))
-        return {"capped": np.concatenate([np.zeros((0, GROUPS, 2), np.int64), *found])}
+        counts = counted_in(cohort, slice(self.start, self.stop), self.members(cohort))
+        return {"capped": capped(carriers(counts))}
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithAlleles(_OfColumns, _AboutChunk):
+class SumWithAlleles(_OfColumns):
     """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
 
     name: ClassVar[str] = "polygenic/alleles"
@@ -195,12 +174,13 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks, design = foreseen_autosomal(plan, sizes), SumColumns.none(plan)
-        if chunks is None:
-            return None
-        all_of = [(chunk, np.ones(chunk.variants, bool), np.zeros(chunk.variants)) for chunk in chunks]
-        questions = [cls(chunk.start, chunk.stop, kept, mean, design) for chunk, kept, mean in all_of]
-        return Foreseen(questions, exact=False)
+        design = SumColumns.none(plan)
+
+        def all_of(chunk: Chunk) -> SumWithAlleles:
+            n = chunk.variants
+            return cls(chunk.start, chunk.stop, np.ones(n, bool), np.zeros(n), design)
+
+        return foreseen_of(foreseen_autosomal(plan, sizes), all_of)
 
     @property
     def items(self) -> np.ndarray:
@@ -218,10 +198,6 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
     @property
     def bound(self) -> int:
         return _MOST_COPIES * self.design.people
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.design.cohorts, 64)
 
     def local(self, cohort: Cohort) -> Arrays:
         z = self.design.values(cohort)
@@ -272,12 +248,10 @@ class Project(_OfColumns, OfKept):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        both = (False, True)
-        directions = np.zeros((len(both), len(found[1])))
-        asked = cls(*found, directions, both, SumColumns.none(plan), 1)
-        return Foreseen([asked], MOST_ROUNDS, exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> Project:
+            return cls(kept, mean, np.zeros((2, len(mean))), (False, True), SumColumns.none(plan), 1)
+
+        return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS)
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -294,10 +268,6 @@ class Project(_OfColumns, OfKept):
     @property
     def bound(self) -> int:
         return 2 * self.design.people * (math.isqrt(self.variants) + 1)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.design.cohorts, 64)
 
     def local(self, cohort: Cohort) -> Arrays:
         fitted, left_out = self.design.members(cohort)
@@ -343,10 +313,10 @@ class SumScores(_OfColumns, OfKept):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (found := cls.widest(plan, sizes)) is None:
-            return None
-        weights = np.zeros((len(shares_of(plan)), len(found[1])))
-        return Foreseen([cls(*found, weights, SumColumns.none(plan))], exact=False)
+        def of_all(kept: np.ndarray, mean: np.ndarray) -> SumScores:
+            return cls(kept, mean, np.zeros((len(shares_of(plan)), len(mean))), SumColumns.none(plan))
+
+        return cls.foreseen_widest(plan, sizes, of_all)
 
     @property
     def count(self) -> int:
@@ -359,10 +329,6 @@ class SumScores(_OfColumns, OfKept):
     @property
     def bound(self) -> int:
         return self.design.people << 20  # far beyond scores of deviation 1
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.design.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
         left_out = self.design.members(cohort)[1 - FITTED]

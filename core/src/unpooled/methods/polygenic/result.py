@@ -14,8 +14,8 @@ import numpy as np
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.kernels.fixed_order import total
-from unpooled.methods.polygenic.base import OF_SOME, Ground
-from unpooled.methods.polygenic.people import LEFT_OUT
+from unpooled.methods.polygenic.base import OF_SOME, Base
+from unpooled.methods.polygenic.counts import LEFT_OUT
 from unpooled.methods.polygenic.questions import shares_of
 from unpooled.methods.shared.gradients import dot
 from unpooled.methods.shared.summary import VARIANTS
@@ -45,16 +45,16 @@ class Scored:
     """float64 (q,): what is predicted by one and the covariates beside it"""
 
 
-def score(ground: Ground, penalty: float, weights: np.ndarray) -> Scored:
+def score(base: Base, penalty: float, weights: np.ndarray) -> Scored:
     """The score that is made of the solution to a penalty.
 
     From (X'MX + k I) b = X'My the sum of its squares is b'(X'My - k b).
     """
-    squares = dot(weights, ground.target(OF_SOME) - penalty * weights)
-    deviation = math.sqrt(max(squares, 0) / max(ground.people[OF_SOME], 1)) or 1.0
-    explained = total(ground.crossed_of(OF_SOME)[:, :-1] * weights[:, None], axis=0)
-    left = ground.products_of(OF_SOME)[:-1, -1] - explained
-    return Scored(weights, deviation, ground.on_columns(OF_SOME, left))
+    squares = dot(weights, base.target(OF_SOME) - penalty * weights)
+    deviation = math.sqrt(max(squares, 0) / max(base.people[OF_SOME], 1)) or 1.0
+    explained = total(base.crossed_of(OF_SOME)[:, :-1] * weights[:, None], axis=0)
+    left = base.products_of(OF_SOME)[:-1, -1] - explained
+    return Scored(weights, deviation, base.on_columns(OF_SOME, left))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +69,13 @@ class Tested:
     """Squared correlation of score and phenotype, both without what the covariates explain."""
 
 
-def tested(ground: Ground, scored: Scored, squares: float, products: np.ndarray) -> Tested:
+def tested(base: Base, scored: Scored, squares: float, products: np.ndarray) -> Tested:
     """Compute a score's performance from sums over the people left out.
 
     `squares` and `products`, float64 (q + 1,), are of the score in deviations: with itself, and with one,
     covariates and phenotype.
     """
-    own = ground.products[LEFT_OUT]
+    own = base.products[LEFT_OUT]
     cc, cy, yy = own[:-1, :-1], own[:-1, -1], own[-1, -1]
     of_score, with_y = scored.deviation * products[:-1], scored.deviation * products[-1]
     of_itself = scored.deviation**2 * squares
@@ -85,7 +85,7 @@ def tested(ground: Ground, scored: Scored, squares: float, products: np.ndarray)
 
     g = scored.of_columns
     with_score = error(g) + 2 * (g @ of_score - with_y) + of_itself
-    alone = ground.on_columns(OF_SOME, ground.products_of(OF_SOME)[:-1, -1])
+    alone = base.on_columns(OF_SOME, base.products_of(OF_SOME)[:-1, -1])
     inverse = np.linalg.pinv(cc, hermitian=True)
     together = with_y - of_score @ inverse @ cy
     apart = (of_itself - of_score @ inverse @ of_score) * (yy - cy @ inverse @ cy)
@@ -97,7 +97,7 @@ def tested(ground: Ground, scored: Scored, squares: float, products: np.ndarray)
 
 
 def rows_of(
-    ground: Ground,
+    base: Base,
     shares: np.ndarray,
     scores: Sequence[Scored],
     sums: Arrays,
@@ -106,20 +106,20 @@ def rows_of(
 ) -> Iterator[Rows]:
     """All result tables. `solutions`, float64 (shares, m), are those of the fit to everyone."""
     found = [
-        tested(ground, each, float(squares), products)
+        tested(base, each, float(squares), products)
         for each, squares, products in zip(scores, sums["squares"], sums["products"], strict=True)
     ]
     errors = np.array([each.error for each in found])
     chosen = int(np.argmin(errors))
-    unit = float(np.ldexp(1.0, int(ground.design.exponent[-1])))
-    weight = solutions[chosen] * ground.scale * unit
+    unit = float(np.ldexp(1.0, int(base.design.exponent[-1])))
+    weight = solutions[chosen] * base.scale * unit
     yield Rows(
         VARIANTS,
         {
-            "variant": ground.variants.astype(np.uint32),
-            "first_is_a1": ground.first_is_a1,
-            "weight": np.where(ground.first_is_a1, weight, -weight),
-            "a1_freq": np.where(ground.first_is_a1, ground.mean / 2, 1 - ground.mean / 2),
+            "variant": base.variants.astype(np.uint32),
+            "first_is_a1": base.first_is_a1,
+            "weight": np.where(base.first_is_a1, weight, -weight),
+            "a1_freq": np.where(base.first_is_a1, base.mean / 2, 1 - base.mean / 2),
         },
     )
     order = np.argsort(shares)
@@ -134,7 +134,7 @@ def rows_of(
             "chosen": order == chosen,
         },
     )
-    counts = ground.products[:, 0, 0].round().astype(np.int64)
+    counts = base.products[:, 0, 0].round().astype(np.int64)
     yield Rows(
         FIT,
         {

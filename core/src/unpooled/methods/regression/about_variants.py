@@ -8,22 +8,77 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Sent
-from unpooled.methods.regression.copies import CalledCopies, Copies, DosageCopies
+from unpooled.kernels import dosages as of_dosages
+from unpooled.kernels import products as of_calls
+from unpooled.methods.regression.options import is_exact
 from unpooled.methods.shared.allele_coding import called_words, sexes
-from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.some_variants import OfAsked
-from unpooled.methods.shared.standardise import column_names, fraction_bits
-from unpooled.plan.common_options import MISSING
-from unpooled.plan.dosage_option import DOSAGES
+from unpooled.methods.shared.chunks import Chunk, OfAsked, flags
+from unpooled.methods.shared.options import DOSAGES
+from unpooled.methods.shared.standardise import Bounded, Columns, column_names
 from unpooled.plan.genotype_model import Terms, terms_of
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.plan import Plan
 from unpooled.protocol.codec import CAME_LATER
+
+
+class Copies(Protocol):
+    """Copies of an allele of m variants, in n people."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """Words of calls, uint64 (m, w), or dosages, uint16 (m, n), as `unpooled.asking.cohort` has them."""
+
+    @property
+    def second(self) -> np.ndarray:
+        """bool (m,): those of the file's A2 count, else of its A1."""
+
+    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
+        """Multiply as `unpooled.kernels.products.coded_products`: float64 (m, c) from (n, c)."""
+
+    def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
+        """Multiply as `unpooled.kernels.products.products`: float64 (m, c + s) from (n, c) and (n, s)."""
+
+    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Sums of columns, (n, c), over the people of whom some variants, bool (m,), are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class CalledCopies:
+    values: np.ndarray
+    second: np.ndarray
+
+    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
+        return of_calls.coded_products(self.values, self.second, columns, coded)
+
+    def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
+        return of_calls.products(self.values, self.second, columns, squared)
+
+    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return of_calls.over_missing(self.values[which], columns)
+
+
+@dataclass(frozen=True, eq=False)
+class DosageCopies:
+    values: np.ndarray
+    second: np.ndarray
+
+    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
+        """`coded` says that copies count as they are: dosages have no other model."""
+        return of_dosages.products(self.values, self.second, columns)
+
+    def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
+        first = of_dosages.products(self.values, self.second, columns)
+        second = of_dosages.products(self.values, self.second, squared, squared=True)
+        return np.concatenate([first, second], axis=1)
+
+    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return of_dosages.over_missing(self.values[which], columns)
+
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
 """Flags of what is asked of a variant: nothing; copies of the panel's first allele, or of its second; and,
@@ -32,24 +87,19 @@ counted.
 """
 
 
-class Bounded:
-    """Bounds of sums over at most `people` people; 64 bits."""
+class OfPeople(Bounded):
+    """Sums over at most `people` people; 64 bits."""
 
     ring_bits: ClassVar[int] = 64
     people: int
-    cohorts: int
 
     @property
     def bound(self) -> int:
         return 4 * max(self.people, 1)
 
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts, 64)
-
 
 @dataclass(frozen=True, eq=False)
-class AboutVariants(Bounded, OfAsked):
+class AboutVariants(OfPeople, OfAsked):
     """A question about some variants of a chunk."""
 
     most_rounds: ClassVar[int] = 1
@@ -110,6 +160,11 @@ class AboutVariants(Bounded, OfAsked):
         """Number of values that replace the missing calls of one variant."""
         return self.sexes * len(self.terms.coded)
 
+    @property
+    def is_tied(self) -> np.ndarray:
+        """Mark the variants of which A1 is still to be settled: bool (m,)."""
+        return self.flagged(TIED)
+
     def flagged(self, flag: int) -> np.ndarray:
         """Mark the variants asked about that have a flag: bool (m,)."""
         return np.asarray((self.asked[self.asked > 0] & flag) > 0)
@@ -117,23 +172,58 @@ class AboutVariants(Bounded, OfAsked):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         sent = super().sends_under(plan)
-        return tuple(array for array in sent if MISSING.of(plan) == EXACT or array.name != "missing")
+        return tuple(array for array in sent if is_exact(plan) or array.name != "missing")
 
     @classmethod
     def foreseen_fields(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
         """The fields of a question about all variants of a chunk, where all lack calls and all are ties."""
-        exact, count = MISSING.of(plan) == EXACT, chunk.variants
-        columns, terms = len(column_names(plan)), terms_of(plan)
-        fillings = len(sexes(chunk.chromosome)) * len(terms.coded)
+        count, columns = chunk.variants, len(column_names(plan))
+        fillings = len(sexes(chunk.chromosome)) * len(terms_of(plan).coded)
+        asked = np.full(count, FIRST + INCOMPLETE + TIED, np.uint8)
+        fill = np.zeros((0 if is_exact(plan) else count, fillings))
+        return cls.fields_under(
+            plan, chunk, 0, Columns(np.zeros(columns), np.zeros(columns, np.int64)), asked, fill
+        )
+
+    @classmethod
+    def about(
+        cls,
+        plan: Plan,
+        chunk: Chunk,
+        people: int,
+        columns: Columns,
+        variants: np.ndarray,
+        lacking: np.ndarray,
+        fill: np.ndarray,
+        counts_first: np.ndarray | bool,
+        tied: np.ndarray,
+        **more: Any,
+    ) -> Self:
+        """Build the question about m variants of a chunk, by panel index.
+
+        bool (m,): which are `lacking` calls, are counted by their first allele, are ties. `fill`, (m, s k),
+        are the values that replace missing calls.
+        """
+        # INCOMPLETE decides the shape of the answer: only of these are sums over missing calls sent.
+        wanted = np.where(counts_first, FIRST, SECOND) + INCOMPLETE * lacking + TIED * tied
+        asked, fill = flags(chunk, variants, wanted), fill[lacking & (not is_exact(plan))]
+        return cls(**cls.fields_under(plan, chunk, people, columns, asked, fill), **more)
+
+    @staticmethod
+    def fields_under(
+        plan: Plan, chunk: Chunk, people: int, columns: Columns, asked: np.ndarray, fill: np.ndarray
+    ) -> dict[str, Any]:
+        """Return the fields that all such questions have."""
+        terms = terms_of(plan)
         return {
             "start": chunk.start,
-            "asked": np.full(count, FIRST + INCOMPLETE + TIED, np.uint8),
+            "asked": asked,
             "chromosome": chunk.chromosome,
-            "exact": exact,
-            "fill": np.zeros((0 if exact else count, fillings)),
-            "people": 0,
-            "centre": np.zeros(columns),
-            "exponent": np.zeros(columns, np.int64),
+            "exact": is_exact(plan),
+            "fill": fill,
+            "people": people,
+            "centre": columns.centre,
+            "exponent": columns.exponent,
             "cohorts": plan.cohorts,
             "model": terms.model,
             "interacting": terms.interacting,
@@ -171,4 +261,4 @@ class AboutVariants(Bounded, OfAsked):
 
         Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
         """
-        return np.asarray(1 - second[self.flagged(TIED)].astype(np.int64))
+        return np.asarray(1 - second[self.is_tied].astype(np.int64))

@@ -23,15 +23,14 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
-from unpooled.kernels.fixed_order import total
-from unpooled.methods.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants
-from unpooled.methods.regression.dosages import count
-from unpooled.methods.regression.floors import foreseen_parts, has_floors, split_by_carriers
-from unpooled.methods.regression.heterogeneity import compare_cohorts
+from unpooled.kernels.fixed_order import pairs, square, total
+from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
+from unpooled.methods.regression.calls import Calls, CodedCalls
+from unpooled.methods.regression.counts import TIES, count, ordered
+from unpooled.methods.regression.floors import are_few, foreseen_parts, has_floors, split_by_carriers
 from unpooled.methods.regression.least_squares import Fitting, Problem
-from unpooled.methods.regression.own_columns import CodedCalls
-from unpooled.methods.regression.pool import TIES, Calls, Pool, everyone, foreseen_chunks, ordered
-from unpooled.methods.regression.symmetric import pairs, square
+from unpooled.methods.regression.options import COHORTS_APART, is_apart, is_exact
+from unpooled.methods.regression.pool import Pool, everyone, foreseen_chunks
 from unpooled.methods.shared.allele_coding import (
     PLACES,
     X2_KNOWN,
@@ -39,26 +38,16 @@ from unpooled.methods.shared.allele_coding import (
     by_sex,
     most_copies,
     on_x,
-    sexes,
 )
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.groups import COMPLETE, MEN, complete
-from unpooled.methods.shared.some_variants import flags
-from unpooled.methods.shared.standardise import (
-    Columns,
-    PooledColumns,
-    column_names,
-    fraction_bits,
-    standardised,
-)
-from unpooled.plan.apart_option import COHORTS_APART, is_apart
-from unpooled.plan.common_options import MISSING
-from unpooled.plan.dosage_option import DOSAGES
+from unpooled.methods.shared.groups import MEN, complete
+from unpooled.methods.shared.standardise import Bounded, Columns, PooledColumns, column_names, standardised
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 EVERYONE, KNOWN = "", "known sex"
+
 _MEMBERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     EVERYONE: lambda sex: sex >= 0,
     MEN: lambda sex: sex == MALE,
@@ -70,8 +59,10 @@ _LEAST_OF_SEX = 0.25
 """Smallest sum of squares of sex about the mean that counts as variation: if sex varies in any cohort, the
 sum is at least 1/2.
 """
+
 _ROUNDING = 2.0**-40
 """Share of the squares of sex that a difference of sums may leave of no variation: one carrier is more."""
+
 _NOTHING = 2.0**-50
 """Share of a sum of squares that the rounding of sums of dosages may leave of no variation."""
 
@@ -117,7 +108,7 @@ def sum_columns_apart(
 
     Refuse if these would be products of few people of a sex.
     """
-    if not {*few}.isdisjoint(sex for chunk in chunks for sex in sexes(chunk.chromosome)):
+    if any(are_few(chunk.chromosome, few) for chunk in chunks):
         raise Refuse(
             "chromosomes",
             f"fewer than {FEWEST_AT_A_LEVEL} men, or people who are not men, perhaps without one of the "
@@ -138,8 +129,7 @@ def fit_chunk_apart(
 
     `few` are as of `find_few`.
     """
-    counted, ties = yield from count(study, chunk, pool)
-    yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
+    counted, ties = yield from count(study, chunk, pool, int(columns.exponent[-1]))
     for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
         about_some = fit_counted_apart(study, chunk, pool, columns, block, counted.some(some))
         yield Finish(about_some, may_lead=not is_few)
@@ -152,24 +142,12 @@ def fit_counted_apart(
 ) -> Asks[None]:
     """Sum products of variants of a chunk about the cohorts' means, and fit them."""
     plan, chromosome = study.plan, chunk.chromosome
-    exact, terms = MISSING.of(plan) == EXACT, terms_of(plan)
-    calls = Calls.of(counted.table, chromosome, pool, exact)
-    coded = CodedCalls.of(calls, terms, chromosome, np.ones(len(counted.variants), bool))
+    calls = Calls.of(counted.table, chromosome, pool, is_exact(plan))
+    first = np.ones(len(counted.variants), bool)
+    coded = CodedCalls.of(calls, terms_of(plan), chromosome, first)
     first_is_a1, tied = counted.order()
-    sums = yield SumGenotypesApart(
-        start=chunk.start,
-        asked=flags(chunk, counted.variants, FIRST + INCOMPLETE * calls.incomplete + TIED * tied),
-        chromosome=chromosome,
-        exact=exact,
-        fill=coded.fill[calls.incomplete & (not exact)],
-        people=pool.of(COMPLETE),
-        centre=columns.centre,
-        exponent=columns.exponent,
-        cohorts=plan.cohorts,
-        model=terms.model,
-        interacting=terms.interacting,
-        dosages=DOSAGES.of(plan),
-    )
+    asked = counted.variants, calls.incomplete, coded.fill, first, tied
+    sums = yield SumGenotypesApart.about(plan, chunk, pool.complete, columns, *asked)
     order = ordered(first_is_a1, tied, sums["first"], plan.cohorts)
     fit = FitApart(plan, chromosome, pool, columns, counted, calls, coded, block)
     yield fit.rows(sums, order)
@@ -204,7 +182,7 @@ class FitApart(Fitting):
         about[:, 0, 1:] = about[:, 1:, 0] = with_g[:, chosen]
         about[:, 1:, 1:] = products[:, chosen][:, :, chosen]
         with_y = np.concatenate([with_g[:, -1:], products[:, chosen, -1]], axis=1)
-        calls, exact = self.calls, MISSING.of(self.plan) == EXACT
+        calls, exact = self.calls, is_exact(self.plan)
         people = total(calls.called if exact else np.tile(calls.people, (len(gg), 1)), 1)
         problem = Problem(
             about,
@@ -224,14 +202,14 @@ class FitApart(Fitting):
         of_all = self.block.at(self.coding, len(self.columns.centre))
         products = np.repeat(of_all[None], len(lacking), axis=0)
         is_lost = np.full(len(lacking), not self.block.has_all(self.coding))
-        if MISSING.of(self.plan) == EXACT:
+        if is_exact(self.plan):
             products[lacking] -= square(sums["missing"], len(of_all))
             is_lost[lacking] |= sums["lost"] > 0
         return products, is_lost
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumnsApart(Question):
+class SumColumnsApart(Bounded, Question):
     """Products of the standardised columns about a cohort's own means."""
 
     name: ClassVar[str] = "linear/block-apart"
@@ -292,7 +270,7 @@ class SumColumnsApart(Question):
         codings = {chunk.chromosome for chunk in chunks}
         found = {place_of(coding) for coding in codings}
         return cls(
-            people=pool.of(COMPLETE),
+            people=pool.complete,
             places=tuple(place for place in _MEMBERS if place in found or place == EVERYONE),
             with_sex=any(map(on_x, codings)),
             centre=columns.centre,
@@ -315,10 +293,6 @@ class SumColumnsApart(Question):
     @property
     def bound(self) -> int:
         return 2 * max(self.people, 1)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
@@ -374,13 +348,11 @@ class SumGenotypesApart(AboutVariants):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         sent = super().sends_under(plan)
-        return tuple(array for array in sent if MISSING.of(plan) == EXACT or array.name != "lost")
+        return tuple(array for array in sent if is_exact(plan) or array.name != "lost")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        if (chunks := foreseen_parts(plan, sizes)) is None:
-            return None
-        return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
+        return foreseen_of(foreseen_parts(plan, sizes), lambda chunk: cls(**cls.foreseen_fields(plan, chunk)))
 
     @property
     def columns(self) -> int:

@@ -22,6 +22,7 @@ import numpy as np
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import total
 from unpooled.kernels.newton import newton
+from unpooled.methods.shared.chunks import ByVariant
 from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
 from unpooled.plan.plan import Plan
 
@@ -50,7 +51,7 @@ _NEAREST, _FARTHEST = 0.1, 0.5  # of the way to a trial that was refused
 
 
 @dataclass(frozen=True, eq=False)
-class Ascent:
+class Ascent(ByVariant):
     """Progress of the iteration for m models with p coefficients."""
 
     name: ClassVar[str] = "logistic/ascent"
@@ -72,11 +73,6 @@ class Ascent:
         m = len(at)
         nowhere = np.full(m, -np.inf), np.zeros_like(at)
         return cls(at, *nowhere, np.zeros(m, bool), np.zeros(m, np.int64))
-
-    def some(self, which: np.ndarray) -> Ascent:
-        """Select some of the models: bool (m,)."""
-        parts = (self.at, self.likelihood, self.gradient, self.whole, self.taken)
-        return Ascent(*(part[which] for part in parts))
 
     def advance(
         self,

@@ -18,13 +18,14 @@ from unpooled.asking.procedure import Asks, Study
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
-from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.methods.regression.pool import CountGenotypes, Pool, counts_table, wanted_groups
+from unpooled.methods.regression.counts import CountGenotypes, counts_table, wanted_groups
+from unpooled.methods.regression.options import is_apart
+from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared import filters, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, chromosome_class
 from unpooled.methods.shared.conditions import places_of
 from unpooled.methods.shared.genotype_counts import Counted, carriers, most_say_first
-from unpooled.methods.shared.groups import COMPLETE, members
+from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import PooledColumns, standardise
 from unpooled.plan.common_options import CONDITION
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
@@ -63,7 +64,7 @@ def _place(study: Study, name: str) -> int:
 def pooled_columns(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[PooledColumns]:
     """Standardise the columns of a regression; a report has conditions as copies of A1."""
     first_is_a1 = yield from _order(study, pool, conditions)
-    columns = yield from standardise(study, pool.of(COMPLETE))
+    columns = yield from standardise(study, pool.complete, apart=is_apart(study.plan))
     turned = np.zeros(len(columns.centre), bool)
     turned[: len(conditions)] = ~first_is_a1
     return replace(
@@ -161,9 +162,7 @@ class CountConditions(CountGenotypes):
         return Foreseen([question] * max(1, len(CONDITION.of(plan))), exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
-        packed = cohort.packed(slice(self.start, self.stop))
-        counts = count_genotypes(packed.words, group_masks(members((COMPLETE,), cohort.samples)[None]))[:, 0]
-        counts[packed.swapped] = counts[packed.swapped, ::-1]
+        counts = genotype_counts.counted(cohort, slice(self.start, self.stop), ((COMPLETE,),))[:, 0]
         enough = (carriers(counts) >= FEWEST_AT_A_LEVEL).astype(np.int64)
         return {**super().local(cohort), "enough": enough}
 

@@ -7,7 +7,7 @@ import numpy as np
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse, listed
 from unpooled.kernels import least_squares as codes
-from unpooled.methods.regression.symmetric import square
+from unpooled.kernels.fixed_order import square
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.plan import Plan
@@ -23,7 +23,7 @@ def about_means(sums: np.ndarray, products: np.ndarray, weight: float) -> np.nda
     return np.asarray(square(products, len(sums)) - np.outer(sums, sums) / weight)
 
 
-def refuse_dependent(plan: Plan, products: np.ndarray, most: float) -> None:
+def refuse_dependent(plan: Plan, products: np.ndarray, most: float = codes.MOST_INFLATED) -> None:
     """Refuse if a covariate has a variance inflation factor beyond `most` in the pool.
 
     `products` are those about the means; what comes after the covariates is not looked at.

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unpooled.asking.procedure import Rows
+from unpooled.asking.question import Arrays
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import product, total
+from unpooled.kernels.fixed_order import congruent, pairs, product, square, total
 from unpooled.kernels.newton import dependent, entangled, inverses, newton
 from unpooled.kernels.statistics import normal_neg_log10_p
+from unpooled.methods.regression.about_variants import INCOMPLETE
+from unpooled.methods.regression.ascent import Advance, Ascent
+from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.case_control import CaseControlCounts
-from unpooled.methods.regression.logistic_questions import FitCovariates
-from unpooled.methods.regression.own_columns import CodedCalls, raw_products, says_singular, shifts
-from unpooled.methods.regression.pool import TABLE_BY_FIRTH, Calls, Pool, table_of
-from unpooled.methods.regression.reported import joint_test, reported_tests
-from unpooled.methods.regression.symmetric import congruent, pairs, square
-from unpooled.methods.shared.allele_coding import most_copies, unit
+from unpooled.methods.regression.dependent import about_means, refuse_dependent
+from unpooled.methods.regression.logistic_questions import (
+    FitCovariates,
+    Start,
+)
+from unpooled.methods.regression.options import ALWAYS, NEVER, choice, is_exact
+from unpooled.methods.regression.own_columns import raw_products, says_singular, shifts
+from unpooled.methods.regression.pool import Pool
+from unpooled.methods.regression.results import TABLE_BY_FIRTH, joint_test, reported_tests, table_of
+from unpooled.methods.shared.allele_coding import counts_as_plink2, most_copies, unit
+from unpooled.methods.shared.chunks import ByVariant, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, MEN
 from unpooled.methods.shared.standardise import PooledColumns
-from unpooled.plan.common_options import MISSING
 from unpooled.plan.genotype_model import Terms, terms_of
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +119,7 @@ class CovariatesModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitting:
+class Fitting(ByVariant):
     """Variants of a chunk that are being fitted."""
 
     name: ClassVar[str] = "logistic/fitting"
@@ -147,7 +155,7 @@ class Fitting:
         `order`, bool (m,) each: whether the panel's first allele is A1, and whether that is not known yet.
         `few`, bool (m,): of which variants there may be no sums.
         """
-        table, exact = variants.table, MISSING.of(plan) == EXACT
+        table, exact = variants.table, is_exact(plan)
         terms = model.terms(plan)
         first_is_a1, tied = order
         counted = tied | first_is_a1  # what is counted until a tie is settled
@@ -172,23 +180,11 @@ class Fitting:
     @classmethod
     def joined(cls, parts: Sequence[Fitting]) -> Fitting:
         """The variants of one or more, which share a pool, a model and a coding."""
-        each = ("n", "code", "counts_first", "first_is_a1", "refused")
-        together: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in each
-        }
-        return replace(parts[0], variants=Counted.joined([part.variants for part in parts]), **together)
+        return replace(super().joined(parts), variants=Counted.joined([part.variants for part in parts]))
 
     def some(self, which: np.ndarray) -> Fitting:
-        """Some of the variants: bool (m,), or their places."""
-        return replace(
-            self,
-            variants=self.variants.some(which),
-            n=self.n[which],
-            code=self.code[which],
-            counts_first=self.counts_first[which],
-            first_is_a1=self.first_is_a1[which],
-            refused=self.refused[which],
-        )
+        """Select some of the variants: bool (m,), or their places."""
+        return replace(super().some(which), variants=self.variants.some(which))
 
     def rows(
         self,
@@ -246,7 +242,7 @@ class Fitting:
 
     def calls(self, plan: Plan) -> Calls:
         """The calls of the people in the regression."""
-        return Calls.of(self.variants.table, self.coding, self.pool, MISSING.of(plan) == EXACT)
+        return Calls.of(self.variants.table, self.coding, self.pool, is_exact(plan))
 
     def _frequency(self, plan: Plan) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
@@ -257,7 +253,7 @@ class Fitting:
 
     def counted_calls(self, plan: Plan) -> CaseControlCounts:
         """The genotype counts by copies of the allele that is counted."""
-        counts = CaseControlCounts.of(self.variants.table, self.coding, MISSING.of(plan) == EXACT)
+        counts = CaseControlCounts.of(self.variants.table, self.coding, is_exact(plan))
         return counts.of_other_allele(~self.counts_first)
 
     def penalised_start(self, plan: Plan) -> np.ndarray:
@@ -274,6 +270,26 @@ class Fitting:
             found[:, 0] -= counts.log_odds if self.model.code == codes.FITTED else 0.0
             found[:, :2] += counts.penalised(terms)
         return found
+
+    def falls_back(self, plan: Plan, code: np.ndarray) -> np.ndarray:
+        """Mark the variants that Firth's fit takes over, given the code with which the usual fit ended: bool
+        (m,). They are of plink2's report.
+        """
+        answer = choice(plan) if counts_as_plink2(self.coding) else NEVER
+        depends = self.model.code not in (codes.FITTED, codes.UNFINISHED)  # columns, on one another
+        if depends or answer == NEVER:
+            return np.zeros(len(code), bool)
+        others = (codes.FITTED,) if answer == ALWAYS else ()
+        without = np.isin(code, (codes.SEPARATED, codes.UNFINISHED, *others))
+        return np.asarray(without & (self.refused == codes.FITTED) & self.counted_calls(plan).has_both)
+
+    def start(self, plan: Plan, chunk: Chunk, calls: Calls, tied: np.ndarray) -> Start:
+        """Build the question about these variants at the covariates' model."""
+        model, first = self.model, self.counts_first
+        fill = CodedCalls.of(calls, terms_of(plan), chunk.chromosome, first).fill
+        asked = self.variants.variants, calls.incomplete, fill, first, tied
+        about = plan, chunk, model.people, model.columns
+        return Start.about(*about, *asked, with_sex=model.with_sex, beta=model.beta)
 
     def begin(self, plan: Plan) -> np.ndarray:
         """Models in which nothing has an effect, (m, p): there everybody has the same weight."""
@@ -318,3 +334,56 @@ class Left:
     """Filtered variants of which it is not known which allele is A1."""
     fallen: Fitting
     """Variants without an estimate, as their counts show, that are fitted by Firth's likelihood."""
+
+
+def first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tuple[Advance, np.ndarray]:
+    """Choose the first trial after the covariates' model; return it with the Hessians there, from the sums
+    that `Start` asks for.
+    """
+    likelihood, gradient, hessian = _at_covariates_model(start, fitting.model, sums)
+    here = np.tile(np.insert(start.beta, 1, 0.0), (start.variants, 1))
+    found = Ascent.begin(here).advance(here, likelihood, gradient, hessian, plan, start.grid)
+    trial = here + fitting.counted_calls(plan).estimated_from(found.following - here)
+    ascent = replace(found.ascent, whole=np.zeros(start.variants, bool))
+    return replace(found, ascent=ascent, following=trial), hessian
+
+
+def _at_covariates_model(
+    start: Start, model: CovariatesModel, sums: Arrays
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Log-likelihood, gradient and Hessian of each variant where its genotype has no effect."""
+    q, m = len(start.beta), start.variants
+    likelihood = np.full(m, model.likelihood)
+    shared_gradient, shared_hessian = (np.tile(part, (m, 1)) for part in (model.gradient, model.hessian))
+    if start.exact:
+        lacking, over = start.flagged(INCOMPLETE), sums["missing"]
+        likelihood[lacking] -= over[:, 0]
+        shared_gradient[lacking] -= over[:, 1 : 1 + q]
+        shared_hessian[lacking] -= over[:, 1 + q :]
+    own = sums["genotype"]
+    gradient = np.concatenate([shared_gradient[:, :1], own[:, :1], shared_gradient[:, 1:]], axis=1)
+    whole = np.zeros((m, q + 1, q + 1))
+    others = np.array([0, *range(2, q + 1)])
+    i, j = pairs(q)
+    whole[:, others[i], others[j]] = shared_hessian
+    whole[:, np.minimum(others, 1), np.maximum(others, 1)] = own[:, 1 : 1 + q]
+    whole[:, 1, 1] = own[:, 1 + q]
+    return likelihood, gradient, whole[:, *pairs(q + 1)]
+
+
+_DETERMINED = 1e6
+"""Variance inflation factor of a covariate that others determine but for rounding."""
+
+
+def refuse_without_a_model(plan: Plan, models: Sequence[CovariatesModel]) -> None:
+    """Refuse if covariates determine one another wherever there are variants.
+
+    Unlike in linear regression there is a result if they do so nearly, in PLINK 1.9 too.
+    """
+    if any(model.code != codes.COLLINEAR for model in models):
+        return
+    for model in models:
+        weight, sums, products = np.split(
+            model.hessian, [1, len(model.beta)]
+        )  # the first are the intercept's
+        refuse_dependent(plan, about_means(sums, products, weight.item()), _DETERMINED)

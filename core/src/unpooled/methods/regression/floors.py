@@ -14,26 +14,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Study
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
-from unpooled.methods.regression.pool import Calls, Pool, foreseen_fits
+from unpooled.methods.ld.options import is_clumped
+from unpooled.methods.regression.calls import Calls
+from unpooled.methods.regression.options import is_apart, is_exact
+from unpooled.methods.regression.pool import Pool, foreseen_fits
 from unpooled.methods.shared import dosage_table, genotype_counts
 from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
 from unpooled.methods.shared.beside_means import CountBeside, few_beside, refuse_few_beside
-from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted, carriers
 from unpooled.methods.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
-from unpooled.methods.shared.people_without_any import is_few_without_any
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import Columns, about_own_means, column_names
-from unpooled.methods.shared.without_any import capped
-from unpooled.plan.apart_option import is_apart
-from unpooled.plan.clump_option import is_clumped
-from unpooled.plan.common_options import MISSING
-from unpooled.plan.dosage_option import DOSAGES
+from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.plan import FEWEST_AT_A_LEVEL, MEAN, Plan
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 SEXES = ("", MEN, NOT_MEN)
 """Everyone, and whose sums are apart on X and Y."""
@@ -41,7 +40,7 @@ SEXES = ("", MEN, NOT_MEN)
 
 def has_floors(plan: Plan) -> bool:
     """Tell whether no sum may be of few people."""
-    return MISSING.of(plan) == MEAN and not plan.alone
+    return not is_exact(plan) and not plan.alone
 
 
 def tells_of_variants(plan: Plan) -> bool:
@@ -106,8 +105,13 @@ def find_few(study: Study, columns: Columns) -> Asks[tuple[str, ...]]:
     return tuple(sex for sex, kinds in zip(SEXES, few, strict=True) if kinds.any())
 
 
+def are_few(chromosome: str, few: tuple[str, ...]) -> bool:
+    """Tell whether sums on a class of chromosomes would be apart for a sex of too few people."""
+    return not {*few}.isdisjoint(sexes(chromosome))
+
+
 @dataclass(frozen=True)
-class CountCarriers(Question):
+class CountCarriers(OfChunk):
     """Counts, capped, who has each allele, or each genotype where these are more than copies."""
 
     name: ClassVar[str] = "regression/carriers"
@@ -139,13 +143,9 @@ class CountCarriers(Question):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks = foreseen_fits(plan, sizes)
-        if chunks is None:
-            return None
-        return Foreseen([cls.of(plan, chunk) for chunk in chunks] if cls.asked_if(plan) else [], exact=False)
-
-    @property
-    def variants(self) -> int:
-        return self.stop - self.start
+        return foreseen_of(
+            chunks and (chunks if cls.asked_if(plan) else ()), lambda chunk: cls.of(plan, chunk)
+        )
 
     @property
     def sexes(self) -> int:
@@ -158,10 +158,7 @@ class CountCarriers(Question):
     def local(self, cohort: Cohort) -> Arrays:
         groups = [(COMPLETE, *filter(None, [sex])) for sex in sexes(self.chromosome)]
         count = dosage_table.nearest if self.dosages else genotype_counts.counted
-        found = [np.zeros((0, len(groups), 3), np.int64)]
-        for part in blocks(self.variants, len(cohort.samples)):
-            found.append(count(cohort, slice(self.start + part.start, self.start + part.stop), groups))
-        counts = np.concatenate(found)
+        counts = count(cohort, slice(self.start, self.stop), groups)
         for k, sex in enumerate(sexes(self.chromosome)):
             if heterozygous_missing(self.chromosome, sex, exact=False):
                 counts[:, k, 1] = 0
@@ -172,7 +169,7 @@ def find_few_carriers(
     study: Study, chunk: Chunk, pool: Pool, counted: Counted, few: tuple[str, ...]
 ) -> Asks[np.ndarray]:
     """Tell of which variants of a chunk there may be no sums: bool (m,). `few` is as of `find_few`."""
-    all_few = tells_of_variants(study.plan) and not {*few}.isdisjoint(sexes(chunk.chromosome))
+    all_few = tells_of_variants(study.plan) and are_few(chunk.chromosome, few)
     if all_few or not tells_of_variants(study.plan) or not len(counted.variants):
         return np.full(len(counted.variants), all_few)
     asked = CountCarriers.of(study.plan, chunk)

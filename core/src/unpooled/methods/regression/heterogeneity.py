@@ -21,17 +21,15 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, S
 from unpooled.asking.result_columns import Turned
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.meta_analysis import FixedEffect, fixed_effect, random_weight
+from unpooled.methods.regression.options import FEWEST, fewest_of_random, fewest_studies, is_exact
 from unpooled.methods.regression.own_fit import Model, kept_estimates
-from unpooled.methods.shared import chunks
 from unpooled.methods.shared.allele_coding import by_plink2
-from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.chunks import Chunk, OfAsked, flags, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.some_variants import OfAsked, flags
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.summary import VARIANTS
-from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE
-from unpooled.plan.heterogeneity_option import FEWEST, META, fewest_of_random, fewest_studies
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
+from unpooled.plan.plan import META, Plan
 
 TABLE = "meta-analysis"
 """A row per variant that passes the filters, float64 (m,) but for `variant` and `studies`:
@@ -141,7 +139,7 @@ def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
         "exponent": exponent,
         "test": plan.test,
         "trait": plan.trait,
-        "exact": MISSING.of(plan) == EXACT,
+        "exact": is_exact(plan),
         "max_iterations": MAX_ITERATIONS.of(plan),
         "tolerance": TOLERANCE.of(plan),
         "cohorts": plan.cohorts,
@@ -170,8 +168,7 @@ class OfEstimates(OfAsked):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        found = chunks.foreseen_chunks(plan, sizes)
-        return None if found is None else Foreseen([cls.largest(plan, chunk) for chunk in found], exact=False)
+        return foreseen_of(foreseen_chunks(plan, sizes), lambda chunk: cls.largest(plan, chunk))
 
     @classmethod
     def largest(cls, plan: Plan, chunk: Chunk) -> OfEstimates:

@@ -10,28 +10,20 @@ import numpy as np
 
 from unpooled.asking.procedure import Rows
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import total
+from unpooled.kernels.fixed_order import pairs, square, total
 from unpooled.kernels.least_squares import least_squares
 from unpooled.kernels.statistics import t_neg_log10_p
-from unpooled.methods.regression.own_columns import (
-    CodedCalls,
-    OwnColumns,
-    OwnSums,
-    raw_products,
-    says_singular,
-    shifts,
-)
-from unpooled.methods.regression.pool import Calls, Pool, table_of
-from unpooled.methods.regression.reported import joint_test, reported_tests
-from unpooled.methods.regression.symmetric import pairs, square
+from unpooled.methods.regression.calls import Calls, CodedCalls
+from unpooled.methods.regression.options import is_exact
+from unpooled.methods.regression.own_columns import OwnColumns, OwnSums, raw_products, says_singular, shifts
+from unpooled.methods.regression.pool import Pool
+from unpooled.methods.regression.results import joint_test, reported_tests, table_of
 from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, most_copies, on_x, unit
 from unpooled.methods.shared.chunks import X, Y
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.groups import COMPLETE
 from unpooled.methods.shared.standardise import PooledColumns
-from unpooled.plan.common_options import MISSING
 from unpooled.plan.genotype_model import Terms, terms_of
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +96,7 @@ class Fitting:
         # The genotype, sex and their product are whole numbers; covariates come in units of their own.
         of_own = [1.0 if k in (-1, c) else scale[k] for _, k in self.terms.extra]
         scales = np.concatenate([[1.0], scale[:c], [1.0] * with_sex, of_own, scale[c:]])
-        everyone = float(self.pool.of(COMPLETE))
+        everyone = float(self.pool.complete)
         whole = np.full(c + 1, everyone)
         # A product with a covariate comes from one with the covariate about its centre: a difference, too.
         size = 1 + self.columns.means**2
@@ -157,7 +149,7 @@ class Fitting:
     def _frequency(self, first_is_a1: np.ndarray) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,)."""
         people, copies = (part.astype(np.float64) for part in (self.calls.called, self.calls.copies))
-        if MISSING.of(self.plan) != EXACT:
+        if not is_exact(self.plan):
             without = self.calls.people - people
             people, copies = people + without, copies + without * self.calls.means
         most = most_copies(self.coding)
@@ -190,11 +182,7 @@ class Fit(Fitting):
     block: Block
 
     def rows(
-        self,
-        with_genotype: np.ndarray,
-        of_sex: np.ndarray,
-        over_missing: np.ndarray,
-        first_is_a1: np.ndarray,
+        self, with_genotype: np.ndarray, of_sex: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray
     ) -> Rows:
         """Compute the result rows from the sums of genotype times column, (m, s, sums).
 
@@ -252,7 +240,7 @@ class Fit(Fitting):
     def _own(self, with_genotype: np.ndarray) -> OwnColumns:
         """Sums over the variants' own columns."""
         coded = self.coded
-        if MISSING.of(self.plan) != EXACT:
+        if not is_exact(self.plan):
             coded = coded.filled(self.calls.people)
         asked, c = OwnSums(terms_of(self.plan), len(self.columns.centre)), len(self.columns.centre) - 1
         own = OwnColumns.of(asked, coded, with_genotype * asked.units(self.coding))
@@ -274,7 +262,7 @@ class Fit(Fitting):
             men = of_sex[:, :q].copy()
             of_all = of_sex[:, q:].copy() if self.coding == X2_KNOWN else of_all
         z, zz = of_all[:, :q], of_all[:, q:]
-        if MISSING.of(self.plan) == EXACT:
+        if is_exact(self.plan):
             z[lacking] -= over_missing[:, :q]
             zz[lacking] -= over_missing[:, q : q + zz.shape[1]]
             if on_x(self.coding):

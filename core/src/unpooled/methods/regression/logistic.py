@@ -15,33 +15,33 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from unpooled.asking.procedure import Asks, Call, Each, Finish, Go, Study, procedure
-from unpooled.asking.question import Arrays
-from unpooled.formats import regression_report
+from unpooled.asking.procedure import Asks, Call, Each, Finish, Go, Procedure, Study, procedure
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
-from unpooled.methods.algorithm import Algorithm, Cost
-from unpooled.methods.ld.lead_questions import LEADS_ASKS
-from unpooled.methods.ld.leads import clumped_or, with_leads
-from unpooled.methods.ld.options import PRUNE_COMPONENTS
-from unpooled.methods.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED
+from unpooled.methods.algorithm import Cost
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
-from unpooled.methods.regression.conditions import (
-    CountConditions,
-    OrderConditions,
-    find_conditions,
-    pooled_columns,
+from unpooled.methods.regression.counts import (
+    CountDosages,
+    CountGenotypes,
+    OrderBeforeFit,
+    count,
+    order_of,
+    ordered,
+    report_ties,
 )
-from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.dosages import CountDosages, count
-from unpooled.methods.regression.firth import fit_penalised
-from unpooled.methods.regression.firth_questions import EvaluatePenalised, Penalty, has_penalised_fit
-from unpooled.methods.regression.fitting import CovariatesModel, Fitting, Left
-from unpooled.methods.regression.floors import CountCarriers, CountInside, find_few, find_few_carriers
-from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, compare_cohorts, with_meta
+from unpooled.methods.regression.firth import EvaluatePenalised, Penalty, fit_penalised
+from unpooled.methods.regression.fitting import (
+    CovariatesModel,
+    Fitting,
+    Left,
+    first_trial,
+    refuse_without_a_model,
+)
+from unpooled.methods.regression.floors import CountCarriers, are_few, find_few_carriers
 from unpooled.methods.regression.logistic_questions import (
     Approach,
     Evaluate,
@@ -53,39 +53,14 @@ from unpooled.methods.regression.logistic_questions import (
     model_of,
     models_of,
 )
-from unpooled.methods.regression.ordering import OrderBeforeFit, order_of
-from unpooled.methods.regression.own_columns import CodedCalls
-from unpooled.methods.regression.pool import (
-    Calls,
-    Census,
-    CountGenotypes,
-    OrderAlleles,
-    Pool,
-    chunks_of,
-    columns_of,
-    count_people,
-    ordered,
-    report_ties,
-)
-from unpooled.methods.regression.symmetric import pairs
-from unpooled.methods.shared.allele_coding import sexes
+from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
+from unpooled.methods.regression.options import FIRTH, not_apart
+from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import Chunk
-from unpooled.methods.shared.frequencies import CountFar
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.some_variants import flags
-from unpooled.methods.shared.standardise import Magnitude, Mean, PooledColumns, Spread
+from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan import common_options as options
-from unpooled.plan import genotype_model, heterogeneity_option
-from unpooled.plan.apart_option import not_apart
-from unpooled.plan.clump_option import CLUMPING
-from unpooled.plan.common_options import MISSING
-from unpooled.plan.dosage_option import DOSAGES, OF_DOSAGES
-from unpooled.plan.firth_option import ALWAYS, FIRTH, choice
-from unpooled.plan.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.heterogeneity_option import FEW_STUDIES
-from unpooled.plan.plan import EXACT, Plan
-from unpooled.plan.templates import with_components
 
 NEIGHBOURS = 8
 """Chunks whose variants are put together for Firth's fit: kept until all are through."""
@@ -101,20 +76,13 @@ _MODEST = 5.0
 """Log odds of the genotype up to which Firth's fit begins at the usual estimate. Dosages just above 0 in all
 cases but one have that estimate far out, where Firth's likelihood may have a second, lower maximum."""
 
-_DETERMINED = 1e6
-"""Variance inflation factor of a covariate that others determine but for rounding."""
-
 
 @procedure("logistic")
 def logistic(study: Study) -> Asks[None]:
     """Fit the covariates alone, for each class of chromosomes; from there fit chunk by chunk."""
-    conditions = find_conditions(study)
-    pool = yield from count_people(study)
-    columns = yield from pooled_columns(study, pool, conditions)
-    chunks = chunks_of(study, pool)
-    few = yield from find_few(study, columns)
+    pool, columns, few, chunks = yield from count_and_standardise(study)
     starts = {coding: FitCovariates.first(study.plan, pool, columns, coding) for coding in models_of(chunks)}
-    fits = {coding: start for coding, start in starts.items() if {*few}.isdisjoint(sexes(coding))}
+    fits = {coding: start for coding, start in starts.items() if not are_few(coding, few)}
     found = yield Each(
         fit_covariates(study, start, columns, Ascent.begin(start.beta[None])) for start in fits.values()
     )
@@ -162,20 +130,6 @@ def fit_covariates(
     )
 
 
-def refuse_without_a_model(plan: Plan, models: Sequence[CovariatesModel]) -> None:
-    """Refuse if covariates determine one another wherever there are variants.
-
-    Unlike in linear regression there is a result if they do so nearly, in PLINK 1.9 too.
-    """
-    if any(model.code != codes.COLLINEAR for model in models):
-        return
-    for model in models:
-        weight, sums, products = np.split(
-            model.hessian, [1, len(model.beta)]
-        )  # the first are the intercept's
-        refuse_dependent(plan, about_means(sums, products, weight.item()), _DETERMINED)
-
-
 @procedure("logistic/neighbours")
 def fit_neighbours(
     study: Study, chunks: tuple[Chunk, ...], pool: Pool, model: CovariatesModel, few: tuple[str, ...]
@@ -201,8 +155,7 @@ def fit_chunk(
 
     `few` are those of the `SEXES` of whom there are too few for any.
     """
-    counted, ties = yield from count(study, chunk, pool)
-    yield from compare_cohorts(study, chunk, counted, exponent=0)
+    counted, ties = yield from count(study, chunk, pool, exponent=0)
     too_few = yield from find_few_carriers(study, chunk, pool, counted, few)
     order = yield from order_of(study, chunk, counted, too_few)
     fitting, calls = Fitting.of(study.plan, chunk.chromosome, pool, model, counted, order, too_few)
@@ -213,11 +166,11 @@ def fit_chunk(
     if not going.all():
         done = fitting.some(~going)
         yield done.rows(study.plan, done.code)
-    left = Left(ties, fitting.some(~going & _falls_back(study.plan, fitting, fitting.code)))
+    left = Left(ties, fitting.some(~going & fitting.falls_back(study.plan, fitting.code)))
     if not going.any():
         return left
     some = fitting.some(going)
-    asked = _start(study.plan, chunk, some, calls.some(going), tied[going])
+    asked = some.start(study.plan, chunk, calls.some(going), tied[going])
     if terms_of(study.plan).is_plain:
         return (yield from Go(begin(study, asked, some, left)))
     every, start = np.ones(len(some.n), bool), some.begin(study.plan)
@@ -229,23 +182,11 @@ def fit_chunk(
 def begin(study: Study, asked: Start, fitting: Fitting, left: Left) -> Asks[Left]:
     """Step from the covariates' model, and settle which allele of a tie is A1."""
     sums = yield asked
-    tied = asked.flagged(TIED)
+    tied = asked.is_tied
     order = ordered(fitting.first_is_a1, tied, sums["first"], study.plan.cohorts)
     fitting = replace(fitting, first_is_a1=order)
-    found, hessian = _first_trial(study.plan, asked, fitting, sums)
-    going, fallen = yield from _report_ended(study, asked, fitting, found, hessian)
-    rest = None
-    if going.any():
-        following = about_some(
-            Approach,
-            asked,
-            going,
-            beta=found.following[going],
-            iteration=_iteration(found, going),
-            evaluation=1,
-        )
-        rest = approach(study, following, fitting.some(going), found.ascent.some(going), left)
-    return (yield from _go_on(rest, fallen, left))
+    found, hessian = first_trial(study.plan, asked, fitting, sums)
+    return (yield from _go_on(study, asked, fitting, found, hessian, left, Approach))
 
 
 @procedure("logistic/begin")
@@ -257,13 +198,7 @@ def begin_apart(study: Study, asked: StartApart, fitting: Fitting, left: Left) -
     fitting = fitting.looked_at(study.plan, sums["hessian"])
     code = np.where((found.code != codes.FITTED) & (fitting.refused > 0), fitting.refused, found.code)
     found = replace(found, ascent=replace(found.ascent, whole=np.zeros(asked.variants, bool)), code=code)
-    going, fallen = yield from _report_ended(study, asked, fitting, found, sums["hessian"])
-    rest = None
-    if going.any():
-        at = {"beta": found.following[going], "iteration": _iteration(found, going), "evaluation": 1}
-        following = about_some(Approach, asked, going, **at)
-        rest = approach(study, following, fitting.some(going), found.ascent.some(going), left)
-    return (yield from _go_on(rest, fallen, left))
+    return (yield from _go_on(study, asked, fitting, found, sums["hessian"], left, Approach))
 
 
 @procedure("logistic/approach")
@@ -281,145 +216,57 @@ def approach(study: Study, asked: Approach, fitting: Fitting, ascent: Ascent, le
 def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: Left) -> Asks[Left]:
     """Evaluate the models at their trials, report those that have ended, and go on with the others."""
     sums = yield asked
-    found = ascent.advance(
-        asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], study.plan, asked.grid
-    )
-    going, fallen = yield from _report_ended(
-        study, asked, fitting, found, sums["hessian"], last=asked.evaluation == MOST_EVALUATIONS
-    )
-    rest = None
-    if going.any():
-        following = about_some(
-            Evaluate,
-            asked,
-            going,
-            beta=found.following[going],
-            iteration=_iteration(found, going),
-            evaluation=asked.evaluation + 1,
-        )
-        rest = fit(study, following, fitting.some(going), found.ascent.some(going), left)
-    return (yield from _go_on(rest, fallen, left))
-
-
-def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.ndarray) -> Start:
-    """The question about variants at the covariates' model."""
-    model, lacking, exact = fitting.model, calls.incomplete, MISSING.of(plan) == EXACT
-    wanted = np.where(fitting.counts_first, FIRST, SECOND) + INCOMPLETE * lacking + TIED * tied
-    terms = terms_of(plan)
-    fill = CodedCalls.of(calls, terms, chunk.chromosome, fitting.counts_first).fill
-    return Start(
-        start=chunk.start,
-        asked=flags(chunk, fitting.variants.variants, wanted),
-        chromosome=chunk.chromosome,
-        with_sex=model.with_sex,
-        exact=exact,
-        fill=fill[lacking & (not exact)],
-        people=model.people,
-        centre=model.columns.centre,
-        exponent=model.columns.exponent,
-        beta=model.beta,
-        cohorts=plan.cohorts,
-        model=terms.model,
-        interacting=terms.interacting,
-        dosages=DOSAGES.of(plan),
-    )
+    each = sums["likelihood"], sums["gradient"], sums["hessian"]
+    found = ascent.advance(asked.beta, *each, study.plan, asked.grid)
+    about = asked, fitting, found, sums["hessian"], left
+    return (yield from _go_on(study, *about, Evaluate, asked.evaluation))
 
 
 def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
     """Firth's fit of variants of which counts alone tell that they need it."""
     none = np.zeros(len(fitting.n), bool)
-    about = _start(study.plan, chunk, fitting, fitting.calls(study.plan), none)
+    about = fitting.start(study.plan, chunk, fitting.calls(study.plan), none)
     return fit_penalised(study, about, ~none, fitting, fitting.penalised_start(study.plan))
 
 
-def _falls_back(plan: Plan, fitting: Fitting, code: np.ndarray) -> np.ndarray:
-    """Mark the variants that Firth's fit takes over, given the code with which the usual fit ended: bool
-    (m,).
-    """
-    depends = fitting.model.code not in (codes.FITTED, codes.UNFINISHED)  # columns, on one another
-    if depends or not has_penalised_fit(plan, fitting.coding):
-        return np.zeros(len(code), bool)
-    others = (codes.FITTED,) if choice(plan) == ALWAYS else ()
-    without = np.isin(code, (codes.SEPARATED, codes.UNFINISHED, *others)) & (fitting.refused == codes.FITTED)
-    return np.asarray(without & fitting.counted_calls(plan).has_both)
-
-
-def _go_on(rest: Call[Left] | None, fallen: Call[None] | None, left: Left) -> Asks[Left]:
-    """Go on with the variants that are left, side by side with those that fell back, if there are any."""
-    if fallen is not None:
-        yield Each([fallen] if rest is None else [rest, fallen])
-        return left
-    return left if rest is None else (yield from Go(rest))
-
-
-def _first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tuple[Advance, np.ndarray]:
-    """Choose the first trial after the covariates' model; return it with the Hessians there, from the sums
-    that `Start` asks for.
-    """
-    likelihood, gradient, hessian = _at_covariates_model(start, fitting.model, sums)
-    here = np.tile(np.insert(start.beta, 1, 0.0), (start.variants, 1))
-    found = Ascent.begin(here).advance(here, likelihood, gradient, hessian, plan, start.grid)
-    trial = here + fitting.counted_calls(plan).estimated_from(found.following - here)
-    ascent = replace(found.ascent, whole=np.zeros(start.variants, bool))
-    return replace(found, ascent=ascent, following=trial), hessian
-
-
-def _at_covariates_model(
-    start: Start, model: CovariatesModel, sums: Arrays
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log-likelihood, gradient and Hessian of each variant where its genotype has no effect."""
-    q, m = len(start.beta), start.variants
-    likelihood = np.full(m, model.likelihood)
-    shared_gradient, shared_hessian = (np.tile(part, (m, 1)) for part in (model.gradient, model.hessian))
-    if start.exact:
-        lacking, over = start.flagged(INCOMPLETE), sums["missing"]
-        likelihood[lacking] -= over[:, 0]
-        shared_gradient[lacking] -= over[:, 1 : 1 + q]
-        shared_hessian[lacking] -= over[:, 1 + q :]
-    own = sums["genotype"]
-    gradient = np.concatenate([shared_gradient[:, :1], own[:, :1], shared_gradient[:, 1:]], axis=1)
-    whole = np.zeros((m, q + 1, q + 1))
-    others = np.array([0, *range(2, q + 1)])
-    i, j = pairs(q)
-    whole[:, others[i], others[j]] = shared_hessian
-    whole[:, np.minimum(others, 1), np.maximum(others, 1)] = own[:, 1 : 1 + q]
-    whole[:, 1, 1] = own[:, 1 + q]
-    return likelihood, gradient, whole[:, *pairs(q + 1)]
-
-
-def _report_ended(
+def _go_on(
     study: Study,
     asked: OfModels,
     fitting: Fitting,
     found: Advance,
     hessian: np.ndarray,
-    *,
-    last: bool = False,
-) -> Asks[tuple[np.ndarray, Call[None] | None]]:
-    """Report the variants that have an estimate, or cannot have one.
+    left: Left,
+    kind: type[Evaluate],
+    taken: int = 0,
+) -> Asks[Left]:
+    """Report the variants that have an estimate, or cannot have one, and go on with the others.
 
-    The others go on: bool (m,); after the `last` evaluation none does. Beside them, Firth's fit of those that
-    fall back, if there are any.
+    Of these a question of the `kind` is next, unless as many evaluations as are allowed were `taken`; side by
+    side with it runs Firth's fit of those that fall back, if there are any.
     """
     code = np.where(fitting.code == codes.FITTED, found.code, fitting.code).astype(np.uint8)
     going = ~found.ended & (code == codes.FITTED)
-    if last:
+    if taken == MOST_EVALUATIONS:  # no more were foreseen, and people were told so
         code[going], going = codes.UNFINISHED, np.zeros_like(going)
     done = ~going
     if done.any():
         yield fitting.some(done).rows(study.plan, code[done], found.following[done], hessian[done])
-    fallen = done & _falls_back(study.plan, fitting, code)
-    if not fallen.any():
-        return going, None
-    some, usual = fitting.some(fallen), found.following[fallen]
-    near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)
-    beta = np.where(near[:, None], usual, some.penalised_start(study.plan))
-    return going, fit_penalised(study, asked, fallen, some, beta)
-
-
-def _iteration(found: Advance, going: np.ndarray) -> int:
-    """The largest number of the steps that lead to the trials of some models: bool (m,)."""
-    return 1 + int(found.ascent.taken[going].max())
+    rest: list[Call[Left]] = []
+    if going.any():
+        # A branch's questions go by the order in which it lists calls: the usual fit first, then Firth's.
+        ascent, at = found.ascent.some(going), found.following[going]
+        step = {"iteration": 1 + int(ascent.taken.max()), "evaluation": taken + 1}
+        following = about_some(kind, asked, going, beta=at, **step)
+        proceed: Procedure[Any, Left] = approach if kind is Approach else fit
+        rest.append(proceed(study, following, fitting.some(going), ascent, left))
+    fallen = done & fitting.falls_back(study.plan, code)
+    if fallen.any():
+        some, usual = fitting.some(fallen), found.following[fallen]
+        near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)
+        beta = np.where(near[:, None], usual, some.penalised_start(study.plan))
+        yield Each([*rest, fit_penalised(study, asked, fallen, some, beta)])
+        return left
+    return (yield from Go(rest[0])) if rest else left
 
 
 def _seconds(columns: int) -> float:
@@ -432,58 +279,27 @@ def _seconds(columns: int) -> float:
     return 0.33e-9 * -(-columns // 8) + (2.2e-9 + 3.1e-9) * operations / (40 + 6 * 9 / 2)
 
 
-LOGISTIC = Algorithm(
-    name="logistic",
-    title="Logistic regression",
-    method="Case status was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "
-    "plink2 --glm compute it.",
-    traits=("case/control",),
+LOGISTIC = regression(
+    "logistic",
+    "Logistic regression",
+    "case/control",
+    "Case status was regressed on the copies of A1 by maximum likelihood",
+    logistic,
     asks=(
-        Census,
-        CountConditions,
-        OrderConditions,
-        Magnitude,
-        Mean,
-        Spread,
-        CountInside,
         FitCovariates,
         CountDosages,
         CountGenotypes,
-        CountFar,
         CountCarriers,
         OrderBeforeFit,
-        *ESTIMATES_ASKS,
         Start,
         StartApart,
         Approach,
         Evaluate,
         EvaluatePenalised,
         Penalty,
-        OrderAlleles,
-        *LEADS_ASKS,
     ),
-    procedure=with_leads(logistic),
-    files=regression_report.LOGISTIC_WRITERS,
-    usual_files=("assoc",),
-    options=(
-        *options.REGRESSION,
-        PRUNE_COMPONENTS,
-        *genotype_model.OPTIONS,
-        FEW_STUDIES,
-        FIRTH,
-        *options.ITERATION,
-        options.BETA,
-        *OF_DOSAGES,
-        FREQUENCY_FLAGS,
-        *CLUMPING,
-    ),
-    templates=(with_components("logistic"),),
-    rules=lambda plan: (
-        genotype_model.names_problem(plan) | heterogeneity_option.problem(plan) | not_apart(plan)
-    ),
+    options=(HETEROGENEITY, FIRTH, *options.ITERATION, options.BETA),
+    rule=not_apart,
     # Dosages are read four times, counted, summed, and evaluated in single and in double precision.
     cost=Cost(17e-6, _seconds, (4 * 0.5 + 0.14 + 0.3 + 0.3 + 0.7) * 1e-9),
-    file_name=regression_report.file_name,
-    columns=clumped_or(columns_of),
-    looked_at=with_meta,
 )

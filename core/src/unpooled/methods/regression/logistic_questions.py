@@ -8,25 +8,91 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort
+from unpooled.asking.cohort import MALE, Cohort, Samples
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
+from unpooled.errors import ProtocolError
 from unpooled.kernels.elementary import log
-from unpooled.kernels.fixed_order import settled, step_of
+from unpooled.kernels.fixed_order import pairs, settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
-from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
+from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants, Copies, OfPeople
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS
-from unpooled.methods.regression.copies import Copies
-from unpooled.methods.regression.people import LikelihoodBounded, People
-from unpooled.methods.regression.pool import TIES, Pool, everyone, foreseen_fits
-from unpooled.methods.regression.symmetric import pairs
-from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, on_x, sexes
-from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y
-from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL
-from unpooled.methods.shared.standardise import Columns
-from unpooled.plan.common_options import MISSING
+from unpooled.methods.regression.counts import TIES
+from unpooled.methods.regression.options import is_exact
+from unpooled.methods.regression.pool import Pool, everyone, foreseen_fits
+from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, counted, of_one_copy, on_x, sexes
+from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y, foreseen_of
+from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, complete
+from unpooled.methods.shared.standardise import Columns, fraction_bits
 from unpooled.plan.genotype_model import Terms, terms_of
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """People in the regressions of a class of chromosomes at one cohort, with their covariates."""
+
+    covariates: np.ndarray
+    """float64 (n, c): standardised, then on X, if sex varies, 1 for men; 0 for whoever is not inside."""
+    inside: np.ndarray
+    case: np.ndarray
+    unit: np.ndarray
+    """Value of one copy: 1/2 where there is one allele, of which a homozygous call has two copies."""
+    group: np.ndarray
+    """int64: which of the `sexes` of this class each person belongs to."""
+
+    @classmethod
+    def of(
+        cls, samples: Samples, chromosome: str, with_sex: bool, centre: np.ndarray, exponent: np.ndarray
+    ) -> People:
+        if samples.covariates.shape[1] != len(centre):
+            raise ProtocolError("the question has another number of covariates than this cohort's data")
+        men = samples.sex == MALE
+        inside = complete(samples) & counted(chromosome, samples)
+        values = Columns(centre, exponent).apply(np.where(inside[:, None], samples.covariates, 0))
+        columns = [values, men[:, None]] if with_sex else [values]
+        return cls(
+            np.where(inside[:, None], np.concatenate(columns, axis=1), 0),
+            inside,
+            np.where(inside, samples.phenotype, 0),
+            np.where(of_one_copy(chromosome, samples), 0.5, 1.0),
+            np.where(men | (len(sexes(chromosome)) == 1), 0, 1),
+        )
+
+    def null(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Evaluate the model without genotype: design (n, 1 + c), weights, residuals, log-likelihoods; 0
+        outside.
+        """
+        x = np.where(self.inside[:, None], np.column_stack([np.ones(len(self.case)), self.covariates]), 0)
+        # Not a product of matrices: BLAS adds in an order that goes with the processor and its cores.
+        eta = np.clip(np.einsum("ni,i->n", x, beta), -40, 40)
+        p = 1 / (1 + np.exp(-eta))
+        likelihood = self.case * eta - np.logaddexp(0, eta)
+        weight, residual = p * (1 - p), self.case - p
+        weight, residual, likelihood = (np.where(self.inside, a, 0) for a in (weight, residual, likelihood))
+        return x, weight, residual, likelihood
+
+
+class LikelihoodBounded(OfPeople):
+    """Bounds that include sums of log-likelihoods, none beyond 64: linear predictors are clipped at +-40."""
+
+    @property
+    def parameters(self) -> int:
+        """Number of coefficients of a model."""
+        raise NotImplementedError
+
+    @property
+    def triangle(self) -> int:
+        return self.parameters * (self.parameters + 1) // 2
+
+    @property
+    def likelihoods(self) -> int:
+        return 64 * max(self.people, 1)
+
+    @property
+    def likelihood_bits(self) -> int:
+        return fraction_bits(self.likelihoods, self.cohorts, 64)
+
 
 _OF_MODEL, _OF_VARIANT = 30, 20
 """Bits after the point of the covariates' coefficients, and of a variant's: see `step_of`."""
@@ -127,10 +193,6 @@ class FitCovariates(LikelihoodBounded, Question):
     def parameters(self) -> int:
         return len(self.beta)
 
-    @property
-    def triangle(self) -> int:
-        return self.parameters * (self.parameters + 1) // 2
-
     def local(self, cohort: Cohort) -> Arrays:
         people = People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
         x, weight, residual, likelihood = people.null(self.beta)
@@ -157,13 +219,12 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_fits(plan, sizes)
-        if chunks is None:
-            return None
-        questions = (
-            cls(**cls.foreseen_fields(plan, chunk), **cls.foreseen_models(plan, chunk)) for chunk in chunks
+        return foreseen_of(
+            foreseen_fits(plan, sizes),
+            lambda chunk: cls(**cls.foreseen_fields(plan, chunk), **cls.foreseen_models(plan, chunk)),
+            rounds=cls.most_rounds,
+            usual_rounds=cls.usual_rounds,
         )
-        return Foreseen(questions, cls.most_rounds, exact=False, usual_rounds=cls.usual_rounds)
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
@@ -173,7 +234,7 @@ class OfModels(LikelihoodBounded, AboutVariants):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         """Return what is sent; under the rule `mean`, floors ensure that no sum is of one person."""
-        return tuple(replace(array, of_one=MISSING.of(plan) == EXACT) for array in super().sends_under(plan))
+        return tuple(replace(array, of_one=is_exact(plan)) for array in super().sends_under(plan))
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -199,10 +260,6 @@ class OfModels(LikelihoodBounded, AboutVariants):
     def parameters(self) -> int:
         """Intercept, genotype, covariates, and what else the genotype becomes."""
         return 2 + len(self.centre) + self.with_sex + len(self.terms.extra)
-
-    @property
-    def triangle(self) -> int:
-        return self.parameters * (self.parameters + 1) // 2
 
     def people_of(self, cohort: Cohort) -> People:
         return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)

@@ -14,9 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from unpooled.kernels.fixed_order import total
-from unpooled.methods.regression.pool import Calls
-from unpooled.methods.regression.symmetric import congruent, of_rows
+from unpooled.kernels.fixed_order import congruent, of_rows
+from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.shared.allele_coding import by_plink2, most_copies
 from unpooled.plan.genotype_model import Terms
 
@@ -44,7 +43,7 @@ class OwnSums:
         """Index of each sum in that order."""
         return {factors: k for k, factors in enumerate(self.factors)}
 
-    def among(self, wider: OwnSums, own: Sequence[int]) -> list[int]:
+    def places_among(self, wider: OwnSums, own: Sequence[int]) -> list[int]:
         """Find the indices of these sums among those of more columns; `own` are the columns shared."""
         at = {_ONE: _ONE, **dict(enumerate(own))}
         return [wider.places[model, (at[i], at[j])] for model, (i, j) in self.factors]
@@ -90,70 +89,6 @@ def _product(values: np.ndarray, model: tuple[int, ...]) -> np.ndarray:
     """One column of the model, or the product of two."""
     first = values[:, model[0]]
     return np.asarray(first * values[:, model[1]] if len(model) > 1 else first)
-
-
-@dataclass(frozen=True, eq=False)
-class CodedCalls:
-    """People, sums of the model's k columns, and sums of products, for m variants in each of s sexes."""
-
-    people: np.ndarray
-    """float64 (m, s)"""
-    sums: np.ndarray
-    """float64 (m, s, k)"""
-    products: np.ndarray
-    """float64 (m, s, k, k)"""
-
-    @classmethod
-    def of(cls, calls: Calls, terms: Terms, chromosome: str, first: np.ndarray) -> CodedCalls:
-        """Sum over the people called; where `first`, bool (m,), count copies of the panel's first allele.
-
-        Dosages, of which there are no counts of genotypes, count as they are.
-        """
-        if not calls.genotypes.shape[2]:
-            return cls._of_dosages(calls, first)
-        counts = np.where(first[:, None, None], calls.genotypes, calls.genotypes[:, :, ::-1])
-        half = most_copies(chromosome) / 2
-        values = np.array([coded.values for coded in terms.coded], float)[:, ::-1]  # of two copies, one, none
-        k = len(values)
-        each = (values[:, None] * values).reshape(k * k, 3)
-        sums = of_rows(counts.astype(float), values) * half[:, None]
-        products = of_rows(counts.astype(float), each).reshape(*sums.shape, k) * half[:, None, None] ** 2
-        return cls(calls.called.astype(np.float64), sums, products)
-
-    @classmethod
-    def _of_dosages(cls, calls: Calls, first: np.ndarray) -> CodedCalls:
-        called, copies, squares = calls.called, calls.copies, calls.squares
-        sums = np.where(first[:, None], copies, 2 * called - copies)
-        products = np.where(first[:, None], squares, 4 * called - 4 * copies + squares)
-        return cls(called.astype(np.float64), sums[:, :, None], products[:, :, None, None])
-
-    @property
-    def means(self) -> np.ndarray:
-        """Mean of each column among the people called: float64 (m, s, k); 0 where there are none."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.nan_to_num(self.sums / self.people[:, :, None]))
-
-    @property
-    def fill(self) -> np.ndarray:
-        """Values that replace missing calls under the rule `mean`, in the shape questions use: (m, s k)."""
-        return self.means.reshape(len(self.means), -1)
-
-    @property
-    def still(self) -> np.ndarray:
-        """True for columns that are the same for everyone called: bool (m, k)."""
-        n, sums = total(self.people, 1)[:, None], total(self.sums, 1)
-        squares = total(np.diagonal(self.products, axis1=2, axis2=3), 1)
-        return np.asarray(n * squares == sums * sums)
-
-    def filled(self, people: np.ndarray) -> CodedCalls:
-        """Extend the sums to all `people`, (s,), with the mean for each missing call."""
-        without, mean = people - self.people, self.means
-        each = mean[:, :, :, None] * mean[:, :, None, :]
-        return CodedCalls(
-            self.people + without,
-            self.sums + without[:, :, None] * mean,
-            self.products + without[:, :, None, None] * each,
-        )
 
 
 @dataclass(frozen=True, eq=False)

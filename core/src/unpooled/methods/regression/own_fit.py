@@ -15,12 +15,12 @@ from unpooled.kernels.least_squares import REFUSED
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y
 from unpooled.methods.shared.groups import complete
-from unpooled.methods.shared.informative_covariates import telling
 from unpooled.panel.panel import Panel
 from unpooled.plan.options import Covariate
 from unpooled.plan.plan import EXACT, MEAN, NO_KEY, OwnPlan
 
 _AUTOSOMES = 22
+
 _CODES = {DIPLOID: 1, X: _AUTOSOMES + 1, Y: _AUTOSOMES + 2, MT: _AUTOSOMES + 4}
 
 
@@ -69,8 +69,10 @@ class _Some:
 
 
 Estimates = tuple[np.ndarray, np.ndarray]
+
 _KEPT = 16
 """The fits that a cohort keeps: it is asked up to three times about a chunk, and about eight at once."""
+
 _kept: WeakKeyDictionary[Cohort, deque[tuple[Model, np.ndarray, Estimates]]] = WeakKeyDictionary()
 
 
@@ -122,3 +124,32 @@ def _panel(chromosome: str, variants: int) -> Panel:
         nothing,
         nothing + 1,
     )
+
+
+_DEPENDENT = 1e-9
+"""Share of its variance up to which a covariate follows from the others."""
+
+_ROUNDING = 1e-14
+"""A deviation that is no larger a part of the mean is that mean's rounding."""
+
+
+def telling(samples: Samples) -> list[int]:
+    """The columns of covariates that are neither constant here nor follow from those before them.
+
+    With the intercept they span what all columns span here. So the model with these alone is the same, and
+    its effect of the genotype is that of the model with all.
+    """
+    x = samples.covariates[samples.kept & complete(samples)]
+    if not len(x):
+        return []
+    mean = x.mean(axis=0)
+    x = x - mean
+    size = np.sqrt((x * x).mean(axis=0))
+    x = np.where(size > _ROUNDING * np.abs(mean), x / np.where(size > 0, size, 1), 0)
+    chosen: list[int] = []
+    for k in range(x.shape[1]):
+        some = x[:, [*chosen, k]]
+        least = np.linalg.eigvalsh(some.T @ some / len(x))[0]
+        if least > _DEPENDENT:
+            chosen.append(k)
+    return chosen

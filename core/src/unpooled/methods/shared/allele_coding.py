@@ -20,7 +20,7 @@ import numpy as np
 from unpooled.asking.cohort import MALE, Samples
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y, chromosome_class
 from unpooled.methods.shared.groups import MEN, NOT_MEN, WOMEN, members
-from unpooled.plan.dosage_option import DOSAGES
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.plan.plan import Plan
 
 X2, X2_KNOWN, Y2, MT2 = "X by plink2", "X by plink2, sex known", "Y by plink2", "MT by plink2"

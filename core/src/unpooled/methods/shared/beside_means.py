@@ -15,9 +15,8 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Count, Question
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.people_without_any import is_few_without_any
 from unpooled.methods.shared.standardise import real_columns
-from unpooled.methods.shared.without_any import capped
+from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 

@@ -16,9 +16,9 @@ from unpooled.asking.question import Arrays
 from unpooled.asking.result_columns import Chosen
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.methods.shared.options import DOSAGES, MACH_R2_FILTER, MOST_MACH_R2
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.common_options import GENO, HWE, MAF
-from unpooled.plan.dosage_option import DOSAGES, MACH_R2_FILTER, MOST_MACH_R2
 from unpooled.plan.plan import FILES, Plan
 
 FILTERED = "filtered"

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, blocks
+from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Later, Study
 from unpooled.asking.question import Arrays, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.methods.shared import groups as people
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_chunks
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfChunk, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import Group
@@ -27,7 +27,7 @@ MOST_PEOPLE = (1 << 30) - 1  # more than are in any pool; their alleles can stil
 
 
 @dataclass(frozen=True)
-class CountGenotypes(Question):
+class CountGenotypes(OfChunk):
     """Genotype counts of one chunk in each group. Subclasses say which groups a plan has."""
 
     title: ClassVar[str] = "Count genotypes"
@@ -51,22 +51,15 @@ class CountGenotypes(Question):
     """The class of chromosomes that the variants are on."""
 
     @property
-    def variants(self) -> int:
-        return self.stop - self.start
-
-    @property
     def group_count(self) -> int:
         return len(self.groups)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = cls.foreseen_chunks(plan, sizes)
-        if chunks is None:
-            return None
-        questions = (
-            cls(chunk.start, chunk.stop, cls.foreseen_groups(chunk.chromosome, plan), 0) for chunk in chunks
+        return foreseen_of(
+            cls.foreseen_chunks(plan, sizes),
+            lambda chunk: cls(chunk.start, chunk.stop, cls.foreseen_groups(chunk.chromosome, plan), 0),
         )
-        return Foreseen(questions, exact=False)
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
@@ -77,10 +70,6 @@ class CountGenotypes(Question):
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         """The groups that are asked for if the pool has people in all of them."""
         raise NotImplementedError
-
-    def parts(self, cohort: Cohort) -> Iterator[CountGenotypes]:
-        for part in blocks(self.variants, len(cohort.samples)):
-            yield replace(self, start=self.start + part.start, stop=self.start + part.stop)
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"genotypes": counted(cohort, slice(self.start, self.stop), self.groups)}
@@ -130,8 +119,12 @@ def is_carried(plan: Plan, sums: Arrays) -> np.ndarray:
 
 def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
     """People of each group with two, one and no copies of the panel's first allele: int64 (m, groups, 3)."""
+    return counted_in(cohort, variants, [people.members(group, cohort.samples) for group in groups])
+
+
+def counted_in(cohort: Cohort, variants: slice | np.ndarray, inside: Sequence[np.ndarray]) -> np.ndarray:
+    """Count as `counted` does, in groups of which bool (n,) each says who is in."""
     packed = cohort.packed(variants)
-    inside = [people.members(group, cohort.samples) for group in groups]
     masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
     counts = count_genotypes(packed.words, masks)
     counts[packed.swapped] = counts[packed.swapped, :, ::-1]

@@ -6,7 +6,7 @@ make a difference.  People of unknown sex are "not male": PLINK 1.9 counts them 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -76,6 +76,11 @@ def refuse_one_class(cases: int, controls: int) -> None:
         f"there are no {missing} in the pool of all cohorts",
         "Invite a cohort that has them, or have the cohorts check which values mean case and control.",
     )
+
+
+def sizes(groups: Iterable[Group], samples: Samples) -> np.ndarray:
+    """Count a cohort's people in each group: int64 (groups,)."""
+    return np.array([np.count_nonzero(members(group, samples)) for group in groups], np.int64)
 
 
 def members(group: Group, samples: Samples) -> np.ndarray:

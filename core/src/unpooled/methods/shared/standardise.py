@@ -25,7 +25,6 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError, Refuse, listed
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.methods.shared.groups import complete
-from unpooled.plan.apart_option import is_apart
 from unpooled.plan.common_options import COMPONENTS, COVAR_VARIANCE_STANDARDIZE, COVARIATES
 from unpooled.plan.plan import Plan, component_titles
 from unpooled.protocol.codec import came_later
@@ -100,10 +99,13 @@ class PooledColumns(Columns):
         return np.asarray(self._one / self.unit)
 
 
-def standardise(study: Study, people: int) -> Asks[PooledColumns]:
-    """Standardise the covariates, and phenotypes that are numbers, of so many people with complete data."""
+def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[PooledColumns]:
+    """Standardise the covariates, and phenotypes that are numbers, of so many people with complete data.
+
+    `apart`: each cohort's columns are centred on its own means.
+    """
     names, cohorts = column_names(study.plan), study.plan.cohorts
-    about, apart = (people, len(names), is_number(study.plan)), is_apart(study.plan)
+    about = people, len(names), is_number(study.plan)
     if not names:
         return PooledColumns.as_in_files(np.zeros(0), np.zeros(0, np.int64))
 
@@ -125,7 +127,7 @@ def standardise(study: Study, people: int) -> Asks[PooledColumns]:
     _, lost = errors(study.plan.noise, people, deviation)
     refuse_what_masks_hide(names, lost > _MOST_HIDDEN * deviation)
     if not study.plan.alone:
-        refuse_constant(study.plan, constant)
+        refuse_constant(study.plan, constant, apart)
     exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + magnitude
     columns = PooledColumns.as_in_files(centre, np.where(constant, 0, exponent))
     return in_deviations(study.plan, columns, np.ldexp(deviation, magnitude.astype(np.int32)), people)
@@ -249,12 +251,10 @@ def refuse_what_masks_hide(titles: Sequence[str], hidden: np.ndarray) -> None:
         )
 
 
-def refuse_constant(plan: Plan, constant: np.ndarray) -> None:
+def refuse_constant(plan: Plan, constant: np.ndarray, apart: bool) -> None:
     """Refuse if the phenotype or a covariate is `constant` in the pool: bool (columns,)."""
     if names := [column_names(plan)[k] for k in np.flatnonzero(constant)]:
-        whom = (
-            "everybody of each cohort, and cohorts are apart" if is_apart(plan) else "everybody in the pool"
-        )
+        whom = "everybody of each cohort, and cohorts are apart" if apart else "everybody in the pool"
         raise Refuse(
             plan.field_of(names[0]),
             f"{listed(names)}: the same value for {whom}, so that no variant has a result",
@@ -265,6 +265,21 @@ def refuse_constant(plan: Plan, constant: np.ndarray) -> None:
 def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
     """The most bits after the point with which `cohorts` numbers of size up to `bound` cannot overflow."""
     return ring_bits - 2 - int(bound * cohorts).bit_length()
+
+
+class Bounded:
+    """A question that sends sums of numbers up to `bound`, with as many bits after the point as fit."""
+
+    ring_bits: ClassVar[int]
+    cohorts: int
+
+    @property
+    def bound(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def bits(self) -> int:
+        return max(0, fraction_bits(self.bound, self.cohorts, self.ring_bits))
 
 
 class OfColumns:

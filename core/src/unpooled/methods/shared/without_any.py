@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unpooled.asking.question import Arrays, Count
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 
@@ -48,3 +49,39 @@ def fewest_of_all(plan: Plan, fewest: int = FEWEST_AT_A_LEVEL) -> int:
     """Count the people that a pool needs at least to have `fewest` without any one cohort: of cohorts of
     the same size."""
     return -(-fewest * plan.cohorts // (plan.cohorts - 1))
+
+
+RUNGS = FEWEST_AT_A_LEVEL << np.arange(10)
+"""Numbers of people at which counts are capped: no method uses more than the last."""
+
+ON_RUNGS = Count(
+    "on_rungs",
+    (len(RUNGS),),
+    int(RUNGS[-1]),
+    f"number of people in all; but {RUNGS[0]} where there are more, {RUNGS[1]}, and so on to {RUNGS[-1]:,}",
+    "about how many people the pool has without its largest cohort: not which that is",
+)
+"""Declares what a question asks for so that `people_without_any` can tell."""
+
+
+def on_rungs(people: int) -> np.ndarray:
+    """A cohort's people as it sends them: int64 (rungs,)."""
+    return np.asarray(np.minimum(people, RUNGS))
+
+
+# A cohort that is told products of the genotypes in one direction after the other subtracts its own, and
+# sees those of all other people. So the directions are few compared with these. Where the numbers that are
+# capped at a rung r sum to s, the others of any one cohort are s - r at least, for it has brought no more
+# than r.
+def people_without_any(plan: Plan, sums: Arrays, people: int) -> int:
+    """Count the people of the pool without any one cohort, at least; all `people` where there is but one."""
+    return people if plan.alone else int((sums[ON_RUNGS.name] - RUNGS).max(initial=0))
+
+
+def is_few_without_any(plan: Plan, people: np.ndarray, capped_sums: np.ndarray) -> np.ndarray:
+    """Tell of which kinds of people there may be some, but fewer than the floor, without one of the cohorts.
+
+    Of a kind that one cohort alone has, more than the floor, nobody is left without it.
+    """
+    is_of_one = (capped_sums == FEWEST_AT_A_LEVEL) & (people > FEWEST_AT_A_LEVEL)
+    return np.asarray((people > 0) & ~is_of_one & ~holds_without_any(plan, capped_sums))

@@ -1,7 +1,4 @@
-"""Option that bases a study on imputed dosages in place of called genotypes.
-
-Dosages are counted as plink2 counts them. PLINK 1.9's reports are of calls, so such a study has none of them.
-"""
+"""Options that several methods for variants have: dosages in place of calls, and a look at frequencies."""
 
 from __future__ import annotations
 
@@ -10,20 +7,20 @@ from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Number, Place, Switch
 from unpooled.plan.plan import Plan
 
-FILES = ("glm", "ssf")
+DOSAGE_FILES = ("glm", "ssf")
 """Result files that a study of dosages can have."""
 
 MOST_MACH_R2 = 2.0
 """Largest MaCH r2 that plink2 keeps unless told otherwise: genotypes that vary more are mistaken ones."""
 
 
-def _problem(is_on: bool, plan: Plan) -> str:
+def _dosages_problem(is_on: bool, plan: Plan) -> str:
     if not is_on:
         return ""
-    if others := [file for file in plan.files if file not in FILES]:
+    if others := [file for file in plan.files if file not in DOSAGE_FILES]:
         return (
             f"{', '.join(others)}: files of PLINK 1.9 are of called genotypes; choose from "
-            f"{', '.join(FILES)}, or leave dosages out"
+            f"{', '.join(DOSAGE_FILES)}, or leave dosages out"
         )
     if not terms_of(plan).is_plain:
         return "dosages go with the additive model without interactions"
@@ -32,6 +29,7 @@ def _problem(is_on: bool, plan: Plan) -> str:
     return ""
 
 
+# PLINK 1.9's reports are of calls, so a study of dosages has none of them.
 DOSAGES = Switch(
     name="dosages",
     came_later=True,
@@ -42,7 +40,7 @@ DOSAGES = Switch(
     fact="copies as they are imputed, such as 0.87, instead of called genotypes; a cohort with calls counts "
     "whole copies",
     methods="Imputed dosages were analysed; genotypes that were called only counted as whole copies.",
-    rule=_problem,
+    rule=_dosages_problem,
 )
 
 MACH_R2_FILTER = Number(
@@ -60,4 +58,31 @@ MACH_R2_FILTER = Number(
     keeps=f"an imputation quality (MaCH R²) from {{}} to {MOST_MACH_R2:g}",
     rule=lambda least, plan: "goes with imputed dosages" if least and not DOSAGES.of(plan) else "",
 )
+
 OF_DOSAGES = (DOSAGES, MACH_R2_FILTER)
+
+FAR = 5
+"""Deviations that no variant is away by chance, of a million or so."""
+
+
+def _frequencies_problem(is_on: bool, plan: Plan) -> str:
+    if is_on and plan.masking != "modular":
+        return "goes with modular masks only: normal noise would be larger than the number"
+    return ""
+
+
+FREQUENCY_FLAGS = Switch(
+    name="frequency_flags",
+    came_later=True,
+    label="Count frequencies far from the pool's",
+    hint="Each cohort compares its allele frequencies with the pool's. How often they differ by more than "
+    f"{FAR} standard deviations is summed over cohorts and variants: one number, near 0 where all have "
+    "people of one population, on the same strand.",
+    place=Place.FILTERS,
+    fact="each cohort compares its allele frequencies on the autosomes with the pool's, and how often they "
+    f"differ by more than {FAR} standard deviations is summed; no cohort's own number is shown, but one of "
+    "three that subtracts its own knows that of the two others together",
+    methods="Allele frequencies of each cohort were compared with the pool's, and differences beyond "
+    f"{FAR} standard deviations were counted over all cohorts together.",
+    rule=_frequencies_problem,
+)

@@ -18,15 +18,14 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.dosages import COPY
+from unpooled.methods.features import Feature
 from unpooled.methods.shared import dosage_table, genotype_counts
-from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfAsked, flags, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import COMPLETE, FOUNDER, Group
-from unpooled.methods.shared.some_variants import OfAsked, flags
+from unpooled.methods.shared.options import DOSAGES, FAR, FREQUENCY_FLAGS
 from unpooled.methods.shared.summary import FREQUENCIES
-from unpooled.plan.dosage_option import DOSAGES
-from unpooled.plan.frequency_option import FAR, FREQUENCY_FLAGS
 from unpooled.plan.plan import Plan
 
 
@@ -94,14 +93,11 @@ class CountFar(OfAsked):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        found = foreseen_autosomal(plan, sizes)
-        if found is None:
-            return None
-        who = _who(plan), DOSAGES.of(plan)
-        ones = ((chunk.start, np.ones(chunk.variants)) for chunk in found)
-        return Foreseen(
-            (cls(start, one.astype(np.uint8), one, one, *who) for start, one in ones), exact=False
-        )
+        def all_of(chunk: Chunk) -> CountFar:
+            one = np.ones(chunk.variants)
+            return cls(chunk.start, one.astype(np.uint8), one, one, _who(plan), DOSAGES.of(plan))
+
+        return foreseen_of(foreseen_autosomal(plan, sizes), all_of)
 
     def local(self, cohort: Cohort) -> Arrays:
         far = 0
@@ -149,3 +145,6 @@ def _in_pool(counted: Counted, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     inside = [COMPLETE in group for group in table.groups]
     people, sums, _ = table.counts[:, inside].sum(axis=1, dtype=np.int64).T
     return sums / COPY, 2.0 * people
+
+
+FAR_FREQUENCIES = Feature((FREQUENCY_FLAGS,), (CountFar,), behind=genotype_counts.CountGenotypes)

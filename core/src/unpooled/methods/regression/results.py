@@ -1,0 +1,95 @@
+"""Result tables of a regression, and the tests that are reported of a variant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from unpooled.asking.question import Arrays
+from unpooled.asking.result_columns import Chosen
+from unpooled.methods.regression.pool import Pool
+from unpooled.methods.shared import filters, summary
+from unpooled.methods.shared.allele_coding import by_plink2
+from unpooled.methods.shared.options import DOSAGES
+from unpooled.plan.common_options import HIDE_COVAR
+from unpooled.plan.genotype_model import terms_of
+from unpooled.plan.plan import Plan
+
+TABLE = summary.VARIANTS
+"""A row per variant that passes the filters. Columns, beside those of `GenotypeTable`:
+
+variant, first_is_a1    the panel index; whether the panel's first allele is A1
+n                       people in this variant's regression
+a1_freq                 frequency of A1 among them
+beta, se                (m, tests): effect per copy of A1 and per unit of each covariate; NaN without a result
+neg_log10_p             (m, tests)
+code                    why there is no result, or none in PLINK 1.9's files: `unpooled.kernels.least_squares`
+
+`tests` are ADD, then, unless they are hidden, the covariates and, if X is in the panel and there are men and
+women, SEX.
+"""
+
+TABLE_BY_PLINK2 = "variants by plink2"
+"""The same for variants that plink2 codes in another way."""
+
+TABLE_BY_FIRTH = "variants by Firth"
+"""The same for variants of plink2's report that are fitted by Firth's penalised likelihood."""
+
+
+def table_of(chromosome: str, plan: Plan) -> str:
+    return TABLE_BY_PLINK2 if by_plink2(chromosome) and not DOSAGES.of(plan) else TABLE
+
+
+def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
+    """The result columns that a file is written from."""
+    columns = filters.lines(file, tables)
+    for table in (TABLE_BY_PLINK2, TABLE_BY_FIRTH):
+        if file == "glm" and table in tables:
+            columns = _replaced(columns, tables[table])
+    return columns
+
+
+def _replaced(columns: Arrays, others: Arrays) -> Arrays:
+    """The same variants, those that the others are about as they have them."""
+    order = np.arange(len(columns["variant"]))
+    replaced = np.searchsorted(columns["variant"][:], others["variant"])
+    order[replaced] = len(order) + np.arange(len(replaced))
+    return Chosen(columns, others, order)
+
+
+def reported_tests(
+    plan: Plan, pool: Pool, beta: np.ndarray, se: np.ndarray, with_sex: bool
+) -> dict[str, np.ndarray]:
+    """`beta` and `se` of the tests that are reported: (m, tests) each, NaN where a variant has none.
+
+    `beta` and `se`, (m, p), are without the intercept. SEX and its interaction have columns wherever any
+    variant has them.
+    """
+    c = len(plan.covariate_columns)
+    order, widest = (
+        terms_of(plan, sex).reported(c, sex, HIDE_COVAR.of(plan))
+        for sex in (with_sex, pool.sex_varies and not terms_of(plan).is_autosomal)
+    )
+    found = {}
+    for name, values in (("beta", beta), ("se", se)):
+        found[name] = np.full((len(values), len(widest)), np.nan)
+        found[name][:, : len(order)] = values[:, order]
+    return found
+
+
+def joint_test(
+    beta: np.ndarray, se: np.ndarray, correlation: np.ndarray, people: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Wald's test of two coefficients at once, (m, 2) with the correlation (m,) of their estimates.
+
+    `joint`, (m,), is chi-square with two degrees of freedom, as PLINK 1.9 has it: P = exp(-joint / 2). plink2
+    takes half of it for F with 2 degrees and, in linear regression too, the number of `people`, (m,):
+    P = (1 + joint / people)^(-people / 2).
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (beta / se).T
+        joint = (first**2 - 2 * correlation * first * second + second**2) / (1 - correlation**2)
+        by_f = people / 2 * np.log1p(joint / people)
+    return {"joint": joint, "joint_neg_log10_p_by_f": by_f / math.log(10)}
