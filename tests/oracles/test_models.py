@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.impute import SimpleImputer
 
 from unpooled.methods.learning import questions
-from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
+from unpooled.methods.learning.models import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
 
 from ..conftest import Rehearse
 from ..fuzz.models.federation import OUTCOME

@@ -10,10 +10,10 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayTable, Cohort
+from unpooled.asking.cohort import ArrayTable
 from unpooled.described.what_leaves import DEALING, TO_SERVER, Form
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.protocol import messages
@@ -184,7 +184,7 @@ class Work:
         cohort, panel = self.alignments.cohort_for(question)
         if question.needs_codes and self.coding:
             with self._told(Doing.COMPUTING), self.places:
-                cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort), self.answerer.code_keys))
+                cohort = self.coding.coded(cohort, self.answerer.code_keys)
         dealing = self.answerer.dealing(message, question, panel)
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
         if COMPONENTS.of(self.terms.plan):

@@ -19,7 +19,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.formats import plink
 from unpooled.formats.adjusted import write_adjusted
 from unpooled.formats.clumped import write_clumped
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import VariantMethod
 from unpooled.methods.ld.lead_questions import LEADS_ASKS
 from unpooled.methods.ld.leads import clumped_or, with_leads
 from unpooled.methods.shared import filters, genotype_counts, summary
@@ -166,7 +166,7 @@ def _needed(phenotype: str, founder: str, plan: Plan) -> bool:
     return in_reports or "lmiss" in plan.files or GENO.of(plan) < 1
 
 
-CHI_SQUARE = Algorithm(
+CHI_SQUARE = VariantMethod(
     name="chi-square",
     title="Allelic chi-square test",
     method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "

@@ -8,8 +8,8 @@ import numpy as np
 
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
+from unpooled.methods.learning.models import Errors, Path
 from unpooled.methods.learning.pool import Folds
-from unpooled.methods.learning.solve import Errors, Path
 
 PATH, COEFFICIENTS, MODEL = "path", "coefficients", "model"
 """The result tables of a fit: each penalty, each column of the design, and the model as a whole."""

@@ -21,7 +21,7 @@ from unpooled.asking.procedure import Asks
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.fitted.scaler import YEO_JOHNSON
-from unpooled.methods.learning.names import LINEAR
+from unpooled.methods.learning.models import MODELS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.questions import MOST_JOININGS, SHARES, FindNearlyAll, one_hot_places
 from unpooled.methods.learning.reading import class_names
@@ -57,7 +57,7 @@ class Floor:
 
 def fewest_folds(plan: Plan) -> int:
     """Return the number of folds that a fit needs: two if it has a penalty to choose, else one."""
-    return 1 if plan.test == LINEAR else 2
+    return 2 if MODELS[plan.test].has_penalty else 1
 
 
 def of_people(plan: Plan, counted: Arrays) -> list[Floor]:

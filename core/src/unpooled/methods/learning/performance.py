@@ -21,11 +21,10 @@ from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.fitted.model import SOFTMAX
 from unpooled.kernels.fixed_order import normal_quantile, product, settled, total
-from unpooled.methods.learning.names import link_of
+from unpooled.methods.learning.models import Path, link_of
 from unpooled.methods.learning.pool import Folds
 from unpooled.methods.learning.questions import SumProducts
 from unpooled.methods.learning.scores import MOST_RANGES, AverageScores, SiftScores, SumScores
-from unpooled.methods.learning.solve import Path
 
 PERFORMANCE, RANGES = "performance", "ranges"
 """The result tables: of each score, and of each of its ranges."""

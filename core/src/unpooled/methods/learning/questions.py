@@ -16,7 +16,7 @@ from unpooled.asking.cohort import Categories, Table
 from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
-from unpooled.methods.learning.names import WITHOUT_PRODUCTS
+from unpooled.methods.learning.models import MODELS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import Examples, class_names, of_rows, outcome_place, people_in
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
@@ -555,7 +555,7 @@ class OfDesign(Question):
 def is_wide(plan: Plan) -> bool:
     """Tell whether a plan's fit does without the products of all columns, as there may be too many."""
     widest = SumProducts.widest(plan)
-    return plan.test in WITHOUT_PRODUCTS and widest.columns - widest.targets > MOST_COLUMNS
+    return MODELS[plan.test].is_wide and widest.columns - widest.targets > MOST_COLUMNS
 
 
 def one_hot_places(plan: Plan) -> np.ndarray:

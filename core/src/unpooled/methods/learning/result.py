@@ -16,7 +16,7 @@ from unpooled.kernels.statistics import normal_neg_log10_p, p_value, t_neg_log10
 from unpooled.methods.learning import described
 from unpooled.methods.learning.described import performance_of
 from unpooled.methods.learning.fit_tables import COEFFICIENTS, MODEL, PATH
-from unpooled.methods.learning.names import SQUARED_ERROR, link_of, loss_of
+from unpooled.methods.learning.models import MODELS, SQUARED_ERROR, link_of
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import class_names
 from unpooled.methods.tables.encoding.procedure import ROWS
@@ -71,7 +71,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         "rows": int(found[f"{MODEL}.rows"][0]),
         "folds": int(found[f"{MODEL}.folds"][0]),
         "cohorts": plan.cohorts,
-        "loss": loss_of(plan),
+        "loss": MODELS[plan.test].loss,
         **_validation(found),
         **performance_of(found, plan),
         **(_of_least_squares(found) if errors is not None else {}),

@@ -16,7 +16,7 @@ from unpooled.asking.cohort import Table
 from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.fitted.model import NUMBER, SOFTMAX, has_probabilities, probabilities, ranked
-from unpooled.methods.learning.names import link_of
+from unpooled.methods.learning.models import link_of
 from unpooled.methods.learning.questions import OfDesign, SumProducts, examples
 from unpooled.methods.learning.reading import Examples, people_in
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE

@@ -21,7 +21,7 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Questio
 from unpooled.asking.sizes import Sizes
 from unpooled.formats import regression_report
 from unpooled.kernels.least_squares import MOST_INFLATED
-from unpooled.methods.algorithm import Algorithm, Cost
+from unpooled.methods.algorithm import Cost, VariantMethod
 from unpooled.methods.ld.lead_questions import LEADS_ASKS
 from unpooled.methods.ld.leads import clumped_or, with_leads
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
@@ -389,7 +389,7 @@ def _is_about_the_pool_alone(plan: Plan) -> bool:
     return not {META, CLUMPED} & {*plan.files} and not is_apart(plan)
 
 
-LINEAR = Algorithm(
+LINEAR = VariantMethod(
     name="linear",
     title="Linear regression",
     method="The phenotype was regressed on the copies of A1 by least squares, as plink1.9 --linear and "

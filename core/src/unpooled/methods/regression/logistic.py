@@ -23,7 +23,7 @@ from unpooled.asking.question import Arrays
 from unpooled.formats import regression_report
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
-from unpooled.methods.algorithm import Algorithm, Cost
+from unpooled.methods.algorithm import Cost, VariantMethod
 from unpooled.methods.ld.lead_questions import LEADS_ASKS
 from unpooled.methods.ld.leads import clumped_or, with_leads
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
@@ -432,7 +432,7 @@ def _seconds(columns: int) -> float:
     return 0.33e-9 * -(-columns // 8) + (2.2e-9 + 3.1e-9) * operations / (40 + 6 * 9 / 2)
 
 
-LOGISTIC = Algorithm(
+LOGISTIC = VariantMethod(
     name="logistic",
     title="Logistic regression",
     method="Case status was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "

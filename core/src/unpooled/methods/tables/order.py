@@ -93,6 +93,8 @@ class Narrow(Question):
     each: ClassVar[dict[str, str]] = {"features": "feature", "elements": "element"}
     lowest_shift: ClassVar[int] = 0
     """The shift of the last question."""
+    asked: ClassVar[Sequence[float]] = ()
+    """The quantiles that it is about, whatever the plan says; none where the plan names them."""
 
     most: int
     """The largest number of values of a feature."""
@@ -135,7 +137,7 @@ class Narrow(Question):
     @classmethod
     def quantiles(cls, plan: Plan) -> Sequence[float]:
         """Return the quantiles whose two neighbouring elements are asked for."""
-        return tuple(QUANTILES.of(plan))
+        return tuple(cls.asked or QUANTILES.of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

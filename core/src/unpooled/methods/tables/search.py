@@ -18,7 +18,7 @@ from unpooled.asking.question import Arrays, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse, listed
 from unpooled.fitted import yeo_johnson as transform
-from unpooled.fitted.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
+from unpooled.fitted.scaler import YeoJohnson, is_nearly_constant
 from unpooled.kernels.bends import bend_sums
 from unpooled.kernels.elementary import exp
 from unpooled.methods.shared.standardise import fraction_bits
@@ -73,7 +73,7 @@ def found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Array
     variance = square - mean * mean
     spread = np.sqrt(np.where(variance > _LOST * square, variance, 0))
     mean, spread = np.ldexp([mean, spread], asked.size[:, 0].astype(np.int32))
-    found = {name: np.full(asked.features, np.nan) for name in PARAMETERS[YEO_JOHNSON]}
+    found = {name: np.full(asked.features, np.nan) for name in YeoJohnson.parameters}
     flat = np.zeros(asked.features, bool)
     if pool.n.any():
         own = _parameters(power, asked.centre, mean, spread)
