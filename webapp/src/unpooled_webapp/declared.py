@@ -25,8 +25,8 @@ from unpooled.described.parties import what_parties_get
 from unpooled.described.what_leaves import Form, what_leaves
 from unpooled.methods import ALGORITHMS, FITS
 from unpooled.methods.algorithm import Method, TableMethod
+from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import MODELS, OF_CLASSES
-from unpooled.methods.learning.questions import MOST_COLUMNS
 from unpooled.methods.phenotypes import CountApart
 from unpooled.plan.apart_option import COHORTS_APART, FEWEST
 from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS

@@ -45,6 +45,7 @@ def is_nearly_constant(n: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -
     Its bound is that of the two-pass algorithm (Chan, Golub and LeVeque 1983), of squares that may be no
     numbers: variance <= n eps variance + (n eps mean)^2.
     """
+    # Of 2^52 values and more everything is rounding: then the root is 0.
     share = n * _EPSILON
     return np.asarray(deviation * np.sqrt(np.maximum(1 - share, 0)) <= share * np.abs(mean))
 

@@ -157,6 +157,7 @@ class Method:
             found["trait"] = f"{self.title} is for the trait {' or '.join(self.traits)}"
         if unknown := [file for file in plan.files if file not in self.files]:
             found["files"] = f"{self.title} has the files {', '.join(self.files)}, not {', '.join(unknown)}"
+        # What its own rules say of an option that it lacks is more than that it lacks it.
         own, rules = {option.name for option in self.all_options}, self.rules(plan)
         for name, _ in plan.options:
             if name not in own:

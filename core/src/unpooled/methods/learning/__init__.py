@@ -11,33 +11,31 @@ from functools import partial
 
 from unpooled.methods.algorithm import AboutFile, TableMethod, Writer
 from unpooled.methods.learning.card import write_card
+from unpooled.methods.learning.design import MOST_COLUMNS, SumProducts, is_wide
 from unpooled.methods.learning.fit import fit
-from unpooled.methods.learning.fit_tables import MODEL
 from unpooled.methods.learning.floors import fewest_folds
 from unpooled.methods.learning.logistic import fit_logistic
 from unpooled.methods.learning.logistic_questions import Differentiate
 from unpooled.methods.learning.models import A_NUMBER, CLASSES, MODELS, Model
 from unpooled.methods.learning.options import MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
+from unpooled.methods.learning.performance import AverageScores, SiftScores, SumScores
 from unpooled.methods.learning.procedure import foresee
 from unpooled.methods.learning.questions import (
     BY_FOLD,
-    MOST_COLUMNS,
     CountLevelsByFold,
     CountPeople,
     CountSides,
     FindNearlyAll,
     SiftByFold,
-    SumProducts,
-    is_wide,
 )
 from unpooled.methods.learning.reading import examples_of
-from unpooled.methods.learning.result import columns_of, shown, write_coefficients, write_model
-from unpooled.methods.learning.scores import AverageScores, SiftScores, SumScores
+from unpooled.methods.learning.result import MODEL, shown, write_coefficients, write_model
 from unpooled.methods.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.methods.shared.sums_returned import BITS, COUNTS, FLOORS, VALUES
 from unpooled.methods.tables.census import CountValues
 from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
+from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread
 from unpooled.plan.encodings import FREQUENCY, ONE_HOT, ORDINAL
 from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan

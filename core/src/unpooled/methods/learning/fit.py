@@ -8,7 +8,7 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.errors import Refuse, listed
-from unpooled.methods.learning.fit_tables import report
+from unpooled.methods.learning.design import is_wide
 from unpooled.methods.learning.models import (
     MODELS,
     LeastSquares,
@@ -22,7 +22,7 @@ from unpooled.methods.learning.options import MODEL_PENALTIES
 from unpooled.methods.learning.performance import measure_path
 from unpooled.methods.learning.pool import Folds
 from unpooled.methods.learning.procedure import Described, Sums, describe_columns, sum_products
-from unpooled.methods.learning.questions import is_wide
+from unpooled.methods.learning.result import report
 from unpooled.methods.learning.wide import fit_wide
 from unpooled.plan.plan import Plan
 

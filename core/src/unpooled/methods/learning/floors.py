@@ -111,6 +111,7 @@ def settle_folds(
     nobody else is told of one fold, and there all people count.
     """
     people, count = int(floors[0].counts.sum(dtype=int)), VALIDATION_FOLDS.of(plan)
+    # The floor, and besides a half, a quarter and an eighth: by these a wide fit knows how often it may ask.
     others = np.append(FEWEST_OTHERS_A_COLUMN * columns, people // 2 ** np.arange(1, SHARES))
     good = np.zeros(0, bool)
     for _ in range(MOST_JOININGS):
@@ -170,6 +171,7 @@ def _parts(whole: int, good: np.ndarray) -> list[int]:
     sets = sets[(sets & whole == sets) & good[whole ^ sets]]
     if not len(sets):
         return [whole]
+    # The smallest first leaves the most folds for further parts.
     size = sum((sets >> k & 1 for k in range(whole.bit_length())), np.int64(0))
     first = int(sets[np.argmin(size)])
     return [*_parts(first, good), *_parts(whole ^ first, good)]

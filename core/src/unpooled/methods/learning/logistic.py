@@ -24,13 +24,13 @@ from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import orthonormal, product, settled, step_of, total
 from unpooled.methods.learning.fit import refuse_determined
-from unpooled.methods.learning.fit_tables import report
 from unpooled.methods.learning.logistic_questions import MOST_NUMBERS, Differentiate, penalties_of, triangle
 from unpooled.methods.learning.models import Errors, Path, solved
 from unpooled.methods.learning.options import MOST_TURNS
 from unpooled.methods.learning.performance import measure_path
 from unpooled.methods.learning.pool import Folds
 from unpooled.methods.learning.procedure import Sums, describe_columns, sum_products
+from unpooled.methods.learning.result import report
 
 _NEAR = 1e-8
 """Length of a step, in standard errors, at which it is the last: the error left is about its square."""
@@ -181,11 +181,13 @@ def advance(base: Sums, folds: Folds, at: Newton, sums: Arrays, rounding: float)
         tried, weight = trials[k], at.penalty[k] * float(rows)
         height = float(sums["likelihood"][place]) - weight * float(total(tried[:, 1:].ravel() ** 2)) / 2
         least = at.height[k] - _NOISE * (1 + abs(height)) - rounding
+        # After so many halvings the step is below the grid, and is taken as it is.
         if height < least and at.halvings[k] < _MOST_HALVINGS:
             new.step[k] /= 2
             new.halvings[k] += 1
             continue
         gradient, hessian = _standardised(sums, place, to, tried.shape[0])
+        # The intercept has no penalty.
         penalised = np.tile(np.append(0.0, np.full(tried.shape[1] - 1, weight)), len(tried))
         free = _free(base, folds, at.penalty[k])
         slope = gradient - penalised * tried.ravel()

@@ -130,6 +130,7 @@ class LeastSquares:
         S, c = covariance[np.ix_(used, used)], covariance[used, m:]
         found = solved(S, c)
         w = np.zeros((1, m, pool.targets))
+        # Refined once: that takes back what rounding of the first solution lost.
         w[0, used] = found + solved(S, c - product(S, found))
         return w, pool.intercept(w)
 
@@ -187,6 +188,7 @@ def penalised(matrix: np.ndarray, right: np.ndarray, penalties: np.ndarray) -> n
     With the penalty 0 columns that determine one another share what either explains.
     """
     m = len(matrix)
+    # A smaller penalty is lost in the rounding of the eigenvalues, of which one may be 0.
     if penalties.min() > total(np.diagonal(matrix)) * m * np.finfo(float).eps:
         return solve_shifted(matrix, right, penalties)
     return np.stack([solved(matrix + penalty * np.eye(m), right) for penalty in penalties])
@@ -208,6 +210,7 @@ def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
     pool = folds.but()
     used, m = solver.used(pool), len(folds.mean)
     S = pool.covariance[np.ix_(used, used)]
+    # LAPACK may round as it likes here: errors only become rows, and nothing is asked by them.
     inverse = np.linalg.pinv(S, hermitian=True)
     freedom = pool.rows - len(used) - 1
     left = float(pool.error(path.coefficients[None], path.intercept[None])[0]) * pool.rows
@@ -245,7 +248,7 @@ class Model:
     solver: Callable[[Plan, tuple[int, ...]], Solver] | None
     """Its solver, given the first column of each one-hot category; None if it goes up the likelihood."""
     outcome: str = ""
-    """What the outcome must be, `A_NUMBER` or `CLASSES`; empty if either will do."""
+    """Kind of outcome that it needs, `A_NUMBER` or `CLASSES`; empty if either will do."""
     link: Callable[[int], str] = lambda classes: SIGN if classes else NUMBER
     """Kind of score, as named in the model file, by the number of classes."""
     unit: float = 1.0

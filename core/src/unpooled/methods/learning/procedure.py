@@ -21,6 +21,7 @@ from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.fitted.encoder import distinct, outputs_of
 from unpooled.kernels.fixed_order import product
+from unpooled.methods.learning.design import MOST_COLUMNS, MOST_WIDE, SumProducts, targets_of
 from unpooled.methods.learning.floors import (
     FEWEST_PEOPLE_A_COLUMN,
     Floor,
@@ -36,17 +37,12 @@ from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.pool import Folds, folds_of
 from unpooled.methods.learning.questions import (
     BY_FOLD,
-    MOST_COLUMNS,
-    MOST_WIDE,
     CountLevelsByFold,
     CountPeople,
     CountSides,
     SiftByFold,
-    SumProducts,
-    examples,
-    targets_of,
 )
-from unpooled.methods.learning.reading import class_names, outcome_place
+from unpooled.methods.learning.reading import class_names, examples, outcome_place
 from unpooled.methods.tables.census import count_values
 from unpooled.methods.tables.encoding import procedure as encoding
 from unpooled.methods.tables.encoding.procedure import ROWS, sift
@@ -147,7 +143,8 @@ def sum_products(study: Study, described: Described) -> Asks[Sums]:
     question = described.question
     sums = yield question
     yield Rows.later(partial(described.report, study.plan, sums))
-    return Sums(question, **described.counted, **sums, **names_of(study.plan, described.levels))
+    found: dict[str, Any] = {**described.counted, **sums, **names_of(study.plan, described.levels)}
+    return Sums(question, **found)
 
 
 def describe_columns(study: Study) -> Asks[Described]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Arrays
+from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.fit import fit_sums, solver_of
 from unpooled.methods.learning.models import MODELS, fit_path
 from unpooled.methods.learning.options import MODEL_PENALTIES
@@ -24,9 +25,10 @@ from unpooled.methods.learning.procedure import (
     question_of,
     report_levels,
 )
-from unpooled.methods.learning.questions import SumProducts, examples
-from unpooled.methods.learning.result import columns_of, model_of
+from unpooled.methods.learning.reading import examples
+from unpooled.methods.learning.result import model_of
 from unpooled.methods.tables.encoding.procedure import LEVELS
+from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.panel.panel import Panel
 from unpooled.plan.encodings import FREQUENCY
 from unpooled.plan.plan import Plan
@@ -100,7 +102,7 @@ class Stored:
         """Return the sums that a model is computed from, less a part of them."""
         less = without or {}
         names = ("people", "rows", "sums", "products")
-        found: dict[str, np.ndarray] = {name: self.arrays[name] - less.get(name, 0) for name in names}
+        found: dict[str, Any] = {name: self.arrays[name] - less.get(name, 0) for name in names}
         question = self.question(plan, int(found["rows"].sum(dtype=int)))
         return Sums(question, **found, **names_of(plan, self.levels))
 
@@ -112,6 +114,7 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     """
     stored = Stored.read(content)
     question = stored.question(plan, int(stored.arrays["rows"].sum()))
+    # The plan's folds, as they were joined: a cohort's own rows are subtracted from the joined ones.
     in_folds = question.part_of[examples(table).folds]
     own = {**question.local(table), "rows": np.bincount(in_folds, minlength=question.folds)}
     others = stored.sums(plan, without=own)

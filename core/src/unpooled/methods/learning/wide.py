@@ -16,7 +16,7 @@ import numpy as np
 from unpooled.asking.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import geometric, product, total
-from unpooled.methods.learning.fit_tables import report
+from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.models import FEDHEONN, LOG_ODDS, SLOPE, Path
 from unpooled.methods.learning.options import (
     MODEL_PENALTIES,
@@ -28,7 +28,7 @@ from unpooled.methods.learning.options import (
 from unpooled.methods.learning.performance import measure_path
 from unpooled.methods.learning.pool import Folds, standardised
 from unpooled.methods.learning.procedure import Described
-from unpooled.methods.learning.questions import SumProducts
+from unpooled.methods.learning.result import report
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.methods.shared.gradients import Gradients, dot
 from unpooled.plan.plan import Plan
@@ -67,6 +67,7 @@ class Base:
 
     def part(self, left_out: int) -> Part:
         """The rows without those of a fold."""
+        # Of a single fold nothing is left out, for nothing else is there.
         inside = np.arange(len(self.rows)) != left_out
         if left_out >= 0 and not self.rows[inside].any():
             inside[:] = True
@@ -183,6 +184,7 @@ def iterate_wide(study: Study, base: Base, systems: tuple[Gradients, ...], turn:
     fits = [left_out[k // targets] for k in running]
     parts = {fit: base.part(fit) for fit in set(fits)}
     directions = [parts[fit].asked(systems[k].direction) for k, fit in zip(running, fits, strict=True)]
+    # A direction along constant columns alone has no length, and its product is 0.
     lengths = [np.sqrt(dot(each, each)) or 1.0 for each in directions]
     units = np.array([each / length for each, length in zip(directions, lengths, strict=True)])
     found = (yield ProjectColumns(base.question, units, np.array(fits), turn))["projections"]
@@ -197,6 +199,7 @@ def choose_wide(study: Study, base: Base, systems: tuple[Gradients, ...], turns:
     """Test each penalty on the folds left out; report the model of the one with the least error."""
     refuse_unsolved(study.plan, base, systems, turns)
     folds, targets = base.folds, base.question.targets
+    # Falling, as everywhere: of penalties that do as well the first, and largest, is taken.
     solved = np.flatnonzero(np.all([system.solved for system in systems], axis=0))[::-1]
     *tested, whole = (
         _models(base.part(k), systems[targets * place : targets * (place + 1)], solved)

@@ -12,9 +12,9 @@ import numpy as np
 from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Condition, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
+from unpooled.methods.learning.design import FRACTION_BITS, OfDesign, SumProducts, is_wide
 from unpooled.methods.learning.options import MODEL_PENALTIES, MOST_DIRECTIONS, WIDE_PENALTIES
-from unpooled.methods.learning.questions import FRACTION_BITS, OfDesign, SumProducts, examples, is_wide
-from unpooled.methods.learning.reading import Examples
+from unpooled.methods.learning.reading import Examples, examples
 from unpooled.plan.plan import Plan
 
 _FARTHEST = 1 << 12

@@ -77,6 +77,7 @@ def refuse_rare_features(plan: Plan, sums: Arrays) -> None:
 
 def refuse_rare_columns(plan: Plan, titles: Sequence[str], values: np.ndarray, enough: np.ndarray) -> None:
     """Refuse if columns have `values`, int64 (columns,), but too few cohorts have `enough` of them each."""
+    # Of a column without a value every sum is 0, and tells of nobody.
     few = (values > 0) & (enough < FEWEST_COHORTS)
     if few.any() and not plan.alone:
         names = ", ".join(title for title, is_few in zip(titles, few.tolist(), strict=True) if is_few)

@@ -100,6 +100,7 @@ def find_means(
 ) -> Asks[Means]:
     """The first part of `find_moments`: one sum of each column."""
     cohorts, highest = study.plan.cohorts, first_exponents(len(n))
+    # First to a power of 2^COARSE, over all that float64 holds; then to a power of two.
     for distance in (COARSE, FINE):
         sums = yield magnitude_of(n, cohorts, highest, distance)
         highest = covering(sums["within"], n, exponents(highest, distance))
@@ -111,6 +112,7 @@ def find_spread(
     study: Study, n: np.ndarray, means: Means, spread_of: type[MeasureSpread]
 ) -> Asks[tuple[np.ndarray, np.ndarray]]:
     """The rest of it: mean and deviation, float64 (features,)."""
+    # A value and a mean are at most 2^highest each, and so their difference is at most twice that.
     magnitude = means.highest + 1
     sums = yield spread_of(n, study.plan.cohorts, means.centre, magnitude)
     return _settled(study, spread_of.titles_under(study.plan), n, means.centre, magnitude, sums)
@@ -312,6 +314,7 @@ class MeasureSpread(OfFeatures):
 
     def _rest(self, sums: np.ndarray, lost: np.ndarray) -> np.ndarray:
         """Return the remainder of sums below the last bit that is sent, given what their rounding lost."""
+        # Rounded as the ring rounds it, so that both parts together are the sum.
         sent = np.ldexp(np.rint(np.ldexp(sums, self.bits)), -self.bits)
         return np.asarray(sums - sent + lost)
 

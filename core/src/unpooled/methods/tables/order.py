@@ -34,6 +34,7 @@ _SIGN = np.uint64(1 << 63)
 def keys(values: np.ndarray) -> np.ndarray:
     """Integers of the same order as the values, none of them NaN: uint64 from float64. Both zeros are one."""
     bits = (values + 0.0).view(np.uint64)
+    # Of a negative number all bits are turned, for the larger its size, the smaller it is.
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
@@ -66,8 +67,10 @@ def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.nd
 def narrow(study: Study, asked: Narrow, wanted: np.ndarray) -> Asks[np.ndarray]:
     """The bytes of the keys of the wanted elements, one from each round: uint64, as `wanted`."""
     sums = yield asked
+    # As many thresholds as lie below the element are its byte: 255 of them tell 256 values apart.
     byte = asked.byte(sums, wanted).astype(np.uint64)
     prefix = asked.prefix | byte << np.uint64(asked.shift)
+    # The journal would otherwise hold every round's counts, of which only the bytes are needed.
     if asked.shift == asked.lowest_shift:
         return np.asarray(prefix)
     return (yield from Go(narrow(study, replace(asked, prefix=prefix, shift=asked.shift - 8), wanted)))
@@ -148,6 +151,7 @@ class Narrow(Question):
     def local(self, table: Table) -> Arrays:
         own = self.sorted_keys(table)
         counts = [
+            # The column is sorted once a study, and each threshold of each round is then a binary search.
             [np.searchsorted(column, thresholds, side="right") for thresholds in of_feature]
             for column, of_feature in zip(own, self._thresholds(), strict=True)
         ]
@@ -228,6 +232,7 @@ def interpolated(quantile: float, n: np.ndarray, below: np.ndarray, above: np.nd
 def _between(quantile: float, n: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
     if quantile == 0.5:
         return np.asarray((below + above) / 2)
+    # From the nearer element, as NumPy does it: from the other, t near 1 would not give that element itself.
     place = quantile * (n - 1)
     t = place - np.floor(place)
     distance = above - below

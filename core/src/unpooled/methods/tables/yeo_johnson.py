@@ -47,6 +47,7 @@ def yeo_johnson(study: Study) -> Asks[None]:
     if OPENS.of(study.plan) == BITS:
         yield from Go(by_signs(study, n, np.zeros(len(n))))
     sums = yield AverageLogarithms(n, study.plan.cohorts)
+    # The mean of phi: about it offsets add up to 0, so neither side overflows long before the other.
     centre = transform.exponential(sums["logarithms"] / np.maximum(n, 1))
     asked = FindRange.about(n, centre)
     (found,) = yield Each([narrow(study, asked, ends(n))])

@@ -137,6 +137,7 @@ def _by_codes(found: Categories, sizes: np.ndarray, codes: Codes) -> Categories:
         size, place = int(sizes[k]), {code: at for at, code in enumerate(codes[k].tolist())}
         own = found.codes[k].tolist() if place else [None] * len(words)
         # Behind the words come the rest, a missing word that counts, and what counts nowhere: -1 is the last.
+        # A cohort's own words are numbered by itself; the question counts by the codes that all share.
         places = np.array([*(place.get(code, size) for code in own), size, size - 1, -1])
         levels[:, k] = places[found.levels[:, k]]
     return replace(found, levels=levels)

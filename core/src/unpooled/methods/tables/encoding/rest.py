@@ -280,10 +280,12 @@ def _adding(
 
     Among levels that may be equally rare, the last comes first.
     """
+    # Half of the floor is hidden at either end: see above.
     half = ranked.people // 2
     orders, steps, compared = [], [], []
     of_columns = zip(ranked.kept_of, *bounds, np.split(known, np.cumsum(ranked.folds)[:-1]), strict=True)
     for kept, least, most, n in of_columns:
+        # By bounds that everybody knows, and not by counts, which nobody may.
         order = np.lexsort((-np.arange(len(least)), least.sum(axis=1, dtype=int)))
         levels = np.flatnonzero(kept)[order]
         step = np.full(len(kept) + 1, -1)
@@ -294,6 +296,7 @@ def _adding(
         high = np.cumsum(most[order], axis=0) + ranked.people - half + 1
         orders.append(levels)
         steps.append(step)
+        # No sum reaches a bound beyond all rows: cut off behind these, it fits the ring.
         compared.append(np.minimum(np.stack([low, high], axis=2), n[:, None] + 1).reshape(-1, 2))
     about = ranked.sizes, ranked.folds, ranked.codes
     return orders, kind(*about, np.concatenate(steps), np.concatenate(compared))
