@@ -23,10 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import words
 from unpooled.methods import check, questions_of, usual
+from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.logistic_questions import Differentiate
-from unpooled.methods.learning.names import OF_CLASSES
+from unpooled.methods.learning.models import OF_CLASSES
 from unpooled.methods.learning.options import LOGISTIC_PENALTIES
-from unpooled.methods.learning.questions import SumProducts
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan

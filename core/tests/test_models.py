@@ -30,9 +30,9 @@ from unpooled.errors import DataProblem, Refuse
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.model import Model
 from unpooled.kernels.coordinates import descend
+from unpooled.methods.learning.design import MOST_COLUMNS, SumProducts
+from unpooled.methods.learning.models import LOG_ODDS
 from unpooled.methods.learning.procedure import foresee
-from unpooled.methods.learning.questions import MOST_COLUMNS, SumProducts
-from unpooled.methods.learning.solve import LOG_ODDS
 from unpooled.methods.learning.stored import error_without, refitted
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumWithOutcome
 from unpooled.plan.plan import PlanError

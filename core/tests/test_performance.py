@@ -11,9 +11,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from unpooled.methods.learning.described import wilson
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.performance import auc
+from unpooled.methods.learning.result import wilson
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
 
@@ -148,7 +148,7 @@ def test_nobody_reads_a_range_that_few_people_are_in(monkeypatch: pytest.MonkeyP
     x[:3] = 0, 0.01, 0.02
     plan = plan_of("fedheonn", schema_of(1, "0|1"), 4, validation_folds=2, penalties=(0.1,))
     assert tables_of(plan, one_feature(x))["ranges"]["rows"].min() >= 10
-    monkeypatch.setattr("unpooled.methods.learning.scores.FEWEST_AT_A_LEVEL", 1)
+    monkeypatch.setattr("unpooled.methods.learning.performance.FEWEST_AT_A_LEVEL", 1)
     assert tables_of(plan, one_feature(x))["ranges"]["rows"].min() <= 3
 
 

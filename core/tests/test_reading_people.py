@@ -13,8 +13,8 @@ from score_pools import pooled
 
 from unpooled.asking.question import Arrays, Count, Question
 from unpooled.errors import Refuse
-from unpooled.methods.learning import questions
-from unpooled.methods.learning.questions import SumProducts
+from unpooled.methods.learning import design
+from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.wide_questions import SumWithOutcome
 from unpooled.methods.polygenic.questions import SumColumns, SumWithAlleles
 from unpooled.methods.tables.moments import Average
@@ -153,7 +153,7 @@ def test_of_very_many_columns_the_outcome_of_one_is_read_without_floors(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sums with the outcome are left where there are no products of columns, and tell it."""
-    monkeypatch.setattr(questions, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(design, "MOST_COLUMNS", 3)
     plan, cohorts, _ = study(case)
     theirs = cohorts[77 % 3]["y"][77 // 3]
     assert np.abs(outcomes_of_one(seen(OwnPlan(**vars(plan)), cohorts)) - theirs).min() < 1e-6
@@ -225,7 +225,7 @@ def test_few_are_refused_before_anything_but_counts_is_summed(
     Who lacks a word is counted with those on either side of the means, which are the pool's.
     """
     if is_wide:
-        monkeypatch.setattr(questions, "MOST_COLUMNS", 4)
+        monkeypatch.setattr(design, "MOST_COLUMNS", 4)
     rows, few, field, reason = FEW[what]
     if "classes" in few and outcome == "number":
         return

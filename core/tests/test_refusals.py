@@ -20,8 +20,8 @@ from unpooled.asking.cohort import ArrayCohort, ArrayTable, Samples
 from unpooled.asking.driver import Running
 from unpooled.errors import BoundError, Refuse
 from unpooled.methods.components.procedure import refuse_unsettled
+from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.floors import join_folds, of_missing
-from unpooled.methods.learning.questions import MOST_COLUMNS
 from unpooled.methods.learning.wide import refuse_zero
 from unpooled.methods.regression.counts import CountGenotypes
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
@@ -330,7 +330,7 @@ def plain(error: Refuse) -> None:
 
 def test_no_refusal_is_left_out() -> None:
     """Whatever function of an algorithm raises one, a case above does come there."""
-    source = Path(unpooled.__file__).parent / "algorithms"
+    source = Path(unpooled.__file__).parent / "methods"
     declared = {name for file in source.rglob("*.py") for name in raising(file)}
     assert {function for _, function in map(once, REFUSALS)} == declared
 

@@ -12,7 +12,7 @@ from unpooled.asking.procedure import Asks, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.method_modules import TABLES
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import TableMethod
 from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.census import CountValues, count_values
 from unpooled.panel.panel import Panel
@@ -85,19 +85,16 @@ def write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     out.write(json.dumps(dict(zip(names, columns["mean"].tolist(), strict=True))).encode() + b"\n")
 
 
-POWER_MEAN = Algorithm(
+POWER_MEAN = TableMethod(
     name="power-mean",
     title="Power mean of each column",
     method="Of each column the power mean of all cohorts' values was computed.",
-    traits=(NONE,),
     asks=(CountValues, SumPowers),
     procedure=power_mean,
     options=(POWER,),
     files={"means": write},
     usual_files=("means",),
-    file_name=lambda file, plan: f"{file}.json",
     table="features",
-    summarise=lambda tables: None,
 )
 TABLES[POWER_MEAN.name] = __name__  # in the program this line stands in the table of modules
 

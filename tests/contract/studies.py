@@ -11,9 +11,9 @@ import numpy as np
 from unpooled.asking.cohort import FEMALE, MALE, UNKNOWN_SEX, ArrayCohort, ArrayTable, Samples
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
-from unpooled.methods.algorithm import Algorithm
-from unpooled.methods.learning.names import OF_CLASSES
-from unpooled.methods.learning.questions import MOST_COLUMNS
+from unpooled.methods.algorithm import Method
+from unpooled.methods.learning.design import MOST_COLUMNS
+from unpooled.methods.learning.models import OF_CLASSES
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
@@ -54,7 +54,7 @@ class Small:
     cohorts: Sequence[Any]
 
     @property
-    def test(self) -> Algorithm:
+    def test(self) -> Method:
         return ALGORITHMS[self.plan.test]
 
 

@@ -21,7 +21,7 @@ from unpooled.described.facts import plan_facts
 from unpooled.described.file_list import result_files
 from unpooled.described.what_leaves import LIST, PLAN_DIGEST, SINGLE_VALUES, Form, most_bytes_of, what_leaves
 from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_of
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
 from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared.sums_returned import AS_ASKED
@@ -280,14 +280,14 @@ def test_every_option_has_words(test: str) -> None:
 
 
 @pytest.mark.parametrize(("template", "method"), OFFERED, ids=NAMES)
-def test_a_template_is_a_plan_of_its_algorithm(template: Template, method: Algorithm) -> None:
+def test_a_template_is_a_plan_of_its_algorithm(template: Template, method: Method) -> None:
     plan = nothing_said(method.name, **template.plan)
     assert check(plan) is method
     assert plan.files == (template.files or method.usual_files)
 
 
 @pytest.mark.parametrize(("template", "method"), OFFERED, ids=NAMES)
-def test_it_sets_only_what_is_not_so_anyway(template: Template, method: Algorithm) -> None:
+def test_it_sets_only_what_is_not_so_anyway(template: Template, method: Method) -> None:
     assert {option.name for option, value in template.options.items() if value == option.default} == set()
     assert set(template.options) <= set(method.options)
     assert template.files != method.usual_files

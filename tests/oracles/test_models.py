@@ -13,8 +13,8 @@ import statsmodels.api as sm
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.impute import SimpleImputer
 
-from unpooled.methods.learning import questions
-from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
+from unpooled.methods.learning import design
+from unpooled.methods.learning.models import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
 
 from ..conftest import Rehearse
 from ..fuzz.models.federation import OUTCOME
@@ -131,7 +131,7 @@ def test_of_more_columns_than_products_are_asked_for(
     method: str, classes: int, cohorts: int, split: Split, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fits use conjugate gradients, of correlated columns in very different units."""
-    monkeypatch.setattr(questions, "MOST_COLUMNS", 5)
+    monkeypatch.setattr(design, "MOST_COLUMNS", 5)
     random = np.random.default_rng(3)
     x = random.normal(size=(3000, 9)) @ (np.eye(9) + 0.4 * random.normal(size=(9, 9)))
     y = x[:, 8] + random.integers(0, 3, 3000) + random.normal(size=3000)
@@ -143,7 +143,7 @@ def test_of_more_columns_than_products_are_asked_for(
 
 
 def test_of_very_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "MOST_COLUMNS", 120)
+    monkeypatch.setattr(design, "MOST_COLUMNS", 120)
     random = np.random.default_rng(3)
     x = random.normal(size=(1300, 121))
     y = x[:, :40].sum(axis=1) + 5 * random.normal(size=len(x))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.methods import usual
-from unpooled.methods.learning.names import (
+from unpooled.methods.learning.models import (
     ELASTIC_NET,
     FEDHEONN,
     LASSO,

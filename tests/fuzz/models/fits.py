@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from scipy.optimize import linprog
 from sklearn.linear_model import ElasticNet, LogisticRegression, Ridge
 
-from unpooled.methods.learning.names import FEDHEONN, LINEAR, LOGISTIC_MODEL, RIDGE
+from unpooled.methods.learning.models import FEDHEONN, LINEAR, LOGISTIC_MODEL, RIDGE
 from unpooled.methods.learning.options import L1_SHARE
 from unpooled.plan.plan import Plan
 

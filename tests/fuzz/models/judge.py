@@ -17,7 +17,7 @@ from unpooled import run
 from unpooled.errors import Refuse
 from unpooled.fitted.model import SOFTMAX, Model, has_probabilities, probabilities
 from unpooled.methods import algorithm, check
-from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
+from unpooled.methods.learning.models import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
 from unpooled.methods.learning.options import MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan

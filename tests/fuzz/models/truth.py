@@ -9,7 +9,7 @@ import numpy as np
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods import algorithm
-from unpooled.methods.learning.names import LINEAR
+from unpooled.methods.learning.models import LINEAR
 from unpooled.methods.learning.options import MISSING_CELLS, VALIDATION_FOLDS
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.tables.encoding.options import MISSING_WORDS

@@ -16,9 +16,9 @@ from unpooled.fitted.scaler import (
     EMPTY,
     MIN_MAX,
     NEARLY_CONSTANT,
-    PARAMETERS,
     QUANTILES,
     ROBUST,
+    SCALINGS,
     YEO_JOHNSON,
     Z_SCORE,
 )
@@ -69,10 +69,10 @@ def _wrong(plan: Plan, row: Row, x: np.ndarray) -> Iterator[tuple[str, str]]:
         if len(x):
             yield from _quantiles(row["quantiles"], {name: float(name) for name in row["quantiles"]}, x)
     elif not len(x):
-        if row.get("note") != EMPTY or any(row[name] is not None for name in PARAMETERS[plan.test]):
+        if row.get("note") != EMPTY or any(row[name] is not None for name in SCALINGS[plan.test].parameters):
             yield "empty", f"{dict(row)}"
     elif plan.test in (MIN_MAX, ROBUST):
-        yield from _quantiles(row, {name: QUANTILE[name] for name in PARAMETERS[plan.test]}, x)
+        yield from _quantiles(row, {name: QUANTILE[name] for name in SCALINGS[plan.test].parameters}, x)
     elif plan.test == Z_SCORE:
         yield from _moments(plan, row, x)
     else:

@@ -23,17 +23,17 @@ from unpooled.described.facts import plan_facts
 from unpooled.described.file_list import about
 from unpooled.described.parties import what_parties_get
 from unpooled.described.what_leaves import Form, what_leaves
-from unpooled.methods import ALGORITHMS, FITS, METHODS, usual
-from unpooled.methods.algorithm import Algorithm
-from unpooled.methods.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
-from unpooled.methods.learning.questions import MOST_COLUMNS
+from unpooled.methods import ALGORITHMS, FITS
+from unpooled.methods.algorithm import Method, TableMethod
+from unpooled.methods.learning.design import MOST_COLUMNS
+from unpooled.methods.learning.models import MODELS, OF_CLASSES
 from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.regression.options import COHORTS_APART, FEWEST_APART
 from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES, FREQUENCY_FLAGS
 from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
-from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, NONE, Plan
 from unpooled.plan.schema import CATEGORY, OUTCOME
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.protocol.problems import Problem
@@ -73,7 +73,7 @@ def _all() -> Iterator[str]:
         yield from _refusals(package)
 
 
-def _of_method(method: Algorithm) -> Iterator[str]:
+def _of_method(method: Method) -> Iterator[str]:
     yield from (method.title, method.tells, method.tells_by_bits)
     for file in method.files:
         yield from (about(file, method).label, about(file, method).hint)
@@ -101,10 +101,9 @@ _EXAMPLE = "example"
 _DIGEST = {"none": "", "names": "", "list": "00" * 32}
 
 
-def _plans(method: Algorithm) -> Iterator[Plan]:
+def _plans(method: Method) -> Iterator[Plan]:
     """Plans of a method that between them say all that does not depend on values."""
-    of_tables = method.name in METHODS
-    modes = ("none",) if of_tables else ("names", "list")
+    modes = (NONE,) if isinstance(method, TableMethod) else ("names", "list")
     opened: list[dict[str, Any]] = (
         [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
     )
@@ -117,23 +116,23 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
         if masking != "modular" and (compares or method.name in FITS or COHORTS_APART.name in opens):
             continue
         covariates = [{"name": f"{_EXAMPLE}-{column}"} for column in range(1 + more)]
-        columns = _columns_of(method, covariates)
+        columns = _columns_of(method, covariates) if isinstance(method, TableMethod) else []
         yield Plan.from_json(
-            {"phenotype": "" if of_tables else _EXAMPLE, "trait": "none", **usual(method.name)}
+            {"phenotype": _EXAMPLE, **method.usual()}
             | {"test": method.name, "cohorts": MIN_COHORTS, "compensator_key": NO_KEY.hex()}
             | {"panel_mode": mode, "panel_digest": _DIGEST[mode], "masking": masking}
             | {"nonfounders": more, "allow_no_sex": more}
             | ({MISSING.name: EXACT} if more and MISSING in method.options else {})
-            | {"schema": columns if of_tables else []}
+            | {"schema": columns}
             | dict(_example_values(method, covariates[1:], masking))
             | opens
         )
 
 
-def _columns_of(method: Algorithm, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Columns that the method is about."""
     if method.name in FITS:
-        many = MOST_COLUMNS if method.name in WITHOUT_PRODUCTS and len(columns) > 1 else 1
+        many = MOST_COLUMNS if MODELS[method.name].is_wide and len(columns) > 1 else 1
         of_words = [f"{_EXAMPLE}-{k}" for k in range(many)]
         words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": of_words}
         levels = [_EXAMPLE, "other", "third"][: 1 + len(columns)]  # two classes, and several
@@ -149,7 +148,7 @@ def _words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _example_values(
-    method: Algorithm, covariates: list[dict[str, str]], masking: str
+    method: Method, covariates: list[dict[str, str]], masking: str
 ) -> Iterator[tuple[str, Any]]:
     """Values of options whose own default says little."""
     for option in method.options:

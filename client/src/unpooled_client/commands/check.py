@@ -152,7 +152,7 @@ def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Repo
 def _of_a_model(schema: Sequence[Column], options: DataOptions) -> Plan | None:
     """The plan of a usual model of the schema's outcome, in the fewest cohorts; None if there can be none."""
     from unpooled.methods import completed
-    from unpooled.methods.learning.names import LOGISTIC_MODEL, RIDGE
+    from unpooled.methods.learning.models import LOGISTIC_MODEL, RIDGE
     from unpooled.plan.floors import MIN_SAMPLES
     from unpooled.plan.plan import NO_KEY, PlanError
     from unpooled.protocol.messages import MIN_COHORTS

@@ -15,7 +15,7 @@ from typing import Any
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.model import FORMAT as MODEL_FORMAT
-from unpooled.methods import algorithm
+from unpooled.methods import METHODS
 from unpooled.methods.learning.stored import error_without
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import MISSING, REST
@@ -88,12 +88,12 @@ def _by_the_pools_words(content: bytes, table: ArrayTable, plan: Plan) -> tuple[
         for column in plan.schema
     )
     listed = Plan(**{**vars(plan), "schema": schema})
-    return algorithm(plan.test).prepared(table, listed), listed
+    return METHODS[plan.test].prepared(table, listed), listed
 
 
 def _own(file: str, table: ArrayTable, plan: Plan) -> Found:
     """Return the numbers that the study's file would hold for this table alone."""
-    method, nothing, written = algorithm(plan.test), Panel.of([]), io.BytesIO()
+    method, nothing, written = METHODS[plan.test], Panel.of([]), io.BytesIO()
     tables = run_alone(plan, nothing, table)
     method.files[file](written, nothing, method.columns_for(file, tables), plan)
     return _read(written.getvalue())

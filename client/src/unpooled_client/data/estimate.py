@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from unpooled.asking.cohort import AT_ONCE
-from unpooled.methods.algorithm import Algorithm, Cost
+from unpooled.methods.algorithm import Cost, VariantMethod
 
 BASE = 320e6
 PER_VARIANT = 130
@@ -57,7 +57,7 @@ def described(
     people: int,
     variants: int,
     covariates: int,
-    tests: Iterable[Algorithm],
+    tests: Iterable[VariantMethod],
     threads: int,
     longest_id: int,
     *,

@@ -15,7 +15,7 @@ from unpooled.described.what_leaves import (
     most_bytes,
     usual_bytes,
 )
-from unpooled.methods import algorithm
+from unpooled.methods import METHODS
 from unpooled.protocol.sealing import fingerprint, grouped
 from unpooled_client.sentences import in_short
 from unpooled_client.state.events import (
@@ -105,8 +105,8 @@ def in_a_line(event: ReviewNeeded | ReleaseNeeded) -> str:
     if isinstance(event, ReleaseNeeded):
         few = " ".join(map(apart, event.few_apart)) + " " if event.few_apart else ""
         return f"{few}To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
-    columns = algorithm(event.plan.test).columns_of(event.plan)
-    what = ", ".join(event.plan.phenotype_names) or f"{len(columns)} columns"
+    plan = event.plan
+    what = ", ".join(plan.phenotype_names) or f"{len(METHODS[plan.test].columns_of(plan))} columns"
     names = ", ".join(name for name, _ in event.roster.members)
     since = f"Changed: {event.changed}. " if event.changed else ""
     if event.repeats:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayTable, Cohort
+from unpooled.asking.cohort import ArrayTable
 from unpooled.described.what_leaves import DEALING, TO_SERVER, Form
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.protocol import messages
@@ -191,7 +191,7 @@ class Work:
         entered = self.answerer.enter(message, question, panel)
         if question.needs_codes and self.coding:
             with self._doing(Doing.COMPUTING), self.places:
-                cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort), self.answerer.code_keys))
+                cohort = self.coding.coded(cohort, self.answerer.code_keys)
         dealing = entered.dealing()
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
         with self._doing(Doing.COMPUTING), self.places:

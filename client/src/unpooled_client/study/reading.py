@@ -9,18 +9,18 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import numpy as np
 
 from unpooled.asking import share_check, sizes
-from unpooled.asking.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
+from unpooled.asking.cohort import ArrayTable, Dosages, Packed, Samples
 from unpooled.asking.question import Question
 from unpooled.described import what_leaves
 from unpooled.described.what_leaves import Form
 from unpooled.errors import DataProblem, ProtocolError, Refuse, UnpooledError
 from unpooled.memory.spool import forget, slices
-from unpooled.methods import algorithm
+from unpooled.methods import METHODS
 from unpooled.methods.presence import Presence
 from unpooled.methods.shared.conditions import places_of, with_copies
 from unpooled.methods.tables.encoding.options import IGNORE_CASE
@@ -150,7 +150,7 @@ def _opened_table(
     path: Path, plan: Plan, fewest: int | None, report: Report, threads: int
 ) -> ArrayTable | None:
     """The table as the questions of the study see it."""
-    method = algorithm(plan.test)
+    method = METHODS[plan.test]
     reads, ignore_case = method.reads_words, IGNORE_CASE.of(plan)
     table = open_table(path, plan.schema, fewest, report, threads, reads_words=reads, ignore_case=ignore_case)
     if table is None:
@@ -278,7 +278,7 @@ class Alignments:
         """The people who are left beside the agreed panel, once there is one."""
         return None if self.agreed is None else self.agreed[0].samples
 
-    def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
+    def cohort_for(self, question: Question) -> tuple[Any, bytes]:
         """The data as a question wants them, and the digest of the agreed panel if it is about that.
 
         Distrust if there is no panel yet. Shares that were made beside different panels do not unmask.
@@ -389,9 +389,9 @@ class Unaligned:
         """The panel of no variants, as a study of tables has it."""
         return Panel.of([])
 
-    def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
+    def cohort_for(self, question: Question) -> tuple[Any, bytes]:
         """The table as a question asks it, and no digest, for there is no panel."""
-        return cast(Cohort, self.data), b""
+        return self.data, b""
 
     def fetch_list(self, session: Session, terms: Terms) -> Iterator[Event]:
         yield from ()

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from unpooled.described.file_list import about
 from unpooled.described.what_leaves import SINGLE_VALUES
-from unpooled.methods import algorithm, with_chunks
+from unpooled.methods import METHODS, algorithm, with_chunks
 from unpooled.plan.options import Place
 from unpooled.plan.plan import NOT_REPORTED, Plan
 from unpooled.plan.schema import FEATURE, IGNORED, Column
@@ -115,7 +115,7 @@ _FEW_LEVELS = 20
 
 
 def _columns(plan: Plan) -> tuple[Fact, ...]:
-    about = algorithm(plan.test).columns_of(plan)
+    about = METHODS[plan.test].columns_of(plan)
     return tuple(("Column", _column(column, is_read=column in about)) for column in plan.schema)
 
 
@@ -145,7 +145,7 @@ def _model(plan: Plan) -> tuple[Fact, ...]:
     test = algorithm(plan.test)
     files = ", ".join(about(file, test).label for file in plan.files)
     return (
-        ("Method" if plan.of_tables else "Test", test.title),
+        (test.called, test.title),
         *_options(plan, Place.MODEL),
         *([(SINGLE_VALUES, tells)] if (tells := test.told(plan)) else []),
         *_options(plan, Place.MORE),
@@ -155,7 +155,7 @@ def _model(plan: Plan) -> tuple[Fact, ...]:
 
 def _rules(plan: Plan) -> tuple[Fact, ...]:
     classes = f", {plan.min_per_class} cases and controls" if plan.trait == "case/control" else ""
-    people = "rows" if plan.of_tables else "people"
+    people = algorithm(plan.test).counted
     masks = {
         "modular": f"uniform, in a ring of at least {plan.ring_bits} bits: a share says nothing by itself",
         "gaussian": f"normal, of variance {plan.variance:g}: hides less, for comparison with the literature",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from unpooled.asking.sizes import LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
 from unpooled.formats import ssf
 from unpooled.methods import algorithm, with_chunks
-from unpooled.methods.algorithm import AboutFile, Algorithm
+from unpooled.methods.algorithm import AboutFile, Method
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.panel.list_file import MOST_BYTES, MOST_VARIANTS
 from unpooled.plan.common_options import FILE_STEM
@@ -47,7 +47,7 @@ _SHARED = {
 """Descriptions of the files that more than one study has; the others' algorithms describe them."""
 
 
-def about(file: str, of: Algorithm) -> AboutFile:
+def about(file: str, of: Method) -> AboutFile:
     """Return the description of the file that a plan calls `file`."""
     return of.about_files.get(file) or _SHARED.get(file) or AboutFile(file)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from unpooled.described.file_list import about
 from unpooled.kernels.statistics import inflation_text
-from unpooled.methods import algorithm
+from unpooled.methods import METHODS, TESTS, algorithm
 from unpooled.methods.shared.summary import Summary
 from unpooled.plan.options import Number, Place
 from unpooled.plan.plan import NOT_REPORTED, Plan
@@ -37,14 +37,16 @@ class Run:
 
 def methods(plan: Plan, run: Run) -> str:
     """Paragraphs of plain text, in lines of at most 100 characters."""
-    of_variants = [_people(plan, run), _variants(plan, run), _test(plan)]
-    about = [_tables(plan, run)] if plan.of_tables else of_variants
+    if plan.test in METHODS:
+        about = [_tables(plan, run)]
+    else:
+        about = [_people(plan, run), _variants(plan, run), _test(plan)]
     paragraphs = [*about, _privacy(plan, run), _software(plan, run)]
     return "\n\n".join(textwrap.fill(" ".join(filter(None, lines)), _WIDTH) for lines in paragraphs) + "\n"
 
 
 def _tables(plan: Plan, run: Run) -> list[str]:
-    columns = ", ".join(column.title for column in algorithm(plan.test).columns_of(plan))
+    columns = ", ".join(column.title for column in METHODS[plan.test].columns_of(plan))
     return [
         f"The tables of {_cohorts(run)} were analysed jointly, without pooling them.",
         *_test(plan),
@@ -54,7 +56,7 @@ def _tables(plan: Plan, run: Run) -> list[str]:
 
 def _people(plan: Plan, run: Run) -> list[str]:
     complete = " with complete data" if plan.covariate_columns else ""
-    said = algorithm(plan.test).wording
+    said = TESTS[plan.test].wording
     tested = (
         f"{name} ({plan.trait}) {said.done} in {_counted(plan, numbers)}{complete}"
         for name, numbers in zip(plan.phenotype_names, run.summaries, strict=True)
@@ -75,7 +77,8 @@ def _variants(plan: Plan, run: Run) -> list[str]:
         if plan.panel_mode == "list"
         else "their names, positions and alleles in all cohorts' files"
     )
-    options, done = algorithm(plan.test).options, algorithm(plan.test).wording.variants
+    method = TESTS[plan.test]
+    options, done = method.options, method.wording.variants
     limits = (option.in_limits(plan) for option in options if isinstance(option, Number))
     kept = " and ".join(filter(None, limits))
     tested = _of_each(plan, [f"{numbers['variants'] or 0:,}" for numbers in run.summaries])
@@ -109,7 +112,7 @@ def _privacy(plan: Plan, run: Run) -> list[str]:
         else "The platform's operator states that server and compensator were run by different operators."
     )
     return [
-        f"{'The tables' if plan.of_tables else 'Genotypes and phenotypes'} stayed with the cohorts.",
+        f"{algorithm(plan.test).data} stayed with the cohorts.",
         f"Each cohort sent sums under {masks}; a compensator sent the server the sum of the masks alone, "
         "from which the server obtained the sums over all cohorts.",
         operators,

@@ -84,6 +84,7 @@ class Coded:
         """Return the nonzero entries of some rows, row by row: their number in each row; places; numbers."""
         line = self.line[rows]
         counts = self.starts[line + 1] - self.starts[line]
+        # Where a row's entries begin, less how many stand before it: with a range added, the place of each.
         first = np.repeat(self.starts[line] - (np.cumsum(counts) - counts), counts)
         found = first + np.arange(counts.sum())
         return counts, self.places[found], self.numbers[found]

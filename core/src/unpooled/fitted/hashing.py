@@ -25,6 +25,7 @@ def murmur3(data: bytes) -> int:
         h = (h * 5 + 0xE654_6B64) & _MASK
     if data[whole:]:
         h ^= _mixed(int.from_bytes(data[whole:], "little"))
+    # The finalizer, which spreads each bit over all 32.
     h ^= len(data)
     h = ((h ^ (h >> 16)) * 0x85EB_CA6B) & _MASK
     h = ((h ^ (h >> 13)) * 0xC2B2_AE35) & _MASK

@@ -35,12 +35,14 @@ def has_probabilities(link: str) -> bool:
 def probabilities(scores: np.ndarray, link: str) -> np.ndarray:
     """The probability of each class, float64 (n, classes), from scores, (n, scores): one of two classes."""
     if link == SOFTMAX:
+        # Less the largest, so that no power overflows, and one of them is 1.
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
     with np.errstate(over="ignore"):
         odds = 1 / (1 + np.exp(-scores))
     if scores.shape[1] == 1:
         return np.hstack([1 - odds, odds])
+    # Odds may all be 0 in float64: such a row is of no class rather than not a number.
     return np.asarray(odds / np.maximum(odds.sum(axis=1, keepdims=True), 1e-300))
 
 
@@ -121,6 +123,7 @@ class Model(Fitted):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores, float64 (n,) of a number or of two classes, else (n, classes)."""
+        # About the mean a missing value is 0, and large values lose no digits to the intercept.
         values = self._checked(X) - self.mean_
         scores = np.nan_to_num(values, nan=0.0) @ self.coef_.T + self.intercept_at_mean_
         return np.asarray(scores[:, 0] if len(self.intercept_at_mean_) == 1 else scores)

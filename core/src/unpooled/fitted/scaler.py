@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,20 +22,6 @@ FORMAT, VERSION = "unpooled/normalization", 1
 Z_SCORE, MIN_MAX, ROBUST, YEO_JOHNSON = "z-score", "min-max", "robust", "yeo-johnson"
 QUANTILES = "quantiles"
 """The method that only finds numbers, and normalizes nothing."""
-
-PARAMETERS = {
-    Z_SCORE: ("mean", "deviation"),
-    MIN_MAX: ("min", "max"),
-    ROBUST: ("lower_quartile", "median", "upper_quartile"),
-    YEO_JOHNSON: ("lambda", "mean", "deviation", "centre", "spread", "rest"),
-}
-"""Parameters that each method has for each feature.
-
-`yeo-johnson` has mean and deviation of the transformed values, null where they are beyond floating-point
-numbers. `centre` is the value whose transform is the mean, `spread` the deviation in units of the feature
-there, and `rest` the number of deviations by which the mean is off because the centre is rounded: the same
-information in numbers that are always finite.
-"""
 
 CONSTANT = "constant: scale 1"
 NEARLY_CONSTANT = "constant but for rounding: scale 1"
@@ -60,8 +45,187 @@ def is_nearly_constant(n: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -
     Its bound is that of the two-pass algorithm (Chan, Golub and LeVeque 1983), of squares that may be no
     numbers: variance <= n eps variance + (n eps mean)^2.
     """
+    # Of 2^52 values and more everything is rounding: then the root is 0.
     share = n * _EPSILON
     return np.asarray(deviation * np.sqrt(np.maximum(1 - share, 0)) <= share * np.abs(mean))
+
+
+class Scaling:
+    """A way to normalize: its parameters by name, and what they do to a table.
+
+    The procedure that fits it is bound to it in `unpooled.methods.tables`: what is here needs only NumPy.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    sentence: ClassVar[str]
+    """Sentence for a paper that says what it does."""
+    parameters: ClassVar[tuple[str, ...]]
+    """Names of the parameters that the file has of each feature, in its order."""
+    quantiles: ClassVar[Mapping[str, float]] = {}
+    """The quantile of the pool that each parameter is, where all of them are quantiles."""
+    tells: ClassVar[str] = ""
+    """Statement for the consent screen of which single values the quantiles are."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """`rows` are the features as the file has them; arrays here are float64 (features,)."""
+        self.found = {name: _column(rows, name) for name in self.parameters}
+        self.unit = self._units()
+        """Powers of two: 1 where no difference of two values overflows."""
+        self.centre, self.size, constant = self._scale(
+            _column(rows, "n"), *(column / self.unit for column in self.found.values())
+        )
+        with np.errstate(divide="ignore", over="ignore"):
+            self.constant = constant | np.isinf(1 / self.size)
+        """bool: nothing is divided. They vary by rounding at most, or one over their size is no number."""
+        self.divisor = np.where(self.constant, 1 / self.unit, self.size)
+
+    def _units(self) -> np.ndarray:
+        return np.where(np.max(np.abs([*self.found.values()]), axis=0) > _LARGEST, 4.0, 1.0)
+
+    def _scale(self, n: np.ndarray, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what is subtracted, what is divided by, and where n values vary by rounding: in units."""
+        raise NotImplementedError
+
+    def transform(self, values: np.ndarray) -> np.ndarray:
+        """Normalize a table, float64 (rows, features), in units."""
+        return np.asarray((values - self.centre) / self.divisor)
+
+    def inverse(self, values: np.ndarray) -> np.ndarray:
+        """Return the table, in units, of which these are the normalized values."""
+        return np.asarray(values * self.divisor + self.centre)
+
+    def attributes(self) -> dict[str, np.ndarray]:
+        """Return the numbers by the names that they have in scikit-learn."""
+        raise NotImplementedError
+
+
+class ZScore(Scaling):
+    """Mean 0, deviation 1: as StandardScaler."""
+
+    name = Z_SCORE
+    title = "Normalization to mean 0, deviation 1"
+    sentence = (
+        "The mean of all cohorts' values was subtracted from each column, and the result divided by "
+        "their standard deviation."
+    )
+    parameters = ("mean", "deviation")
+
+    def _scale(self, n: np.ndarray, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        mean, deviation = parameters
+        return mean, deviation, is_nearly_constant(n, mean, deviation)
+
+    def attributes(self) -> dict[str, np.ndarray]:
+        return {"mean_": self.found["mean"], "scale_": self.divisor * self.unit}
+
+
+class MinMax(Scaling):
+    """The range 0 to 1: as MinMaxScaler."""
+
+    name = MIN_MAX
+    title = "Normalization to the range 0 to 1"
+    sentence = (
+        "Each column was scaled so that the smallest of all cohorts' values became 0 and the largest 1."
+    )
+    parameters = ("min", "max")
+    quantiles: ClassVar[Mapping[str, float]] = {"min": 0.0, "max": 1.0}
+    tells = (
+        "the smallest and the largest value of each column are in the results, and each is a single person's"
+    )
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(rows)
+        self.factor = 1 / self.divisor
+        self.shift = 0 - self.centre * self.factor
+
+    def _scale(self, n: np.ndarray, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        low, high = parameters
+        return low, high - low, _is_rounding(low, high)
+
+    # As scikit-learn has it, to the last bit: x * scale + shift, and not (x - low) / size.
+    def transform(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(values * self.factor + self.shift)
+
+    def inverse(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray((values - self.shift) / self.factor)
+
+    def attributes(self) -> dict[str, np.ndarray]:
+        ends = {"data_min_": self.found["min"], "data_max_": self.found["max"]}
+        return {**ends, "scale_": self.factor / self.unit, "min_": self.shift}
+
+
+class Robust(Scaling):
+    """Median 0, interquartile range 1: as RobustScaler."""
+
+    name = ROBUST
+    title = "Normalization by median and quartiles"
+    sentence = (
+        "The median of all cohorts' values was subtracted from each column, and the result divided by "
+        "their interquartile range."
+    )
+    parameters = ("lower_quartile", "median", "upper_quartile")
+    quantiles: ClassVar[Mapping[str, float]] = {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75}
+    tells = "median and quartiles of each column are in the results: single people's values, or between two"
+
+    def _scale(self, n: np.ndarray, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        low, median, high = parameters
+        return median, high - low, _is_rounding(low, high)
+
+    def attributes(self) -> dict[str, np.ndarray]:
+        return {"center_": self.found["median"], "scale_": self.divisor * self.unit}
+
+
+class YeoJohnson(Scaling):
+    """The transform that makes a feature most like a normal, then mean 0, deviation 1: as PowerTransformer.
+
+    Mean and deviation are of the transformed values, null where they are beyond floating-point numbers.
+    `centre` is the value whose transform is the mean, `spread` the deviation in units of the feature there,
+    and `rest` the number of deviations by which the mean is off because the centre is rounded: the same
+    information in numbers that are always finite.
+    """
+
+    name = YEO_JOHNSON
+    title = "Normalization by Yeo and Johnson's power transform"
+    sentence = (
+        "Each column was transformed as by Yeo and Johnson (2000), with the maximum-likelihood lambda of all "
+        "cohorts' values; their mean was subtracted, and the result divided by their standard deviation."
+    )
+    parameters = ("lambda", "mean", "deviation", "centre", "spread", "rest")
+
+    def _units(self) -> np.ndarray:
+        return np.ones(len(self.found["lambda"]))  # about a centre nothing overflows
+
+    def _scale(self, n: np.ndarray, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        power, _, _, centre, spread, _ = parameters
+        return centre, spread, (power == 1) & is_nearly_constant(n, centre, spread)
+
+    @property
+    def rest(self) -> np.ndarray:
+        return np.where(self.constant, 0.0, self.found["rest"])
+
+    def transform(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(self._by_column(yeo_johnson.about, values) / self.divisor - self.rest)
+
+    def inverse(self, values: np.ndarray) -> np.ndarray:
+        return self._by_column(yeo_johnson.inverse, (values + self.rest) * self.divisor)
+
+    def _by_column(self, change: Callable[..., np.ndarray], values: np.ndarray) -> np.ndarray:
+        """`change` each column: what is needed on the way is as large as a column, and not as the table."""
+        out = np.empty_like(values)
+        for k, (centre, power) in enumerate(zip(self.centre, self.found["lambda"], strict=True)):
+            out[:, k] = change(values[:, k], centre, power)
+        return out
+
+    def attributes(self) -> dict[str, np.ndarray]:
+        return {"lambdas_": self.found["lambda"]}
+
+
+SCALINGS: Mapping[str, type[Scaling]] = {kind.name: kind for kind in (ZScore, MinMax, Robust, YeoJohnson)}
+
+
+def _is_rounding(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Mark where a range is no more than rounding: bool (features,)."""
+    return np.asarray(high - low <= _FEWEST_STEPS * _EPSILON * np.maximum(np.abs(low), np.abs(high)))
 
 
 def parameters(
@@ -73,13 +237,13 @@ def parameters(
 ) -> dict[str, Any]:
     """The content of a parameters file: units, number of values, and parameters of each feature.
 
-    `found` has float64 (features,) for each name that `PARAMETERS` has; what is no number, as for a feature
+    `found` has float64 (features,) for each of its scaling's parameters; what is no number, as for a feature
     without values, becomes null. `marks`, bool (features,): to which features a note applies.
     """
     values = {name: _plain(column) for name, column in found.items()}
     rows = _rows(features, n, values)
-    scales = _Scales.of(method, rows)
-    notes = {CONSTANT: scales.size == 0, NEARLY_CONSTANT: scales.constant & (scales.size != 0), **marks}
+    scaling = SCALINGS[method](rows)
+    notes = {CONSTANT: scaling.size == 0, NEARLY_CONSTANT: scaling.constant & (scaling.size != 0), **marks}
     for k, row in enumerate(rows):
         said = [note for note, applies in notes.items() if applies[k]] if row["n"] else [EMPTY]
         if said:
@@ -126,46 +290,6 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
     return np.array([row[name] for row in rows], np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class _Scales:
-    """Divisors of the features, (features,) each."""
-
-    size: np.ndarray
-    """float64, in units"""
-    constant: np.ndarray
-    """bool: nothing is divided. The values vary by rounding at most, or one over their size is no number."""
-    unit: np.ndarray
-    """float64, powers of two: 1 where no difference of two values overflows."""
-
-    @classmethod
-    def of(cls, method: str, rows: Sequence[Mapping[str, Any]]) -> _Scales:
-        n, columns = _column(rows, "n"), [_column(rows, name) for name in PARAMETERS[method]]
-        unit = np.ones(len(rows))
-        if method == YEO_JOHNSON:
-            power, *_, centre, size, _ = columns
-            constant = (power == 1) & is_nearly_constant(n, centre, size)
-        else:
-            unit[np.max(np.abs(columns), axis=0) > _LARGEST] = 4.0
-            low, *_, high = (column / unit for column in columns)
-            if method == Z_SCORE:
-                size, constant = high, is_nearly_constant(n, low, high)
-            else:
-                size = high - low
-                constant = size <= _FEWEST_STEPS * _EPSILON * np.maximum(np.abs(low), np.abs(high))
-        with np.errstate(divide="ignore", over="ignore"):
-            return cls(size, constant | np.isinf(1 / size), unit)
-
-
-def _by_column(
-    change: Callable[..., np.ndarray], values: np.ndarray, centre: np.ndarray, power: np.ndarray
-) -> np.ndarray:
-    """`change` of each column: what is needed on the way is as large as a column, and not as the table."""
-    out = np.empty_like(values)
-    for k in range(values.shape[1]):
-        out[:, k] = change(values[:, k], centre[k], power[k])
-    return out
-
-
 class Scaler(Transformer):
     """A fitted normalization. It has the methods that scikit-learn expects of a transformer.
 
@@ -183,45 +307,23 @@ class Scaler(Transformer):
             raise ValueError(f"got {given['format']} {given['version']}; want {FORMAT} {VERSION}")
         if given["method"] == QUANTILES:
             raise ValueError("these are quantiles, and do not normalize anything")
-        if given["method"] not in PARAMETERS:
-            raise ValueError(f"got the method {given['method']!r}; want {', '.join(PARAMETERS)}")
+        if given["method"] not in SCALINGS:
+            raise ValueError(f"got the method {given['method']!r}; want {', '.join(SCALINGS)}")
         self.method, rows = str(given["method"]), given["features"]
         if not all(isinstance(row["name"], str) for row in rows):
             raise ValueError("the name of a feature is not text")
         self.feature_names_in_ = np.array([row["name"] for row in rows], object)
         self.n_features_in_ = len(rows)
-        scales = _Scales.of(self.method, rows)
-        self._unit = scales.unit if (scales.unit != 1).any() else None
-        size = np.where(scales.constant, 1 / scales.unit, scales.size)
-        if self.method == MIN_MAX:
-            # As scikit-learn's MinMaxScaler has it, to the last bit: x * scale + shift.
-            self._factor = 1 / size
-            self._shift = 0 - _column(rows, "min") / scales.unit * self._factor
-            self.data_min_, self.data_max_ = _column(rows, "min"), _column(rows, "max")
-            self.scale_, self.min_ = self._factor / scales.unit, self._shift
-        else:
-            name = {Z_SCORE: "mean", ROBUST: "median", YEO_JOHNSON: "centre"}[self.method]
-            self._size, self._centre = size, _column(rows, name) / scales.unit
-        if self.method == YEO_JOHNSON:
-            self.lambdas_ = self._power = _column(rows, "lambda")
-            self._rest = np.where(scales.constant, 0.0, _column(rows, "rest"))
-        if self.method == Z_SCORE:
-            self.mean_, self.scale_ = _column(rows, "mean"), size * scales.unit
-        if self.method == ROBUST:
-            self.center_, self.scale_ = _column(rows, "median"), size * scales.unit
+        self._scaling = SCALINGS[self.method](rows)
+        self._is_scaled_down = bool((self._scaling.unit != 1).any())
+        vars(self).update(self._scaling.attributes())
 
     def transform(self, X: Any) -> Any:
         """The normalized table, float64 (n, features), from an array or a data frame."""
         values = self._checked(X)
-        if self._unit is not None:
-            values = values / self._unit
-        if self.method == YEO_JOHNSON:
-            about = _by_column(yeo_johnson.about, values, self._centre, self._power)
-            scaled = about / self._size - self._rest
-        elif self.method == MIN_MAX:
-            scaled = values * self._factor + self._shift
-        else:
-            scaled = (values - self._centre) / self._size
+        if self._is_scaled_down:  # else a copy as large as the table is spared
+            values = values / self._scaling.unit
+        scaled = self._scaling.transform(values)
         return self._framed(scaled, X) if self._frame else scaled
 
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -230,14 +332,8 @@ class Scaler(Transformer):
         NaN for what no value is transformed to: the transform of Yeo and Johnson is bounded on one side.
         """
         values = self._of_shape(as_numbers(self._cells(X, None, "real ones")))
-        if self.method == YEO_JOHNSON:
-            about = (values + self._rest) * self._size
-            return _by_column(yeo_johnson.inverse, about, self._centre, self._power)
-        if self.method == MIN_MAX:
-            found = (values - self._shift) / self._factor
-        else:
-            found = values * self._size + self._centre
-        return np.asarray(found if self._unit is None else found * self._unit)
+        found = self._scaling.inverse(values)
+        return found * self._scaling.unit if self._is_scaled_down else found
 
     def _checked(self, X: Any) -> np.ndarray:
         return self._of_shape(self._numbers(self._cells(X, None, "real ones")))

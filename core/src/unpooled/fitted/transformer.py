@@ -92,6 +92,7 @@ class Fitted:
             if sorted(map(str, names)) != sorted(fitted):
                 raise ValueError(f"got the columns {names}; want {fitted}")
             table = table[fitted]
+        # In scikit-learn's words, for its checks look for them.
         if hasattr(table, "toarray"):
             raise TypeError("sparse data is not supported: got a sparse table; want its toarray()")
         cells = table.__array__() if hasattr(table, "__array__") else np.asarray(table, kind)

@@ -33,6 +33,7 @@ def exponential(phi: np.ndarray) -> np.ndarray:
 def offsets(x: np.ndarray, centre: np.ndarray | float) -> np.ndarray:
     """phi(x) - phi(centre), to the last digits also where the two are close; broadcast."""
     size, around = np.abs(x), np.abs(centre)
+    # Within a factor of two the difference of both is exact, and of their logarithms it is not.
     close = (np.sign(x) == np.sign(centre)) & (size >= around / 2) & (size / 2 <= around)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         near = np.sign(x) * log1p((size - around) / (1 + around))

@@ -1,23 +1,30 @@
-"""Declaration of an algorithm for the registry: the same few parts for each."""
+"""Declaration of a method for the registry: a few parts for all, and more for each of the two kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, ClassVar, Generic, TypeVar, cast
 
-from unpooled.asking.cohort import ArrayTable
+from unpooled import method_modules
+from unpooled.asking.cohort import ArrayTable, Table
 from unpooled.asking.procedure import Procedure
-from unpooled.asking.question import Arrays, Question
+from unpooled.asking.question import Arrays, Question, words
+from unpooled.asking.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 from unpooled.methods.shared import summary
 from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
 from unpooled.plan import options
 from unpooled.plan.common_options import BITS, OF_EVERY_STUDY, OPENS
 from unpooled.plan.options import Option
-from unpooled.plan.plan import Plan
+from unpooled.plan.plan import NONE, Plan
 from unpooled.plan.schema import NUMBER, Column
 from unpooled.plan.templates import Template
+
+SHARE_BYTES = 4_500_000
+"""Largest share about a chunk: a larger one takes memory, and keeps the other parties waiting."""
+FEWEST_IN_A_CHUNK = 1000
 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 """Writes one result file from the panel and the result columns, sorted by variant."""
@@ -59,9 +66,18 @@ class Cost:
     """Seconds per person and variant that dosages take beyond calls: every question reads them anew."""
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """A federated algorithm. Forms, consent, progress and documentation are made from this."""
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A federated method. Forms, consent, progress and documentation are made from this."""
+
+    called: ClassVar[str]
+    """Title of the fact that names it."""
+    counted: ClassVar[str]
+    """Plural of what a cohort has a minimum number of."""
+    data: ClassVar[str]
+    """The data of a cohort, at the beginning of a sentence."""
+    given: ClassVar[Mapping[str, object]] = {}
+    """Fields that every plan of its kind has."""
 
     name: str
     title: str
@@ -72,27 +88,22 @@ class Algorithm:
     """The kinds of questions that it may ask, in their order."""
     procedure: Procedure[[], None]
     """The whole study."""
-    files: dict[str, Writer]
+    files: Mapping[str, Writer]
     """Result files by the name that a plan has for them, e.g. `assoc`."""
     usual_files: tuple[str, ...]
     """The files that a study writes unless its plan says otherwise."""
     about_files: Mapping[str, AboutFile] = field(default_factory=dict)
     """Descriptions of the files that `result_files` does not know."""
-    wording: Wording = Wording()
-    needs_phenotype: bool = True
-    """Tell whether a cohort without phenotypes can take no part."""
     options: tuple[Option[Any], ...] = ()
     """Options of a plan of this test besides the fields of every plan, in the order of the form."""
     templates: tuple[Template, ...] = ()
     """Usual studies of this kind, to begin a plan with."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
     """Function from a file's name in `files` to the end of its name: `assoc` may become `assoc.linear`."""
-    table: str = summary.VARIANTS
+    table: str
     """The result table without which there are no results."""
     columns: Callable[[str, Mapping[str, Arrays]], Arrays] | None = None
     """The result columns that a file is written from, among the result tables; those of `table` if None."""
-    looked_at: Callable[[Mapping[str, Arrays]], Arrays] = lambda tables: tables[summary.VARIANTS]
-    """The result columns that people look at, of the variants that were tested."""
     shown: Callable[[Mapping[str, Arrays], Plan], Html] | None = None
     """Function that shows the result tables of a study of tables, as a part of the report."""
     summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
@@ -103,23 +114,8 @@ class Algorithm:
     """
     tells_by_bits: str = ""
     """The same where the plan says that nobody reads the sums."""
-    shares: Callable[[Plan], bool] = lambda plan: False
-    """True if its procedure is about all phenotypes at once, given a plan in which they are of the same
-    people: it asks once about what does not depend on the phenotype, and gives tables of each.
-    """
     told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
     """The kinds of questions whose sums cohorts are told then, with the reason why they may be."""
-    cost: Cost = Cost()
-    columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
-    """Columns that a study of tables is about."""
-    column_type: str = NUMBER
-    """The type of these columns, as a schema has it."""
-    reads_words: Callable[[Column], bool] = lambda column: False
-    """True if a study of tables reads the words of a column."""
-    prepared: Callable[[ArrayTable, Plan], ArrayTable] = lambda table, plan: table
-    """A cohort's table as the questions see it, from what was read."""
-    foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
-    """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """Further problems of a plan of this test, by the plan's field."""
 
@@ -145,15 +141,23 @@ class Algorithm:
         """The result columns that a file is written from."""
         return self.columns(file, tables) if self.columns else tables[self.table]
 
+    def usual(self) -> dict[str, object]:
+        """Return the defaults of a plan of this test: the trait, the result files, some options."""
+        own = {option.name: option.usual for option in self.options if option.usual is not None}
+        return {"trait": self.traits[0], "files": list(self.usual_files), **self.given, **own}
+
+    def with_chunks(self, plan: Plan, asks: Sequence[type[Question]]) -> Plan:
+        """Return a plan that names no size of chunks with one; `asks` are the questions of its study."""
+        return plan
+
     def problems(self, plan: Plan) -> dict[str, str]:
         """Return what a plan asks of this test that it does not offer, by the plan's field."""
         found = {}
         if plan.trait not in self.traits:
             found["trait"] = f"{self.title} is for the trait {' or '.join(self.traits)}"
-        if plan.of_tables and not self.columns_of(plan):
-            found["schema"] = f"{self.title} is about columns of type {self.column_type}: want at least one"
         if unknown := [file for file in plan.files if file not in self.files]:
             found["files"] = f"{self.title} has the files {', '.join(self.files)}, not {', '.join(unknown)}"
+        # What its own rules say of an option that it lacks is more than that it lacks it.
         own, rules = {option.name for option in self.all_options}, self.rules(plan)
         for name, _ in plan.options:
             if name not in own:
@@ -161,5 +165,110 @@ class Algorithm:
         return {**rules, **found}
 
 
-DECLARED: dict[str, Algorithm] = {}
+@dataclass(frozen=True, kw_only=True)
+class VariantMethod(Method):
+    """A method for genotypes: of each variant, or of people by their variants."""
+
+    called = "Test"
+    counted = "people"
+    data = "Genotypes and phenotypes"
+
+    table: str = summary.VARIANTS
+    wording: Wording = Wording()
+    needs_phenotype: bool = True
+    """Tell whether a cohort without phenotypes can take no part."""
+    looked_at: Callable[[Mapping[str, Arrays]], Arrays] = lambda tables: tables[summary.VARIANTS]
+    """The result columns that people look at, of the variants that were tested."""
+    shares: Callable[[Plan], bool] = lambda plan: False
+    """True if its procedure is about all phenotypes at once, given a plan in which they are of the same
+    people: it asks once about what does not depend on the phenotype, and gives tables of each.
+    """
+    cost: Cost = Cost()
+
+    def with_chunks(self, plan: Plan, asks: Sequence[type[Question]]) -> Plan:
+        """Return the plan with the size of chunks of which no share is beyond `SHARE_BYTES`.
+
+        Smaller ones take no less time, for each is a request of its own.
+        """
+        one, by_one = {VARIANTS: 1, AUTOSOMAL: 1, LISTED: 1}, replace(plan, chunk_size=1)
+        each = max(_variant_bytes(kind, by_one, one) for kind in asks)
+        return replace(plan, chunk_size=max(FEWEST_IN_A_CHUNK, SHARE_BYTES // each))
+
+
+def _variant_bytes(kind: type[Question], plan: Plan, one: Sizes) -> int:
+    """Bytes of a share of this kind per variant, from the question about `one`; 0 if it is about none."""
+    if (
+        not (kind.goes_over_variants() and kind.sends_under(plan))
+        or (foreseen := kind.foreseen(plan, one)) is None
+    ):
+        return 0
+    scheme = plan.scheme(kind.ring_bits)
+    most = max(words(question, scheme) for question in foreseen.questions)
+    return scheme.word_bytes * (most - scheme.check_words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMethod(Method):
+    """A method for tables: their columns are named in the plan, and there are no variants to agree on."""
+
+    called = "Method"
+    counted = "rows"
+    data = "The tables"
+    given: ClassVar[Mapping[str, object]] = {"phenotype": "", "panel_mode": NONE}
+
+    traits: tuple[str, ...] = (NONE,)
+    file_name: Callable[[str, Plan], str] = lambda file, plan: f"{file}.json"
+    summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = lambda tables: None
+    columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
+    """Columns of the plan that it is about."""
+    column_type: str = NUMBER
+    """The type of these columns, as a schema has it."""
+    reads_words: Callable[[Column], bool] = lambda column: False
+    """True if it reads the words of a column."""
+    prepared: Callable[[ArrayTable, Plan], ArrayTable] = lambda table, plan: table
+    """A cohort's table as the questions see it, from what was read."""
+    coded: Callable[[Sequence[Table], Plan], Sequence[Table]] = lambda tables, plan: tables
+    """The tables of all cohorts, in one process, with what only all parties together can add to them."""
+    foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
+    """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
+
+    def problems(self, plan: Plan) -> dict[str, str]:
+        wanted = f"{self.title} is about columns of type {self.column_type}: want at least one"
+        return {**super().problems(plan), **({} if self.columns_of(plan) else {"schema": wanted})}
+
+
+DECLARED: dict[str, Method] = {}
 """All whose modules have been imported; `Registry` imports others."""
+
+Kind = TypeVar("Kind", bound=Method)
+
+
+class Registry(Mapping[str, Kind], Generic[Kind]):
+    """The methods that some tables of modules have, in their order: loaded when they are looked up."""
+
+    def __init__(self, *tables: Mapping[str, str]) -> None:
+        self._tables = tables
+
+    def __getitem__(self, name: str) -> Kind:
+        if name not in self:
+            raise KeyError(name)
+        method_modules.load(name)
+        return cast(Kind, DECLARED[name])
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in table for table in self._tables)
+
+    def __iter__(self) -> Iterator[str]:
+        for table in self._tables:
+            yield from table
+
+    def __len__(self) -> int:
+        return sum(map(len, self._tables))
+
+
+def __getattr__(name: str) -> object:
+    """Give what the release before called `Algorithm`, of both kinds. Goes with the next release."""
+    if name != "Algorithm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("Algorithm is VariantMethod or TableMethod from this release on", DeprecationWarning, 2)
+    return lambda **fields: (TableMethod if fields["traits"] == (NONE,) else VariantMethod)(**fields)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from unpooled.asking.procedure import Procedure
 from unpooled.asking.question import Arrays, Question
-from unpooled.methods.algorithm import AboutFile, Algorithm, Writer
+from unpooled.methods.algorithm import AboutFile, VariantMethod, Writer
 from unpooled.plan.options import Option
 from unpooled.plan.plan import Plan
 
@@ -57,7 +57,7 @@ def variant_method(
     columns: Callable[[str, Tables], Arrays],
     rules: Callable[[Plan], dict[str, str]] = lambda plan: {},
     **others: Any,
-) -> Algorithm:
+) -> VariantMethod:
     """Declare a method for variants with the features among its options."""
     # The method's own options are features of nothing else: so the form keeps the order in which it lists.
     features = [each if isinstance(each, Feature) else Feature((each,)) for each in options]
@@ -75,7 +75,7 @@ def variant_method(
             found |= feature.rule(plan)
         return found
 
-    return Algorithm(
+    return VariantMethod(
         options=tuple(option for feature in features for option in feature.options),
         asks=tuple(asks),
         files=dict(written),

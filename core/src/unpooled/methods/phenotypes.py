@@ -2,7 +2,7 @@
 
 A method need not know of this. Its procedure is run once for each phenotype, on what the plan says of that
 one. What it asks becomes a question about that phenotype, which a cohort answers from a view of its data; its
-rows go to tables of that phenotype. Only of a method that shares what it asks (`Algorithm.shares`) the
+rows go to tables of that phenotype. Only of a method that shares what it asks (`VariantMethod.shares`) the
 procedure is run once for all phenotypes, if they are of the same people.
 
 Before anything else the study compares who is in which analysis. Sums over nearly the same people would be,
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, Samples, Table, WithSamples
+from unpooled.asking.cohort import Cohort, Samples, WithSamples
 from unpooled.asking.procedure import (
     PROCEDURES,
     Asks,
@@ -120,13 +120,12 @@ def tables_of(plan: Plan, tables: Mapping[str, Columns], phenotype: str) -> dict
 # Cohorts
 
 
-def required(cohort: Cohort | Table, plan: Plan) -> Cohort | Table:
+def required(cohort: Cohort, plan: Plan) -> Cohort:
     """The cohort without whoever lacks one of the phenotypes, if the plan wants it so."""
     if not REQUIRE_PHENO.of(plan):
         return cohort
-    of_variants = cast(Cohort, cohort)
-    samples = of_variants.samples
-    return _with(of_variants, replace(samples, kept=samples.kept & have_all(samples.phenotypes)))
+    samples = cohort.samples
+    return _with(cohort, replace(samples, kept=samples.kept & have_all(samples.phenotypes)))
 
 
 def have_all(phenotypes: Sequence[np.ndarray]) -> np.ndarray:

@@ -18,7 +18,7 @@ from unpooled import run
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.memory import tokenizer
 from unpooled.methods import TESTS, usual
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import VariantMethod
 from unpooled.panel.agreement import reconcile
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Plan
@@ -40,7 +40,7 @@ def warm_up(tests: Iterable[str] = TESTS) -> None:
             log.exception("could not try out %s", name)
 
 
-def _run(test: Algorithm) -> None:
+def _run(test: VariantMethod) -> None:
     autosomal = [(1, place, b"rs%d" % place, b"A", b"G") for place in range(1, _AUTOSOMAL + 1)]
     listed = Panel.of([*autosomal, (23, 1, b"rs0", b"C", b"T")])
     panel = reconcile({name: Panel.from_canonical(listed.canonical) for name in "ab"}).panel

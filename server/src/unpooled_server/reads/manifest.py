@@ -43,7 +43,7 @@ def manifest(
             "fingerprint": sealing.fingerprint(plan.compensator_key),
             "compared_by_telephone": bool(study.compared_at),
         },
-        "panel": None if plan.of_tables else {"variants": study.panel_size, "sha256": study.panel_digest},
+        "panel": {"variants": study.panel_size, "sha256": digest} if (digest := study.panel_digest) else None,
         "summary": summary,
         "files": [{"name": file.name, "bytes": file.size, "sha256": file.sha256} for file in files],
         "rounds": [each.line for each in _listed_rounds(study)],

@@ -455,7 +455,7 @@ def about(study: Study, summaries: Sequence[Summary], files: Iterable[ResultFile
             Member(cohort.name, sealing.fingerprint(bytes.fromhex(cohort.public_key)))
             for cohort in study.members()
         ],
-        panel_digest="" if study.plan.of_tables else study.panel_digest,
+        panel_digest=study.panel_digest,
         files=[File(file.name, file.size, file.sha256) for file in files],
     )
 

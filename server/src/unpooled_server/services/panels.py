@@ -205,7 +205,7 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
 
 def agreed(study: Study) -> Panel:
     """The panel that a study has agreed on; of a study of tables that of no variants."""
-    return Panel.of([]) if study.plan.of_tables else store.agreed_panel(study.pk, study.panel_digest)
+    return store.agreed_panel(study.pk, study.panel_digest) if study.panel_digest else Panel.of([])
 
 
 def compare(study: Study) -> None:

@@ -23,12 +23,13 @@ from unpooled.described.file_list import (
     page_name,
     remarks_name,
     report_name,
+    result_files,
 )
 from unpooled.described.methods_section import methods
 from unpooled.described.report import Pictures, report
 from unpooled.formats import ssf
 from unpooled.memory.allocator import give_back_what_is_free
-from unpooled.methods import algorithm
+from unpooled.methods import TESTS, algorithm
 from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared import summary
 from unpooled.pages.page import encoded
@@ -142,7 +143,7 @@ def _keep_about(keep: _Files, summaries: Sequence[summary.Summary]) -> None:
         if "ssf" in plan.files:
             data = keep.path / report_name("ssf", one)
             keep.text(metadata_name(one), _metadata(one, data, numbers))
-    if not plan.of_tables:
+    if remarks_name(plan) in result_files(plan):
         keep.blocks(remarks_name(plan), store.blocks_of(store.remarks_path(study.pk)))
     keep.text(methods_name(plan), methods(plan, selectors.run(study, summaries, timezone.now())).encode())
 
@@ -167,7 +168,7 @@ def _look(
     study: Study, folder: str, plan: Plan, found: Mapping[str, Columns]
 ) -> tuple[list[str], Pictures | None]:
     """Keep what people look at. The results do without: where it cannot be done, it is tried again later."""
-    if plan.of_tables:
+    if plan.test not in TESTS:  # nothing is drawn of tables
         return [], None
     try:
         return _stored_and_drawn(study, folder, plan, found)
@@ -181,7 +182,7 @@ def _stored_and_drawn(
 ) -> tuple[list[str], Pictures | None]:
     """The names of the result columns, which are kept, and the pictures if there is a test."""
     folder = folder_of(folder, plan)
-    names = _keep_table(study, folder, algorithm(plan.test).looked_at(found))
+    names = _keep_table(study, folder, TESTS[plan.test].looked_at(found))
     give_back_what_is_free()
     results = Results(study, plan, folder, names)
     return names, pictures.draw(results, found) if TESTED in names else None

@@ -294,7 +294,7 @@ def _clean_up(study: Study) -> None:
 
 
 def _is_to_be_drawn(study: Study) -> bool:
-    ended_well = study.state == StudyState.DONE and not study.plan.of_tables
+    ended_well = study.state == StudyState.DONE and bool(study.panel_digest)  # nothing is drawn of tables
     missing = not all(study.columns_of(plan) for plan in study.plan.each)
     return ended_well and missing and study.row_files.exists()
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from unpooled.described.file_list import about
 from unpooled.methods import ALGORITHMS, METHODS, usual
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import Method
 from unpooled.plan.plan import Plan
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled_webapp.api import plan_forms, plan_options
@@ -25,13 +25,13 @@ _DEFAULTS: dict[str, Any] = {"phenotype": "", "cohorts": MIN_COHORTS} | {
 }
 
 
-def _usual(method: Algorithm) -> dict[str, Any]:
+def _usual(method: Method) -> dict[str, Any]:
     """The plan of somebody who says nothing."""
     options = {option.name: option.to_json(option.default) for option in method.options}
     return {**_DEFAULTS, **options, **usual(method.name), "test": method.name}
 
 
-def _file(name: str, method: Algorithm) -> dict[str, str]:
+def _file(name: str, method: Method) -> dict[str, str]:
     said = about(name, method)
     return {"name": name, "title": said.label, "hint": said.hint}
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from unpooled.methods import ALGORITHMS
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import Method
 from unpooled.plan.common_options import COVARIATES, PHENOTYPES
 from unpooled.plan.options import Choice, Entries, Number, Option, Switch, Whole
 
@@ -22,12 +22,12 @@ def flags() -> list[click.Option]:
     return [flag for option in options for flag in (_flag(option), *_of_answers(option))]
 
 
-def names(methods: Iterable[Algorithm]) -> set[str]:
+def names(methods: Iterable[Method]) -> set[str]:
     """Return the names of the parameters that are about some algorithms."""
     return set(_options(methods))
 
 
-def asked(given: dict[str, Any], method: Algorithm) -> dict[str, Any]:
+def asked(given: dict[str, Any], method: Method) -> dict[str, Any]:
     """Return a plan's options: what was typed, and PLINK's own answer where nothing was."""
     named = _options(ALGORITHMS.values())
     typed = {name: given[name] for name in named if given[name] is not None and given[name] is not False}
@@ -35,7 +35,7 @@ def asked(given: dict[str, Any], method: Algorithm) -> dict[str, Any]:
     return {option.name: option.as_plink for option in choices if option.as_plink} | typed
 
 
-def _options(methods: Iterable[Algorithm]) -> dict[str, Option[Any]]:
+def _options(methods: Iterable[Method]) -> dict[str, Option[Any]]:
     listed = {option.name: option for method in methods for option in method.options}
     return {name: option for name, option in listed.items() if option not in CHOSEN_FROM_FILES}
 

@@ -11,7 +11,7 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.formats.density import write_density
 from unpooled.formats.eigenvectors import write_allele_weights, write_counts, write_eigenval, write_errors
-from unpooled.methods.algorithm import AboutFile, Algorithm, Cost, Wording
+from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
 from unpooled.methods.components.density import COMPONENTS as DRAWN
 from unpooled.methods.components.density import TABLE as DENSITY
 from unpooled.methods.components.density import RankCells, density, is_asked_for
@@ -79,7 +79,7 @@ def _rules(plan: Plan) -> dict[str, str]:
     return found
 
 
-PCA = Algorithm(
+PCA = VariantMethod(
     name=PCA_COUNT.name,
     title="Principal components",
     method="Genotypes were standardised by the allele frequencies of all cohorts together, and missing calls "

@@ -9,7 +9,7 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Rows, Study, procedure
 from unpooled.asking.question import Arrays
-from unpooled.methods.algorithm import AboutFile, Algorithm, Cost, Wording
+from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
 from unpooled.methods.ld.options import INDEP_PAIRWISE, PRUNING
 from unpooled.methods.ld.pruning import candidates, count_founders, pruned
 from unpooled.methods.ld.questions import PRUNING_ASKS
@@ -45,7 +45,7 @@ def _columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     return tables[summary.VARIANTS if file == IN else _REMOVED]
 
 
-PRUNE = Algorithm(
+PRUNE = VariantMethod(
     name="prune",
     title="LD pruning",
     method="Of variants that are in linkage disequilibrium one was kept.",

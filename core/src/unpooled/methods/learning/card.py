@@ -9,10 +9,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from unpooled.asking.question import Arrays
-from unpooled.methods.learning.described import lines
-from unpooled.methods.learning.names import SQUARED_ERROR
+from unpooled.methods.learning.models import SQUARED_ERROR
 from unpooled.methods.learning.options import MISSING_CELLS
-from unpooled.methods.learning.result import error_of, folds_of, model_of, share_explained, variance_explained
+from unpooled.methods.learning.result import (
+    error_of,
+    folds_of,
+    lines,
+    model_of,
+    share_explained,
+    variance_explained,
+)
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
 

@@ -8,25 +8,21 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.errors import Refuse, listed
-from unpooled.methods.learning.fit_tables import report
-from unpooled.methods.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, RIDGE
-from unpooled.methods.learning.options import L1_SHARE, MODEL_PENALTIES
-from unpooled.methods.learning.performance import measure_path
-from unpooled.methods.learning.pool import Folds, folds_of
-from unpooled.methods.learning.procedure import Described, Sums, describe_columns, sum_products
-from unpooled.methods.learning.questions import is_wide
-from unpooled.methods.learning.solve import (
-    LOG_ODDS,
-    ElasticNet,
+from unpooled.methods.learning.design import is_wide
+from unpooled.methods.learning.models import (
+    MODELS,
     LeastSquares,
-    OneLayer,
     Path,
-    Ridge,
     Solver,
     fit_path,
     inflation,
     standard_errors,
 )
+from unpooled.methods.learning.options import MODEL_PENALTIES
+from unpooled.methods.learning.performance import measure_path
+from unpooled.methods.learning.pool import Folds
+from unpooled.methods.learning.procedure import Described, Sums, describe_columns, sum_products
+from unpooled.methods.learning.result import report
 from unpooled.methods.learning.wide import fit_wide
 from unpooled.plan.plan import Plan
 
@@ -34,21 +30,11 @@ _MOST_INFLATION = 1e10
 """Largest variance inflation allowed: beyond it, rounding decides a coefficient."""
 
 
-def solver_of(plan: Plan, sums: Sums) -> Solver:
-    """Return the solver of a plan's method."""
-    solvers: dict[str, Solver] = {
-        LINEAR: LeastSquares(sums.references),
-        RIDGE: Ridge(),
-        LASSO: ElasticNet(1.0),
-        ELASTIC_NET: ElasticNet(L1_SHARE.of(plan)),
-        FEDHEONN: OneLayer(),
-    }
-    return solvers[plan.test]
-
-
-def times_of(plan: Plan) -> float:
-    """Return the number that stands for an outcome of 1 in the fit."""
-    return LOG_ODDS if plan.test == FEDHEONN else 1.0
+def solver_of(plan: Plan, references: tuple[int, ...]) -> Solver:
+    """Return the solver of a plan's method; `references` are the first columns of one-hot categories."""
+    if (make := MODELS[plan.test].solver) is None:
+        raise ValueError(f"{plan.test} is not fitted from products")
+    return make(plan, references)
 
 
 @procedure("model/fit")
@@ -66,7 +52,7 @@ def fit(study: Study) -> Asks[None]:
     sums = yield from sum_products(study, described)
     folds, path, rows = fit_sums(study.plan, sums)
     yield Rows.later(lambda: rows)
-    yield from measure_path(study, sums.question, folds, path, sums.folds["rows"])
+    yield from measure_path(study, sums.question, folds, path, sums.rows)
 
 
 @procedure("model/fit-all-rows")
@@ -78,9 +64,8 @@ def fit_all_rows(study: Study, described: Described) -> Asks[None]:
 
 def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
     """The folds, the fit, and the tables of the model that these sums give."""
-    solver = solver_of(plan, sums)
-    design = sums.design["centre"], sums.design["exponent"]
-    folds = folds_of(sums.folds, *design, sums.targets, times_of(plan))
+    solver = solver_of(plan, sums.references)
+    folds = sums.folds(MODELS[plan.test].unit)
     if isinstance(solver, LeastSquares) and not plan.alone:
         refuse_determined(sums, folds)
     path = fit_path(folds, solver, MODEL_PENALTIES.of(plan))
@@ -91,7 +76,7 @@ def _rows(sums: Sums, folds: Folds, path: Path, solver: Solver) -> Iterator[Rows
     errors = standard_errors(folds, path, solver) if isinstance(solver, LeastSquares) else None
     whole = folds.but()
     variance = float(np.trace(whole.covariance[-whole.targets :, -whole.targets :]))
-    yield from report(folds, path, sums.folds, errors, variance)
+    yield from report(folds, path, sums.counted, errors, variance)
 
 
 def refuse_determined(sums: Sums, folds: Folds) -> None:

@@ -21,7 +21,7 @@ from unpooled.asking.procedure import Asks
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.fitted.scaler import YEO_JOHNSON
-from unpooled.methods.learning.names import LINEAR
+from unpooled.methods.learning.models import MODELS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.questions import MOST_JOININGS, SHARES, FindNearlyAll, one_hot_places
 from unpooled.methods.learning.reading import class_names
@@ -57,7 +57,7 @@ class Floor:
 
 def fewest_folds(plan: Plan) -> int:
     """Return the number of folds that a fit needs: two if it has a penalty to choose, else one."""
-    return 1 if plan.test == LINEAR else 2
+    return 2 if MODELS[plan.test].has_penalty else 1
 
 
 def of_people(plan: Plan, counted: Arrays) -> list[Floor]:
@@ -111,6 +111,7 @@ def settle_folds(
     nobody else is told of one fold, and there all people count.
     """
     people, count = int(floors[0].counts.sum(dtype=int)), VALIDATION_FOLDS.of(plan)
+    # The floor, and besides a half, a quarter and an eighth: by these a wide fit knows how often it may ask.
     others = np.append(FEWEST_OTHERS_A_COLUMN * columns, people // 2 ** np.arange(1, SHARES))
     good = np.zeros(0, bool)
     for _ in range(MOST_JOININGS):
@@ -170,6 +171,7 @@ def _parts(whole: int, good: np.ndarray) -> list[int]:
     sets = sets[(sets & whole == sets) & good[whole ^ sets]]
     if not len(sets):
         return [whole]
+    # The smallest first leaves the most folds for further parts.
     size = sum((sets >> k & 1 for k in range(whole.bit_length())), np.int64(0))
     first = int(sets[np.argmin(size)])
     return [*_parts(first, good), *_parts(whole ^ first, good)]

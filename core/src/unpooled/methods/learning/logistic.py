@@ -24,14 +24,13 @@ from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import orthonormal, product, settled, step_of, total
 from unpooled.methods.learning.fit import refuse_determined
-from unpooled.methods.learning.fit_tables import report
 from unpooled.methods.learning.logistic_questions import MOST_NUMBERS, Differentiate, penalties_of, triangle
+from unpooled.methods.learning.models import Errors, Path, solved
 from unpooled.methods.learning.options import MOST_TURNS
 from unpooled.methods.learning.performance import measure_path
-from unpooled.methods.learning.pool import Folds, folds_of
+from unpooled.methods.learning.pool import Folds
 from unpooled.methods.learning.procedure import Sums, describe_columns, sum_products
-from unpooled.methods.learning.questions import SumProducts
-from unpooled.methods.learning.solve import Errors, Path, solved
+from unpooled.methods.learning.result import report
 
 _NEAR = 1e-8
 """Length of a step, in standard errors, at which it is the last: the error left is about its square."""
@@ -47,43 +46,7 @@ _GRID_BITS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """Sums of the products of columns, on which the fit is built."""
-
-    name: ClassVar[str] = "model/ground"
-
-    question: SumProducts
-    people: np.ndarray
-    rows: np.ndarray
-    sums: np.ndarray
-    products: np.ndarray
-    names: tuple[str, ...]
-    references: tuple[int, ...]
-
-    @classmethod
-    def of(cls, sums: Sums) -> Ground:
-        folds = {name: np.asarray(sums.folds[name]) for name in ("people", "rows", "sums", "products")}
-        return cls(sums.question, **folds, names=sums.names, references=sums.references)
-
-    @property
-    def as_sums(self) -> Sums:
-        folds = {name: getattr(self, name) for name in ("people", "rows", "sums", "products")}
-        design = {"centre": self.question.centre, "exponent": self.question.exponent}
-        return Sums(folds, design, self.question.targets, self.names, self.references, self.question)
-
-    @property
-    def step(self) -> float:
-        """The step on which trials lie."""
-        return step_of(_GRID_BITS, int(self.rows.sum(dtype=int)))
-
-    @property
-    def folds(self) -> Folds:
-        design = self.question.centre, self.question.exponent
-        return folds_of(self.as_sums.folds, *design, self.question.targets)
-
-
-@dataclass(frozen=True, eq=False)
-class Climb:
+class Newton:
     """State of several models during the fit; `taken` holds coefficients per deviation, float64 (models,
     scores, m + 1).
     """
@@ -110,7 +73,7 @@ class Climb:
     iteration: int
 
     @classmethod
-    def begin(cls, penalty: np.ndarray, without: np.ndarray, start: np.ndarray, *, keeps: bool) -> Climb:
+    def begin(cls, penalty: np.ndarray, without: np.ndarray, start: np.ndarray, *, keeps: bool) -> Newton:
         models, width = len(penalty), start[0].size if len(start) else 0
         return cls(
             penalty,
@@ -138,54 +101,59 @@ class Climb:
 @procedure("model/logistic")
 def fit_logistic(study: Study) -> Asks[None]:
     """Sum products, for the scale of the columns; then fit every penalty without each fold."""
-    ground = Ground.of((yield from sum_products(study, (yield from describe_columns(study)))))
-    penalties, folds = penalties_of(study.plan), np.flatnonzero(ground.rows)
+    base = yield from sum_products(study, (yield from describe_columns(study)))
+    penalties, folds = penalties_of(study.plan), np.flatnonzero(base.rows)
     if not penalties.any() and not study.plan.alone:
-        refuse_determined(ground.as_sums, ground.folds)
+        refuse_determined(base, base.folds())
     models = np.repeat(penalties, len(folds)), np.tile(folds, len(penalties)).astype(np.int64)
-    scores, columns = ground.question.targets, ground.question.columns - ground.question.targets
+    scores, columns = base.question.targets, base.question.columns - base.question.targets
     refuse_much(len(models[0]) * triangle(scores * (columns + 1)))
     start = np.zeros((len(models[0]), scores, columns + 1))
-    nothing = Climb.begin(np.zeros(0), np.zeros(0, np.int64), start[:0], keeps=False)
-    yield from Go(climb(study, ground, nothing, Climb.begin(*models, start, keeps=False)))
+    nothing = Newton.begin(np.zeros(0), np.zeros(0, np.int64), start[:0], keeps=False)
+    yield from Go(iterate(study, base, nothing, Newton.begin(*models, start, keeps=False)))
 
 
 @procedure("model/climb")
-def climb(study: Study, ground: Ground, tested: Climb, at: Climb) -> Asks[None]:
+def iterate(study: Study, base: Sums, tested: Newton, at: Newton) -> Asks[None]:
     """Try the next step of all models that have not ended.
 
     `tested` are the models without a fold once they have ended; none before that.
     """
     some = at.running
-    design = ground.folds
-    beta = product(at.tried(ground.step)[some], _to_standard(design))
-    question = Differentiate(ground.question, beta, at.without[some], at.iteration)
+    design = base.folds()
+    beta = product(at.tried(_grid(base))[some], _to_standard(design))
+    question = Differentiate(base.question, beta, at.without[some], at.iteration)
     # Each cohort rounds each of two likelihoods by half of the last bit at most.
     rounding = study.plan.cohorts / (1 << question.digits_of_likelihood)
-    following = advance(ground, design, at, (yield question), rounding)
+    following = advance(base, design, at, (yield question), rounding)
     if len(following.running) and following.iteration <= MOST_TURNS:
-        yield from Go(climb(study, ground, tested, following))
+        yield from Go(iterate(study, base, tested, following))
     if len(following.running) and not study.plan.alone:
         refuse_unfinished(following)
     if not len(tested.penalty):
-        yield from Go(climb(study, ground, following, best(following)))
-    yield from Go(tell(study, ground, tested, following))
+        yield from Go(iterate(study, base, following, best(following)))
+    yield from Go(tell(study, base, tested, following))
 
 
-def best(tested: Climb) -> Climb:
+def best(tested: Newton) -> Newton:
     """The model of all rows with the penalty that does best, from the mean of those without a fold."""
     penalty = tested.penalty[np.argmax(total(_by_penalty(tested))) * _folds(tested)]
     start = total(tested.taken[tested.penalty == penalty], 0)[None] / _folds(tested)
-    return Climb.begin(np.array([penalty]), np.array([-1]), start, keeps=True)
+    return Newton.begin(np.array([penalty]), np.array([-1]), start, keeps=True)
 
 
-def _folds(tested: Climb) -> int:
+def _folds(tested: Newton) -> int:
     return int(np.count_nonzero(tested.penalty == tested.penalty[0]))
 
 
-def _by_penalty(tested: Climb) -> np.ndarray:
+def _by_penalty(tested: Newton) -> np.ndarray:
     """Return the log likelihood of the fold left out, by penalty and fold: float64 (penalties, folds)."""
     return tested.held_out.reshape(-1, _folds(tested))
+
+
+def _grid(base: Sums) -> float:
+    """The step on which trials lie."""
+    return step_of(_GRID_BITS, int(base.rows.sum(dtype=int)))
 
 
 def _to_standard(folds: Folds) -> np.ndarray:
@@ -197,7 +165,7 @@ def _to_standard(folds: Folds) -> np.ndarray:
     return found
 
 
-def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays, rounding: float) -> Climb:
+def advance(base: Sums, folds: Folds, at: Newton, sums: Arrays, rounding: float) -> Newton:
     """Take the steps that were tried, or halve them where a likelihood falls by more than rounding; go on."""
     new = replace(
         at,
@@ -207,19 +175,21 @@ def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays, rounding: flo
         },
         iteration=at.iteration + 1,
     )
-    to, trials = _to_standard(folds), at.tried(ground.step)
+    to, trials = _to_standard(folds), at.tried(_grid(base))
     for place, k in enumerate(at.running.tolist()):
-        rows = ground.rows.sum(dtype=int) - (ground.rows[at.without[k]] if at.without[k] >= 0 else 0)
+        rows = base.rows.sum(dtype=int) - (base.rows[at.without[k]] if at.without[k] >= 0 else 0)
         tried, weight = trials[k], at.penalty[k] * float(rows)
         height = float(sums["likelihood"][place]) - weight * float(total(tried[:, 1:].ravel() ** 2)) / 2
         least = at.height[k] - _NOISE * (1 + abs(height)) - rounding
+        # After so many halvings the step is below the grid, and is taken as it is.
         if height < least and at.halvings[k] < _MOST_HALVINGS:
             new.step[k] /= 2
             new.halvings[k] += 1
             continue
         gradient, hessian = _standardised(sums, place, to, tried.shape[0])
+        # The intercept has no penalty.
         penalised = np.tile(np.append(0.0, np.full(tried.shape[1] - 1, weight)), len(tried))
-        free = _free(ground, folds, at.penalty[k])
+        free = _free(base, folds, at.penalty[k])
         slope = gradient - penalised * tried.ravel()
         step = _solved(hessian + np.diag(penalised), slope, free, len(tried))
         new.taken[k], new.height[k], new.held_out[k] = tried, height, sums["held_out"][place]
@@ -247,14 +217,14 @@ def _standardised(sums: Arrays, place: int, to: np.ndarray, scores: int) -> tupl
     return product(sums["gradient"][place].reshape(scores, size), to.T).ravel(), hessian
 
 
-def _free(ground: Ground, folds: Folds, penalty: float) -> np.ndarray:
+def _free(base: Sums, folds: Folds, penalty: float) -> np.ndarray:
     """Mark the coefficients that are fitted, bool (width,): without a penalty, those of the reference levels
     are not.
     """
     fitted = np.append(True, folds.varies)
     if penalty == 0:
-        fitted[1 + np.array(ground.references, np.int64)] = False
-    return np.tile(fitted, ground.question.targets)
+        fitted[1 + np.array(base.references, np.int64)] = False
+    return np.tile(fitted, base.question.targets)
 
 
 def _solved(hessian: np.ndarray, gradient: np.ndarray, free: np.ndarray, scores: int) -> np.ndarray:
@@ -278,23 +248,23 @@ def _solved(hessian: np.ndarray, gradient: np.ndarray, free: np.ndarray, scores:
 
 
 @procedure("model/tell")
-def tell(study: Study, ground: Ground, tested: Climb, fitted: Climb) -> Asks[None]:
+def tell(study: Study, base: Sums, tested: Newton, fitted: Newton) -> Asks[None]:
     """Report the model of all rows; and how well those without a fold do."""
-    folds = ground.folds
-    path = path_of(ground, tested, fitted)
-    yield Rows.later(partial(_rows, ground, folds, path, fitted))
-    yield from measure_path(study, ground.question, folds, path, ground.rows)
+    folds = base.folds()
+    path = path_of(base, tested, fitted)
+    yield Rows.later(partial(_rows, base, folds, path, fitted))
+    yield from measure_path(study, base.question, folds, path, base.rows)
 
 
-def _rows(ground: Ground, folds: Folds, path: Path, fitted: Climb) -> Iterator[Rows]:
-    of_one = len(path.penalties) == 1 and path.penalties[0] == 0 and ground.question.targets == 1
-    errors = errors_of(ground, folds, fitted) if of_one else None
-    yield from report(folds, path, ground.as_sums.folds, errors, _null(folds))
+def _rows(base: Sums, folds: Folds, path: Path, fitted: Newton) -> Iterator[Rows]:
+    of_one = len(path.penalties) == 1 and path.penalties[0] == 0 and base.question.targets == 1
+    errors = errors_of(base, folds, fitted) if of_one else None
+    yield from report(folds, path, base.counted, errors, _null(folds))
 
 
-def path_of(ground: Ground, tested: Climb, fitted: Climb) -> Path:
+def path_of(base: Sums, tested: Newton, fitted: Newton) -> Path:
     """The fit as one from products would be told; the error is the mean negative log likelihood."""
-    errors = -_by_penalty(tested) / ground.rows[ground.rows > 0]
+    errors = -_by_penalty(tested) / base.rows[base.rows > 0]
     chosen = int(np.argmax(total(_by_penalty(tested))))
     own = tested.taken[tested.penalty == fitted.penalty[0]]
     held_out = own[:, :, 1:].swapaxes(1, 2), own[:, :, 0]
@@ -302,9 +272,9 @@ def path_of(ground: Ground, tested: Climb, fitted: Climb) -> Path:
     return Path(tested.penalty[:: _folds(tested)], errors, chosen, w[:, 1:].T, w[:, 0], held_out)
 
 
-def errors_of(ground: Ground, folds: Folds, fitted: Climb) -> Errors:
+def errors_of(base: Sums, folds: Folds, fitted: Newton) -> Errors:
     """Standard errors of maximum likelihood: roots of the diagonal of the inverse Hessian."""
-    free = _free(ground, folds, 0.0)
+    free = _free(base, folds, 0.0)
     hessian = fitted.hessian[0][np.ix_(free, free)]
     inverse = np.linalg.pinv(hessian, hermitian=True, rcond=1e-15)
     found = np.full(len(free), np.nan)
@@ -333,7 +303,7 @@ def refuse_much(numbers: int) -> None:
         )
 
 
-def refuse_unfinished(at: Climb) -> None:
+def refuse_unfinished(at: Newton) -> None:
     """Refuse a likelihood whose maximum was not found: there is none, or there are many."""
     without = float(at.penalty[at.running].min())
     raise Refuse(

@@ -19,9 +19,11 @@ import numpy as np
 from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
+from unpooled.fitted.model import LOGISTIC, SOFTMAX, probabilities
 from unpooled.kernels.fixed_order import geometric
+from unpooled.methods.learning.design import OfDesign, SumProducts
 from unpooled.methods.learning.options import LOGISTIC_PENALTIES, MODEL_PENALTIES, MOST_TURNS
-from unpooled.methods.learning.questions import OfDesign, SumProducts, examples
+from unpooled.methods.learning.reading import examples
 from unpooled.plan.plan import Plan
 
 MOST_NUMBERS = 1 << 24
@@ -33,11 +35,9 @@ _COHORTS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Differentiate(OfDesign):
+class Differentiate(OfDesign, name="model/differentiate", title="Fit the model", ring_bits=64):
     """Likelihood, gradient and Hessian of models that each leave out a fold, or none."""
 
-    name: ClassVar[str] = "model/differentiate"
-    title: ClassVar[str] = "Fit the model"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "likelihood",
@@ -73,7 +73,6 @@ class Differentiate(OfDesign):
         ),
     )
     each: ClassVar[dict[str, str]] = {"models": "model", "width": "coefficient", "pairs": "pair"}
-    ring_bits: ClassVar[int] = 64
 
     design: SumProducts
     """Design that turns a row into columns, as for the sums that means and deviations come from."""
@@ -133,6 +132,7 @@ class Differentiate(OfDesign):
             x = np.column_stack([np.ones(len(z)), z[:, : z.shape[1] - targets]])
             for k in range(self.models):
                 sums.add(k, x, found.classes[rows], self.beta[k], is_held_out=self.without[k] == fold)
+        # A trial may be far from any row: the sum is cut off, so that the bound holds whatever is tried.
         upper = np.triu_indices(self.width)
         floor = -float(_LEAST_LOGARITHM) * len(found.values)
         return {
@@ -162,7 +162,8 @@ class _Sums:
             self.held_out[k] += logarithms(scores, classes).sum()
             return
         self.likelihood[k] += logarithms(scores, classes).sum()
-        p = softmax(scores)
+        # Of two classes the scores are those of the second.
+        p = probabilities(scores, SOFTMAX if scores.shape[1] > 1 else LOGISTIC)[:, -scores.shape[1] :]
         y = classes[:, None] == (np.arange(p.shape[1]) if p.shape[1] > 1 else 1)
         self.gradient[k] += ((y - p).T @ x).ravel()
         size = x.shape[1]
@@ -174,15 +175,6 @@ class _Sums:
                 else:
                     part = (x * (-p[:, a] * p[:, b])[:, None]).T @ x
                 self.hessian[k, a * size : (a + 1) * size, b * size : (b + 1) * size] += part
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """The probability of the class of each score: float64 (n, scores). One is that of the second of two."""
-    if scores.shape[1] == 1:
-        with np.errstate(over="ignore"):
-            return np.asarray(1 / (1 + np.exp(-scores)))
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def logarithms(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:

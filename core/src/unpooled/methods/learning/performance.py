@@ -6,7 +6,9 @@
     expected   beside what was seen in each range: the calibration
 
 Ranges are equally likely ones of a normal distribution with the scores' mean and variance, which follow from
-the sums that the models were fitted to.
+the sums that the models were fitted to. Each row is scored by the model that was fitted without the row's
+fold. Which ranges enough people are in is compared first; what is then counted is about ranges joined so that
+each has that many.
 """
 
 from __future__ import annotations
@@ -14,18 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
-from unpooled.asking.question import Arrays
-from unpooled.fitted.model import SOFTMAX
+from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Real, Sent
+from unpooled.asking.sizes import Sizes
+from unpooled.fitted.model import NUMBER, SOFTMAX, has_probabilities, probabilities, ranked
 from unpooled.kernels.fixed_order import normal_quantile, product, settled, total
-from unpooled.methods.learning.names import link_of
+from unpooled.methods.learning.design import OfDesign, SumProducts
+from unpooled.methods.learning.models import Path, link_of
 from unpooled.methods.learning.pool import Folds
-from unpooled.methods.learning.questions import SumProducts
-from unpooled.methods.learning.scores import MOST_RANGES, AverageScores, SiftScores, SumScores
-from unpooled.methods.learning.solve import Path
+from unpooled.methods.learning.reading import Examples, examples, people_in
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 PERFORMANCE, RANGES = "performance", "ranges"
 """The result tables: of each score, and of each of its ranges."""
@@ -51,6 +57,7 @@ class HeldOut:
         m, some = w.shape[1], rows > 0
         weights, intercepts = np.zeros((len(rows), *w.shape[1:])), np.zeros((len(rows), b.shape[1]))
         shift, scale = folds.standard.shift[:m], folds.standard.scale[:m]
+        # To columns as they were asked for, so that cohorts can score rows with what they have.
         weights[some] = w * scale[:, None]
         intercepts[some] = folds.origin + b - product(shift * scale, np.swapaxes(w, 0, 1))
         return cls(settled(weights, step), settled(intercepts, step))
@@ -65,6 +72,7 @@ def edges(mean: np.ndarray, deviation: np.ndarray, rows: int, step: float) -> tu
     """Return the ends of the ranges of the scores, given mean and deviation of each, and the number of ranges
     of each.
     """
+    # Of fewer rows a range says nothing, and its people would be too few to be read.
     ranges = int(np.clip(rows // _ROWS_A_RANGE, 2, MOST_RANGES))
     normal = normal_quantile(np.arange(1, ranges) / ranges)
     found = [np.unique(settled(m + s * normal, step)) for m, s in zip(mean, deviation, strict=True)]
@@ -189,3 +197,248 @@ def auc(cases: np.ndarray, others: np.ndarray) -> tuple[float, float, float]:
     below = np.cumsum(others) - others
     apart, within = float(cases @ below.astype(float)), float(cases.astype(float) @ others)
     return apart / pairs, (apart + within / 2) / pairs, (apart + within) / pairs
+
+
+# Questions
+
+MOST_RANGES = 256
+"""Largest number of ranges of a score."""
+_FARTHEST = 1 << 20
+"""Limit at which a predicted number is cut off, in units of about the outcome's deviation: models may fail.
+"""
+_FRACTION_BITS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class OfScores(OfDesign, ring_bits=128):
+    """About the scores of rows that a model has not seen."""
+
+    each: ClassVar[dict[str, str]] = {"cells": "range", "classified": "range", "predicted": "range"}
+    farthest: ClassVar[int] = MOST_PEOPLE * _FARTHEST
+    """Largest sum of scores, which are cut off."""
+
+    design: SumProducts
+    """Design that turns a row into columns: the question whose sums the models were fitted to."""
+    link: str
+    """Kind of score, as named in the model file."""
+    weights: np.ndarray
+    """float64 (folds, columns before the outcome, scores): of the model that was fitted without a fold"""
+    intercepts: np.ndarray
+    """float64 (folds, scores)"""
+    edges: np.ndarray
+    """float64 (edges of all scores,): the ends of ranges, each but the last of a score"""
+    sizes: np.ndarray
+    """int64 (scores,): into how many ranges each score is split"""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(**cls.widest(plan))], exact=False)  # type: ignore[arg-type]
+
+    @classmethod
+    def widest(cls, plan: Plan) -> dict[str, object]:
+        """The fields of a question about as many columns and ranges as there can be."""
+        design = SumProducts.widest(plan)
+        scores, columns = design.targets, design.columns - design.targets
+        ranges = np.arange(1, MOST_RANGES, dtype=float)
+        return {
+            "design": design,
+            "link": link_of(plan),
+            "weights": np.zeros((design.folds, columns, scores)),
+            "intercepts": np.zeros((design.folds, scores)),
+            "edges": np.tile(ranges, scores),
+            "sizes": np.full(scores, MOST_RANGES, np.int64),
+        }
+
+    @property
+    def cells(self) -> int:
+        return int(self.sizes.sum())
+
+    @property
+    def edges_of(self) -> list[np.ndarray]:
+        """The edges of each score."""
+        return np.split(self.edges, np.cumsum(self.sizes - 1)[:-1])
+
+    def scored(self, found: Examples) -> np.ndarray:
+        """The scores of each row, float64 (n, scores), by the model that has not seen its fold."""
+        scores = np.empty((len(found.values), self.design.targets))
+        for fold, rows, z in self.design.blocks(found):
+            scores[rows] = z[:, : self.weights.shape[1]] @ self.weights[fold] + self.intercepts[fold]
+        return scores
+
+    def ranges(self, scores: np.ndarray) -> np.ndarray:
+        """The cell of each row's score: int64 (n, scores)."""
+        first = np.cumsum(self.sizes) - self.sizes
+        of = [
+            np.searchsorted(edges, score, side="right")
+            for edges, score in zip(self.edges_of, ranked(scores, self.link).T, strict=True)
+        ]
+        return np.asarray(np.column_stack(of) + first)
+
+
+@dataclass(frozen=True, eq=False)
+class AverageScores(OfScores, name="model/average-scores", title="Average scores"):
+    """Mean and spread of log odds that are no sum of columns, so that they do not follow from other sums."""
+
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Real(
+            "sums",
+            ("cells",),
+            "farthest",
+            _FRACTION_BITS,
+            "per class: the sum of its log odds",
+            "the mean log odds of each class",
+        ),
+        Real(
+            "squares",
+            ("cells",),
+            "farthest",
+            _FRACTION_BITS,
+            "per class: the sum of their squares",
+            "how far the log odds of each class spread",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"cells": "score"}
+    asked_if: ClassVar[Condition] = lambda plan: link_of(plan) == SOFTMAX
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        scores = SumProducts.widest(plan).targets
+        fields = {**cls.widest(plan), "edges": np.zeros(0), "sizes": np.ones(scores, np.int64)}
+        return Foreseen([cls(**fields)] if link_of(plan) == SOFTMAX else (), exact=False)  # type: ignore[arg-type]
+
+    def local(self, table: Table) -> Arrays:
+        odds = ranked(self.scored(examples(table)), self.link)
+        return {"sums": odds.sum(axis=0), "squares": (odds**2).sum(axis=0)}
+
+
+@dataclass(frozen=True, eq=False)
+class SiftScores(OfScores, name="model/sift-scores", title="Sift scores"):
+    """Asks which ranges of a score hold enough people; nobody reads how many."""
+
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Count("people", ("cells",), MOST_PEOPLE, "per range of a score: number of people in it", UNREAD),
+    )
+    opens: ClassVar[Bits] = Bits(
+        "enough",
+        ("cells",),
+        "at-least",
+        f"which ranges of a score {FEWEST_AT_A_LEVEL} people are in; of none how many",
+    )
+
+    def thresholds(self) -> Arrays:
+        return {"people": np.full(self.cells, FEWEST_AT_A_LEVEL)}
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        cells = self.ranges(self.scored(found))
+        people = [people_in(cell, found.patients, self.cells) for cell in cells.T]
+        return {"people": np.sum(people, axis=0)}
+
+
+@dataclass(frozen=True, eq=False)
+class SumScores(OfScores, name="model/scores", title="Test the model"):
+    """Asks for the outcomes of the rows in each range of a score."""
+
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Count(
+            "rows",
+            ("cells",),
+            MOST_PEOPLE,
+            "per range of a score: number of rows",
+            "how many rows of the pool are in each range of a score",
+        ),
+        Count(
+            "cases",
+            ("classified",),
+            MOST_PEOPLE,
+            "per range of a score: number of rows of the class that the score is of",
+            "how many of these are of the class that the score is of",
+        ),
+        Real(
+            "expected",
+            ("likely",),
+            MOST_PEOPLE,
+            _FRACTION_BITS,
+            "per range of a score: the sum of the predicted probabilities of that class",
+            "how many of these the model expects to be of that class",
+        ),
+        Real(
+            "squares",
+            ("is_likely",),
+            2 * MOST_PEOPLE,
+            _FRACTION_BITS,
+            "the sum of (p - y)^2 over rows and classes, p the predicted probability and y 1 or 0",
+            "how far predicted probabilities are from what became true",
+        ),
+        Real(
+            "predictions",
+            ("predicted",),
+            "farthest",
+            _FRACTION_BITS,
+            "per range of a prediction: the sum of the standardised predictions",
+            "the mean prediction in each range",
+        ),
+        Real(
+            "outcomes",
+            ("predicted",),
+            "farthest",
+            _FRACTION_BITS,
+            "per range of a prediction: the sum of the standardised outcomes",
+            "the mean outcome in each range",
+        ),
+    )
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        """Only what the plan's kind of score has."""
+        link = link_of(plan)
+        own = {"rows", *(("predictions", "outcomes") if link == NUMBER else ("cases",))}
+        own |= {"expected", "squares"} if has_probabilities(link) else set()
+        return tuple(array for array in cls.sends if array.name in own)
+
+    @property
+    def classified(self) -> int:
+        return self.cells if self.design.classes else 0
+
+    @property
+    def likely(self) -> int:
+        return self.cells if has_probabilities(self.link) else 0
+
+    @property
+    def is_likely(self) -> int:
+        return int(has_probabilities(self.link))
+
+    @property
+    def predicted(self) -> int:
+        return 0 if self.design.classes else self.cells
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        scores = self.scored(found)
+        cells = self.ranges(scores)
+        nothing = {"cases": np.zeros(0, np.int64), "expected": np.zeros(0), "squares": np.zeros(0)}
+        nothing |= {"predictions": np.zeros(0), "outcomes": np.zeros(0)}
+        counts = np.bincount(cells.ravel(), minlength=self.cells)
+        of = self._of_classes if self.design.classes else self._of_number
+        return {**nothing, "rows": counts, **of(found, scores, cells)}
+
+    def _of_classes(self, found: Examples, scores: np.ndarray, cells: np.ndarray) -> Arrays:
+        classes = np.arange(self.design.classes - self.design.targets, self.design.classes)
+        is_case = found.classes[:, None] == classes
+        sums = {"cases": np.bincount(cells[is_case], minlength=self.cells)}
+        if self.likely:
+            p = probabilities(scores, self.link)
+            of_score = p[:, -self.design.targets :]
+            sums["expected"] = np.bincount(cells.ravel(), of_score.ravel(), self.cells)
+            sums["squares"] = np.array([np.sum((of_score - is_case) ** 2)])
+        return sums
+
+    def _of_number(self, found: Examples, scores: np.ndarray, cells: np.ndarray) -> Arrays:
+        centre, exponent = self.design.centre[-1], int(self.design.exponent[-1])
+        outcome = found.values[:, [self.design.outcome]]
+        both = (
+            np.clip(np.ldexp(numbers - centre, -exponent), -_FARTHEST, _FARTHEST)
+            for numbers in (scores, outcome)
+        )
+        predictions, outcomes = (np.bincount(cells.ravel(), each.ravel(), self.cells) for each in both)
+        return {"predictions": predictions, "outcomes": outcomes}

@@ -53,6 +53,7 @@ class Pool:
         squares -= 2 * product(flat, self.products[:m, m:].ravel())
         left = self.sums[m:] - product(self.sums[:m], columns)
         squares += total(intercept * (self.rows * intercept - 2 * left))
+        # Of a perfect fit the terms cancel, and rounding may leave less than nothing.
         return np.asarray(np.maximum(squares, 0) / self.rows)
 
 

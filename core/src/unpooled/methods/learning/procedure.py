@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.fitted.encoder import distinct, outputs_of
 from unpooled.kernels.fixed_order import product
+from unpooled.methods.learning.design import MOST_COLUMNS, MOST_WIDE, SumProducts, targets_of
 from unpooled.methods.learning.floors import (
     FEWEST_PEOPLE_A_COLUMN,
     Floor,
@@ -31,21 +32,17 @@ from unpooled.methods.learning.floors import (
     of_people,
     settle_folds,
 )
-from unpooled.methods.learning.names import WITHOUT_PRODUCTS
+from unpooled.methods.learning.models import MODELS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
+from unpooled.methods.learning.pool import Folds, folds_of
 from unpooled.methods.learning.questions import (
     BY_FOLD,
-    MOST_COLUMNS,
-    MOST_WIDE,
     CountLevelsByFold,
     CountPeople,
     CountSides,
     SiftByFold,
-    SumProducts,
-    examples,
-    targets_of,
 )
-from unpooled.methods.learning.reading import class_names, outcome_place
+from unpooled.methods.learning.reading import class_names, examples, outcome_place
 from unpooled.methods.tables.census import count_values
 from unpooled.methods.tables.encoding import procedure as encoding
 from unpooled.methods.tables.encoding.procedure import ROWS, sift
@@ -82,18 +79,30 @@ class Levels:
 class Sums:
     """Sums that a model is computed from."""
 
-    folds: Arrays
-    """The columns of the table `FOLDS`."""
-    design: Arrays
-    """Columns of the table `DESIGN`."""
-    targets: int
-    """Number of outcome columns; they are the design's last."""
+    name: ClassVar[str] = "model/ground"
+
+    question: SumProducts
+    """Question that they answer."""
+    people: np.ndarray
+    rows: np.ndarray
+    """int64 (folds,)"""
+    sums: np.ndarray
+    products: np.ndarray
     names: tuple[str, ...]
-    """Names of the other columns."""
+    """Names of the columns before the outcome."""
     references: tuple[int, ...]
     """The first column of each category that has one for each value."""
-    question: SumProducts
-    """Question that the sums answer."""
+
+    @property
+    def counted(self) -> Arrays:
+        """People and rows of each fold."""
+        return {"people": self.people, "rows": self.rows}
+
+    def folds(self, unit: float = 1.0) -> Folds:
+        """The folds of the pool; the outcome is taken `unit` times a number."""
+        asked = self.question
+        answers = {"rows": self.rows, "sums": self.sums, "products": self.products}
+        return folds_of(answers, asked.centre, asked.exponent, asked.targets, unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +129,6 @@ class Described:
         """Tell whether nothing is left out that a model could be tested on."""
         return bool(np.count_nonzero(self.rows) < 2)
 
-    def names(self, plan: Plan) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        return names_of(plan, self.levels)
-
     def report(self, plan: Plan, sums: Arrays) -> Iterator[Rows]:
         """Report how columns are standardised, the folds with their sums, and levels."""
         asked = self.question
@@ -137,8 +143,8 @@ def sum_products(study: Study, described: Described) -> Asks[Sums]:
     question = described.question
     sums = yield question
     yield Rows.later(partial(described.report, study.plan, sums))
-    design = {"centre": question.centre, "exponent": question.exponent}
-    return Sums(described.counted | sums, design, question.targets, *described.names(study.plan), question)
+    found: dict[str, Any] = {**described.counted, **sums, **names_of(study.plan, described.levels)}
+    return Sums(question, **found)
 
 
 def describe_columns(study: Study) -> Asks[Described]:
@@ -204,8 +210,8 @@ def question_of(
     )
 
 
-def names_of(plan: Plan, levels: Levels) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The names of the columns of the design before the outcome, and the places of its references."""
+def names_of(plan: Plan, levels: Levels) -> dict[str, Any]:
+    """`names` and `references` of the sums over a design."""
     numbers = [column.title for column in plan.features if not column.is_outcome]
     outputs, references, first, width = dict[str, Sequence[str]](), [], 0, len(numbers)
     for column, size in zip(plan.dictionaries, sizes_of(plan).tolist(), strict=True):
@@ -217,7 +223,7 @@ def names_of(plan: Plan, levels: Levels) -> tuple[tuple[str, ...], tuple[int, ..
         outputs[column.title] = made
         first, width = first + size, width + len(made)
     names = chain(numbers, *distinct(outputs, plan.beside).values())
-    return tuple(names), tuple(references)
+    return {"names": tuple(names), "references": tuple(references)}
 
 
 def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
@@ -289,7 +295,7 @@ def columns_of(plan: Plan, levels: Levels) -> int:
 def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
     """Refuse if there are too many columns for so many people."""
     columns = columns_of(plan, levels)
-    most = MOST_WIDE if plan.test in WITHOUT_PRODUCTS else MOST_COLUMNS
+    most = MOST_WIDE if MODELS[plan.test].is_wide else MOST_COLUMNS
     if columns > most:
         raise Refuse(
             "schema",

@@ -1,7 +1,6 @@
-"""Questions of a study of models: counts for its floors, then the products of all columns, by fold.
+"""Questions of a study of models for its floors: counts by fold.
 
-People are counted, not rows: a patient with ten rows is one. The columns of the design are the features that
-are numbers, in the schema's order, and then what each category becomes.
+People are counted, not rows: a patient with ten rows is one.
 """
 
 from __future__ import annotations
@@ -13,45 +12,27 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Categories, Table
-from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question, Real, Sent
+from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
-from unpooled.errors import ProtocolError
-from unpooled.methods.learning.names import WITHOUT_PRODUCTS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
-from unpooled.methods.learning.reading import Examples, class_names, of_rows, outcome_place, people_in
+from unpooled.methods.learning.reading import class_names, examples, of_rows, people_in
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.without_any import capped, leaves_few
-from unpooled.methods.tables.encoding.questions import CountLevels, Sift, cells_of, joined, merged, sizes_of
+from unpooled.methods.tables.encoding.questions import CountLevels, Sift, cells_of, joined, merged
 from unpooled.methods.tables.encoding.rest import AddLevels, Kinds, RankLevels, SiftRest
-from unpooled.plan.encodings import ONE_HOT, ORDINAL
+from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
-FRACTION_BITS = 60
-MOST_COLUMNS = 2000
-"""Largest number of columns of a design whose products are asked for: 16 MB a fold."""
-MOST_WIDE = 20_000
-"""Largest number of columns of a design that is fitted without their products."""
 SHARES = 4
 """The number of shares of all people with which `FindNearlyAll` compares those of a cohort."""
 MOST_JOININGS = 20
 """Ways to join folds of which it asks whether they do."""
-AT_ONCE = 1 << 23
-"""Numbers of a table that are standardised at once."""
-
-
-def examples(table: Table) -> Examples:
-    """The table of a study of models; ProtocolError for another one."""
-    if not isinstance(table, Examples):
-        raise ProtocolError("the question is about outcomes, and this cohort's table was read without them")
-    return table
 
 
 @dataclass(frozen=True)
-class CountPeople(Question):
+class CountPeople(Question, name="model/people", title="Count people", ring_bits=64):
     """Asks for the number of people and rows in each fold, and of people in each class."""
 
-    name: ClassVar[str] = "model/people"
-    title: ClassVar[str] = "Count people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -76,7 +57,6 @@ class CountPeople(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "group"}
-    ring_bits: ClassVar[int] = 64
 
     classes: int
     folds: int
@@ -144,9 +124,7 @@ class _WithoutAny(_ByFold):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftByFold(_WithoutAny, Sift):
-    name: ClassVar[str] = "model/sift"
-    title: ClassVar[str] = "Sift values"
+class SiftByFold(_WithoutAny, Sift, name="model/sift", title="Sift values"):
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -167,9 +145,7 @@ class SiftByFold(_WithoutAny, Sift):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftRestByFold(_WithoutAny, SiftRest):
-    name: ClassVar[str] = "model/sift-rest"
-    title: ClassVar[str] = "Sift the rest"
+class SiftRestByFold(_WithoutAny, SiftRest, name="model/sift-rest", title="Sift the rest"):
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -191,24 +167,20 @@ class SiftRestByFold(_WithoutAny, SiftRest):
 
 
 @dataclass(frozen=True, eq=False)
-class RankLevelsByFold(_ByFold, RankLevels):
-    name: ClassVar[str] = "model/rank"
-    title: ClassVar[str] = "Rank values"
+class RankLevelsByFold(_ByFold, RankLevels, name="model/rank", title="Rank values"):
+    """The same ranks, of people in every fold."""
 
 
 @dataclass(frozen=True, eq=False)
-class AddLevelsByFold(_ByFold, AddLevels):
-    name: ClassVar[str] = "model/add"
-    title: ClassVar[str] = "Add values to the rest"
+class AddLevelsByFold(_ByFold, AddLevels, name="model/add", title="Add values to the rest"):
+    """The same comparison, of people in every fold."""
 
 
 BY_FOLD = Kinds(SiftRestByFold, RankLevelsByFold, AddLevelsByFold)
 
 
 @dataclass(frozen=True, eq=False)
-class CountLevelsByFold(_ByFold, CountLevels):
-    name: ClassVar[str] = "model/levels"
-    title: ClassVar[str] = "Count values"
+class CountLevelsByFold(_ByFold, CountLevels, name="model/levels", title="Count values"):
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -234,15 +206,13 @@ class CountLevelsByFold(_ByFold, CountLevels):
 
 
 @dataclass(frozen=True, eq=False)
-class CountSides(Question):
+class CountSides(Question, name="model/sides", title="Count people beside the means", ring_bits=64):
     """Asks how many people are above the mean of each column of numbers, and how many below.
 
     A column in which all but a few people have one value is far from that value only for those few: a sum
     over the column would be theirs. Whatever the column, few are then on one side of its mean.
     """
 
-    name: ClassVar[str] = "model/sides"
-    title: ClassVar[str] = "Count people beside the means"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "above",
@@ -260,7 +230,6 @@ class CountSides(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"cells": "group"}
-    ring_bits: ClassVar[int] = 64
 
     centre: np.ndarray
     """float64 (features,)"""
@@ -286,14 +255,14 @@ class CountSides(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class FindNearlyAll(Question):
+class FindNearlyAll(
+    Question, name="model/nearly-all", title="Look for a cohort that has nearly all people", ring_bits=64
+):
     """Counts the cohorts that have nearly all people whom a floor is about, by fold as folds are joined.
 
     A cohort that is told sums subtracts its own numbers. So enough people have to be left without any one.
     """
 
-    name: ClassVar[str] = "model/nearly-all"
-    title: ClassVar[str] = "Look for a cohort that has nearly all people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "nearly_all",
@@ -314,7 +283,6 @@ class FindNearlyAll(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"groups": "group", "folds": "fold", "shares": "share"}
-    ring_bits: ClassVar[int] = 64
 
     classes: int
     part_of: np.ndarray
@@ -371,199 +339,7 @@ class FindNearlyAll(Question):
         }
 
 
-@dataclass(frozen=True, eq=False)
-class SumProducts(Question):
-    """Sums of the standardised columns, and of the products of each two of them, by fold.
-
-    A column x is z = (x - centre) / 2^exponent, as in `unpooled.methods.shared.standardise`, so that no sum
-    is larger than the number of rows. A missing feature is 0: the pool's mean. The outcome comes last: the
-    number, or of each class 1 for its people and -1 for all others; of two classes of the second only.
-    """
-
-    name: ClassVar[str] = "model/products"
-    title: ClassVar[str] = "Sum products of columns"
-    sends: ClassVar[tuple[Sent, ...]] = (
-        Real(
-            "sums",
-            ("folds", "columns"),
-            "most",
-            FRACTION_BITS,
-            "per fold and column: the sum of its standardised values",
-            "the mean of each column in each fold of the pool",
-        ),
-        Real(
-            "products",
-            ("folds", "pairs"),
-            "most",
-            FRACTION_BITS,
-            "per fold and two columns: the sum of the products of their standardised values",
-            "the covariances of all columns in each fold of the pool",
-        ),
-    )
-    each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
-    ring_bits: ClassVar[int] = 128
-    asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
-
-    rows: int
-    """Number of rows in the pool."""
-    part_of: np.ndarray
-    """int64 (folds,): the fold that each of the plan's folds is summed with: itself, or another's first."""
-    classes: int
-    outcome: int
-    """The place of the outcome among the features of the table; -1 if it has classes."""
-    encodings: tuple[str, ...]
-    """Encoding of each category."""
-    sizes: np.ndarray
-    """int64 (categories,): how many levels each has"""
-    kept: np.ndarray
-    """bool (levels of all categories,)"""
-    shares: np.ndarray
-    """float64 (kept levels and rest of all categories,): the share of the pool's rows with each"""
-    centre: np.ndarray
-    """float64 (columns,), with the outcome last; 0 for classes"""
-    exponent: np.ndarray
-    """int64 (columns,)"""
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([] if is_wide(plan) else [cls.widest(plan)], exact=not plan.categories)
-
-    @classmethod
-    def widest(cls, plan: Plan) -> SumProducts:
-        """The question if every level of every category is kept."""
-        encodings = tuple(column.encoding for column in plan.dictionaries)
-        levels = sizes_of(plan)
-        classes, place = len(class_names(plan)), outcome_place(plan)
-        wide = [
-            int(n) + 1 if encoding == ONE_HOT else 1 for n, encoding in zip(levels, encodings, strict=True)
-        ]
-        numbers = len(plan.features) - (place is not None)
-        columns = numbers + sum(wide) + targets_of(classes)
-        return cls(
-            rows=1,
-            part_of=np.arange(VALIDATION_FOLDS.of(plan)),
-            classes=classes,
-            outcome=-1 if place is None else place,
-            encodings=encodings,
-            sizes=levels,
-            kept=np.ones(int(levels.sum(dtype=int)), bool),
-            shares=np.zeros(int(levels.sum(dtype=int)) + len(levels)),
-            centre=np.zeros(columns),
-            exponent=np.zeros(columns, np.int64),
-        )
-
-    @property
-    def folds(self) -> int:
-        """Number of folds in the plan; those joined to others have no rows."""
-        return len(self.part_of)
-
-    @property
-    def targets(self) -> int:
-        return targets_of(self.classes)
-
-    @property
-    def columns(self) -> int:
-        return len(self.centre)
-
-    @property
-    def pairs(self) -> int:
-        return self.columns * (self.columns + 1) // 2
-
-    @property
-    def most(self) -> int:
-        return 2 * self.rows  # twice: a deviation is rounded
-
-    def _width(self, features: int) -> int:
-        """Count the columns, given the number of features of the table."""
-        wide = (
-            len(part) if of == ONE_HOT else 1 for of, part in zip(self.encodings, self._shares, strict=True)
-        )
-        return features - (self.outcome >= 0) + sum(wide) + self.targets
-
-    @property
-    def _kept(self) -> list[np.ndarray]:
-        return np.split(self.kept, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
-
-    @property
-    def _shares(self) -> list[np.ndarray]:
-        ends = np.cumsum([np.count_nonzero(kept) + 1 for kept in self._kept])
-        return np.split(self.shares, ends[:-1]) if len(ends) else []
-
-    def local(self, table: Table) -> Arrays:
-        found = examples(table)
-        upper = np.triu_indices(self.columns)
-        sums = np.zeros((self.folds, self.columns))
-        products = np.zeros((self.folds, self.columns, self.columns))
-        for fold, _, z in self.blocks(found):
-            sums[fold] += z.sum(axis=0)
-            products[fold] += z.T @ z
-        return {"sums": sums, "products": products[:, upper[0], upper[1]]}
-
-    def blocks(self, found: Examples) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """The table by blocks of rows: the fold, the rows' places, and their design with the outcome."""
-        if self.columns != self._width(found.values.shape[1]):
-            raise ProtocolError("the question has another number of columns than this cohort's table")
-        most = AT_ONCE // (self.columns + 1) + 1
-        for fold in range(self.folds):
-            own = np.flatnonzero(self.part_of[found.folds] == fold)
-            for first in range(0, len(own), most):
-                rows = own[first : first + most]
-                yield fold, rows, self._standardised(found, rows)
-
-    def _standardised(self, found: Examples, rows: np.ndarray) -> np.ndarray:
-        """Some rows of the design with the outcome, float64 (rows, columns)."""
-        numbers = [k for k in range(found.values.shape[1]) if k != self.outcome]
-        values = found.values[rows]
-        parts = [values[:, numbers], *self._encoded(found, rows), self._outcome(found, values, rows)]
-        z = np.hstack(parts)
-        z -= self.centre
-        # By two powers of two that a float64 can be: ldexp of each number takes three times as long.
-        half = self.exponent // 2
-        z *= np.ldexp(1.0, -half)
-        z *= np.ldexp(1.0, half - self.exponent)
-        return np.asarray(np.nan_to_num(z, copy=False, nan=0.0))
-
-    def _encoded(self, found: Examples, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Encode each category in some rows: float64 (rows, its columns); NaN is missing."""
-        categories = found.categories
-        for k, (encoding, kept, shares) in enumerate(
-            zip(self.encodings, self._kept, self._shares, strict=True)
-        ):
-            rest = np.count_nonzero(kept)
-            lines = np.append(np.where(kept, np.cumsum(kept) - 1, rest), [rest, -1])
-            line = lines[categories.levels[rows, k]]  # of a missing word, whose level is -1, the last
-            if encoding == ONE_HOT:
-                yield (line[:, None] == np.arange(len(shares))).astype(float)
-            else:
-                numbers = np.append(np.arange(len(shares)) if encoding == ORDINAL else shares, np.nan)
-                yield numbers[line][:, None]
-
-    def _outcome(self, found: Examples, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The outcome of some rows, float64 (rows, targets)."""
-        if not self.classes:
-            return values[:, [self.outcome]]
-        first = self.classes - self.targets  # of two classes the second
-        return np.where(found.classes[rows, None] == np.arange(first, self.classes), 1.0, -1.0)
-
-
-class OfDesign(Question):
-    """About the columns that a table becomes."""
-
-    design: SumProducts
-
-
-def is_wide(plan: Plan) -> bool:
-    """Tell whether a plan's fit does without the products of all columns, as there may be too many."""
-    widest = SumProducts.widest(plan)
-    return plan.test in WITHOUT_PRODUCTS and widest.columns - widest.targets > MOST_COLUMNS
-
-
 def one_hot_places(plan: Plan) -> np.ndarray:
     """The places of the categories that become a column for each value, among all: int64."""
     kinds = [column.encoded.kind for column in plan.dictionaries]
     return np.array([place for place, kind in enumerate(kinds) if kind == ONE_HOT], np.int64)
-
-
-def targets_of(classes: int) -> int:
-    """Count the columns of the outcome."""
-    return classes if classes > 2 else 1

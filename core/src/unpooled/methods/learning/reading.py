@@ -7,12 +7,12 @@ import hmac
 from dataclasses import dataclass, replace
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from unpooled.asking.cohort import ArrayTable
+from unpooled.asking.cohort import ArrayTable, Table
+from unpooled.errors import ProtocolError
 from unpooled.methods.learning.options import COMPLETE, MISSING_CELLS, VALIDATION_FOLDS
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_STAYS, MISSING_WORDS
-from unpooled.methods.tables.encoding.reading import categories_of
+from unpooled.methods.tables.encoding.reading import categories_of, drawn
 from unpooled.plan.categories import normal
 from unpooled.plan.plan import Plan
 
@@ -51,6 +51,13 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
     )
 
 
+def examples(table: Table) -> Examples:
+    """The table of a study of models; ProtocolError for another one."""
+    if not isinstance(table, Examples):
+        raise ProtocolError("the question is about outcomes, and this cohort's table was read without them")
+    return table
+
+
 def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
     """Count the different patients in each cell, from the cell and the patient of each row: int64 (size,).
 
@@ -58,6 +65,7 @@ def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.n
     """
     if patients is None or not len(cells):
         return np.asarray(np.bincount(cells, minlength=size))
+    # One number for each pair, which sorts faster than pairs do.
     pairs = np.unique(cells * (patients.max() + 1) + patients)
     return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
 
@@ -117,9 +125,8 @@ def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndar
         folds = np.frombuffer(draws, "<u8") % np.uint64(VALIDATION_FOLDS.of(plan))
         return np.asarray(folds.astype(np.int64)[place])
     rows = len(classes)
-    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
     folds = np.empty(rows, np.int64)
-    folds[np.lexsort((np.frombuffer(stream, "<u8"), classes))] = np.arange(rows) % VALIDATION_FOLDS.of(plan)
+    folds[np.lexsort((drawn(key, rows), classes))] = np.arange(rows) % VALIDATION_FOLDS.of(plan)
     return folds
 
 

@@ -1,34 +1,89 @@
-"""The files of a study that fits a model: the model as JSON, and a table of its coefficients."""
+"""Results of a study of models: its tables, the model and its coefficients as files, and its report."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.model import FORMAT, VERSION
 from unpooled.kernels.statistics import normal_neg_log10_p, p_value, t_neg_log10_p
-from unpooled.methods.learning import described
-from unpooled.methods.learning.described import performance_of
-from unpooled.methods.learning.fit_tables import COEFFICIENTS, MODEL, PATH
-from unpooled.methods.learning.names import SQUARED_ERROR, link_of, loss_of
+from unpooled.methods.learning.models import MODELS, SQUARED_ERROR, Errors, Path, link_of
 from unpooled.methods.learning.options import VALIDATION_FOLDS
+from unpooled.methods.learning.performance import PERFORMANCE, RANGES
+from unpooled.methods.learning.pool import Folds
 from unpooled.methods.learning.reading import class_names
 from unpooled.methods.tables.encoding.procedure import ROWS
 from unpooled.methods.tables.encoding.result import columns_of, content
-from unpooled.pages.page import Html, facts, joined, section, table
+from unpooled.pages.page import Html, facts, joined, section, table, tag
 from unpooled.panel.panel import Panel
+from unpooled.pictures import performance_svg
 from unpooled.plan.plan import Plan
+
+PATH, COEFFICIENTS, MODEL = "path", "coefficients", "model"
+"""The result tables of a fit: each penalty, each column of the design, and the model as a whole."""
+
+
+def report(
+    folds: Folds, path: Path, counted: Arrays, errors: Errors | None, variance: float
+) -> Iterator[Rows]:
+    """Report a path and its model, with coefficients per unit of the files.
+
+    `counted` are people and rows of each fold, `variance` is the error of a model without features.
+    """
+    count = path.errors.shape[1]
+    index = np.arange(len(path.penalties))
+    yield Rows(
+        PATH,
+        {
+            "index": index,
+            "penalty": path.penalties,
+            "error": path.errors.mean(axis=1),
+            "error_deviation": path.errors.std(axis=1, ddof=min(1, count - 1)) / np.sqrt(count),
+            "chosen": index == path.chosen,
+        },
+    )
+    more = {} if errors is None else {"error": (errors.coefficients / folds.deviation)[:, None]}
+    yield Rows(
+        COEFFICIENTS,
+        {
+            "index": np.arange(len(folds.mean)),
+            "mean": folds.mean,
+            "deviation": np.where(folds.varies, folds.deviation, 0.0),
+            "coefficient": path.coefficients / folds.deviation[:, None],
+            **more,
+        },
+    )
+    last = (
+        {}
+        if errors is None
+        else {"error": np.array([errors.intercept]), "freedom": np.array([errors.freedom])}
+    )
+    yield Rows(
+        MODEL,
+        {
+            "index": np.zeros(1, np.int64),
+            "intercept": (folds.origin + path.intercept)[None, :],
+            "people": np.array([counted["people"].sum()]),
+            "rows": np.array([counted["rows"].sum()]),
+            "folds": np.array([np.count_nonzero(counted["rows"])]),
+            "variance": np.array([variance]),
+            **last,
+        },
+    )
+
+
+# Files
 
 _SHOWN = 200
 """Coefficients that the report shows: the largest ones."""
-
-__all__ = ["columns_of", "model_of", "shown", "write_coefficients", "write_model"]
 
 
 def write_model(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
@@ -71,7 +126,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         "rows": int(found[f"{MODEL}.rows"][0]),
         "folds": int(found[f"{MODEL}.folds"][0]),
         "cohorts": plan.cohorts,
-        "loss": loss_of(plan),
+        "loss": MODELS[plan.test].loss,
         **_validation(found),
         **performance_of(found, plan),
         **(_of_least_squares(found) if errors is not None else {}),
@@ -170,7 +225,7 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     classes = model["outcome"].get("classes", [])
     if classes:
         numbers.insert(1, ("Classes", listed(classes)))
-    parts = [section("Model", facts(numbers)), *described.shown(model), _coefficients(model)]
+    parts = [section("Model", facts(numbers)), *shown_performance(model), _coefficients(model)]
     return joined(parts if model["folds"] < 2 else [*parts, _path(tables[PATH], model)])
 
 
@@ -214,3 +269,117 @@ def _path(path: Arrays, model: Mapping[str, Any]) -> Html:
     caption = f"The {model['loss']} of the folds that were left out, and its standard error."
     heads = ["Penalty", "Error", "Standard error", ""]
     return section("Penalties", table(caption, heads, rows, numbers=(0, 1, 2)))
+
+
+# Performance
+
+_GROUPS = 10
+_Z = 1.959963984540054
+"""Quantile of the standard normal distribution for a 95 % interval."""
+
+
+def performance_of(found: Arrays, plan: Plan) -> dict[str, Any]:
+    """Return the performance as the model file states it, from the columns of all result tables; empty if
+    unknown.
+    """
+    if f"{RANGES}.rows" not in found:
+        return {}
+    classes, place = class_names(plan), found[f"{RANGES}.score"]
+    of = classes if len(classes) > 2 else classes[1:] or ("",)
+    ranges = {name: found[f"{RANGES}.{name}"] for name in ("rows", "observed", "expected")}
+    scores: list[dict[str, Any]] = []
+    for k, name in enumerate(of):
+        own = {column: values[place == k] for column, values in ranges.items()}
+        told: dict[str, Any] = {"of": name, **{column: _known(values) for column, values in own.items()}}
+        if classes:
+            told |= {at: _number(found[f"{PERFORMANCE}.{at}"][k]) for at in ("auc", "auc_low", "auc_high")}
+        scores.append({**told, "calibration": calibration(own, of_numbers=not classes)})
+    brier = _number(found[f"{PERFORMANCE}.brier"][0]) if classes else None
+    return {"performance": {"brier": brier, "scores": scores}}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _known(values: np.ndarray) -> list[Any] | None:
+    return None if np.isnan(values.astype(float)).any() else values.tolist()
+
+
+def calibration(ranges: Mapping[str, np.ndarray], *, of_numbers: bool) -> list[dict[str, Any]]:
+    """Compare expected with observed values in about ten groups of similar size, by the score.
+
+    Classes give shares, with Wilson's 95 % interval of the observed one; numbers give means.
+    """
+    rows, expected = ranges["rows"], ranges["expected"]
+    if np.isnan(expected).any() or not rows.sum():
+        return []
+    middle = np.cumsum(rows) - rows / 2
+    group = np.minimum((middle / rows.sum() * _GROUPS).astype(int), _GROUPS - 1)
+    found = []
+    for k in np.unique(group):
+        n, seen, hoped = (float(ranges[name][group == k].sum()) for name in ("rows", "observed", "expected"))
+        low, high = (None, None) if of_numbers else wilson(seen, n)
+        share = {"observed": seen / n, "expected": hoped / n}
+        found.append({"rows": int(n), **share, "low": low, "high": high})
+    return found
+
+
+def wilson(cases: float, n: float) -> tuple[float, float]:
+    """The interval of 95 % for a share (Wilson 1927)."""
+    centre, total = cases + _Z**2 / 2, n + _Z**2
+    half = _Z * math.sqrt(cases * (n - cases) / n + _Z**2 / 4)
+    return max(0.0, (centre - half) / total), min(1.0, (centre + half) / total)
+
+
+def lines(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and numbers of what is known."""
+    performance = model.get("performance", {"scores": []})
+    for score in performance["scores"]:
+        if score.get("auc") is not None:
+            of = f" of {score['of']}" if len(performance["scores"]) > 1 else ""
+            yield f"AUC{of}", f"{score['auc']:.4f} ({score['auc_low']:.4f} to {score['auc_high']:.4f})"
+    if performance.get("brier") is not None:
+        yield "Brier score", f"{performance['brier']:.4g}"
+
+
+ABOUT = (
+    "Each row was scored by a model of the same penalty that was fitted without the row's fold. Only counts "
+    "by range of score are known: the AUC lies between the two numbers in brackets."
+)
+
+
+def shown_performance(model: Mapping[str, Any]) -> list[Html]:
+    """A part of the report; none where nothing is known."""
+    performance = model.get("performance")
+    if performance is None:
+        return []
+    parts: list[Html] = [facts(lines(model)), tag("p", ABOUT, class_="muted")]
+    for score in performance["scores"]:
+        of = f" of {score['of']}" if score["of"] else ""
+        if score.get("auc") is not None:
+            parts.append(_figure(performance_svg.roc(score), f"Receiver operating characteristic{of}"))
+        if score["calibration"]:
+            parts.append(_figure(performance_svg.calibration(score), f"Calibration{of}"))
+            parts.append(_groups(score, of))
+    return [section("Performance on rows that were left out", *parts)]
+
+
+def _figure(picture: Html, caption: str) -> Html:
+    return tag("figure", picture, tag("figcaption", caption))
+
+
+def _groups(score: Mapping[str, Any], of: str) -> Html:
+    has_interval = score["calibration"][0]["low"] is not None
+    heads = ["Group", "Rows", "Expected", "Observed", *(["95 % interval"] * has_interval)]
+    rows = [
+        [
+            str(k),
+            f"{group['rows']:,}",
+            f"{group['expected']:.4g}",
+            f"{group['observed']:.4g}",
+            *([f"{group['low']:.4g} to {group['high']:.4g}"] if has_interval else []),
+        ]
+        for k, group in enumerate(score["calibration"], 1)
+    ]
+    return table(f"Expected and observed{of}, by the score", heads, rows, numbers=range(1, len(heads)))

@@ -11,9 +11,11 @@ import numpy as np
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Arrays
-from unpooled.methods.learning.fit import fit_sums, solver_of, times_of
+from unpooled.methods.learning.design import SumProducts
+from unpooled.methods.learning.fit import fit_sums, solver_of
+from unpooled.methods.learning.models import MODELS, fit_path
 from unpooled.methods.learning.options import MODEL_PENALTIES
-from unpooled.methods.learning.pool import folds_of, together
+from unpooled.methods.learning.pool import together
 from unpooled.methods.learning.procedure import (
     DESIGN,
     FOLDS,
@@ -23,10 +25,10 @@ from unpooled.methods.learning.procedure import (
     question_of,
     report_levels,
 )
-from unpooled.methods.learning.questions import SumProducts, examples
-from unpooled.methods.learning.result import columns_of, model_of
-from unpooled.methods.learning.solve import fit_path
+from unpooled.methods.learning.reading import examples
+from unpooled.methods.learning.result import model_of
 from unpooled.methods.tables.encoding.procedure import LEVELS
+from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.panel.panel import Panel
 from unpooled.plan.encodings import FREQUENCY
 from unpooled.plan.plan import Plan
@@ -99,11 +101,10 @@ class Stored:
     def sums(self, plan: Plan, without: Arrays | None = None) -> Sums:
         """Return the sums that a model is computed from, less a part of them."""
         less = without or {}
-        folds = {
-            name: self.arrays[name] - less.get(name, 0) for name in ("people", "rows", "sums", "products")
-        }
-        question = self.question(plan, int(folds["rows"].sum(dtype=int)))
-        return Sums(folds, self.arrays, question.targets, *names_of(plan, self.levels), question)
+        names = ("people", "rows", "sums", "products")
+        found: dict[str, Any] = {name: self.arrays[name] - less.get(name, 0) for name in names}
+        question = self.question(plan, int(found["rows"].sum(dtype=int)))
+        return Sums(question, **found, **names_of(plan, self.levels))
 
 
 def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> float:
@@ -113,11 +114,12 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     """
     stored = Stored.read(content)
     question = stored.question(plan, int(stored.arrays["rows"].sum()))
+    # The plan's folds, as they were joined: a cohort's own rows are subtracted from the joined ones.
     in_folds = question.part_of[examples(table).folds]
     own = {**question.local(table), "rows": np.bincount(in_folds, minlength=question.folds)}
     others = stored.sums(plan, without=own)
-    folds = folds_of(others.folds, question.centre, question.exponent, question.targets, times_of(plan))
-    path = fit_path(folds, solver_of(plan, others), MODEL_PENALTIES.of(plan))
+    folds = others.folds(MODELS[plan.test].unit)
+    path = fit_path(folds, solver_of(plan, others.references), MODEL_PENALTIES.of(plan))
     here = together([pool for pool in folds.standard.pools(own) if pool.rows])
     return float(here.error(path.coefficients[None], path.intercept[None])[0])
 
@@ -143,7 +145,7 @@ def refitted_columns(contents: Sequence[Mapping[str, Any]], plan: Plan) -> Array
         first = _added(first, other)
     sums = first.sums(plan)
     tables: dict[str, Arrays] = {}
-    rows = int(sums.folds["rows"].sum(dtype=int))
+    rows = int(sums.rows.sum(dtype=int))
     for table in (*report_levels(plan, first.levels, rows), *fit_sums(plan, sums)[2]):
         tables[table.table] = table.columns
     return columns_of("", tables)

@@ -1,6 +1,6 @@
 """Ridge regression, and one-layer networks, of very many columns: by conjugate gradients.
 
-The equations are those of `unpooled.methods.learning.solve`, but the matrix of all products is never formed:
+The equations are those of `unpooled.methods.learning.models`, but the matrix of all products is never formed:
 a turn asks for its product with one direction of each fit. One Krylov space serves all penalties.
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 from unpooled.asking.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import geometric, product, total
-from unpooled.methods.learning.fit_tables import report
-from unpooled.methods.learning.names import FEDHEONN
+from unpooled.methods.learning.design import SumProducts
+from unpooled.methods.learning.models import FEDHEONN, LOG_ODDS, SLOPE, Path
 from unpooled.methods.learning.options import (
     MODEL_PENALTIES,
     MOST_DIRECTIONS,
@@ -28,8 +28,7 @@ from unpooled.methods.learning.options import (
 from unpooled.methods.learning.performance import measure_path
 from unpooled.methods.learning.pool import Folds, standardised
 from unpooled.methods.learning.procedure import Described
-from unpooled.methods.learning.questions import SumProducts
-from unpooled.methods.learning.solve import LOG_ODDS, SLOPE, Path
+from unpooled.methods.learning.result import report
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.methods.shared.gradients import Gradients, dot
 from unpooled.plan.plan import Plan
@@ -39,7 +38,7 @@ TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class Base:
     """Sums by fold that the fits are built on: of all columns, and of their products with the outcome."""
 
     name: ClassVar[str] = "model/wide-ground"
@@ -68,6 +67,7 @@ class Ground:
 
     def part(self, left_out: int) -> Part:
         """The rows without those of a fold."""
+        # Of a single fold nothing is left out, for nothing else is there.
         inside = np.arange(len(self.rows)) != left_out
         if left_out >= 0 and not self.rows[inside].any():
             inside[:] = True
@@ -153,69 +153,71 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
     sums = yield SumWithOutcome(question)
     yield Rows.later(partial(described.report, plan, {}))
     found = {name: np.asarray(part) for name, part in (described.counted | sums).items()}
-    ground = Ground(question, **found, one_layer=plan.test == FEDHEONN, others=described.others)
-    parts = [ground.part(k) for k in ground.left_out]
-    penalties = ground.penalties(plan)
+    base = Base(question, **found, one_layer=plan.test == FEDHEONN, others=described.others)
+    parts = [base.part(k) for k in base.left_out]
+    penalties = base.penalties(plan)
     refuse_zero(penalties)
     systems = tuple(
         Gradients.begin(part.shifts(penalties), part.right(target), TOLERANCE)
         for part in parts
         for target in range(question.targets)
     )
-    yield from Go(climb_wide(study, ground, systems, 1))
+    yield from Go(iterate_wide(study, base, systems, 1))
 
 
-def most_turns(plan: Plan, ground: Ground, systems: int) -> int:
+def most_turns(plan: Plan, base: Base, systems: int) -> int:
     """Return the largest number of directions in which each of the given number of systems may be asked
     about.
     """
-    of_all = int(ground.people.sum(dtype=int)) // (PEOPLE_A_PROJECTION * systems)
-    of_others = ground.others // (OTHERS_A_PROJECTION * systems)
+    of_all = int(base.people.sum(dtype=int)) // (PEOPLE_A_PROJECTION * systems)
+    of_others = base.others // (OTHERS_A_PROJECTION * systems)
     return MOST_DIRECTIONS if plan.alone else min(MOST_DIRECTIONS, of_all, of_others)
 
 
 @procedure("model/wide-climb")
-def climb_wide(study: Study, ground: Ground, systems: tuple[Gradients, ...], turn: int) -> Asks[None]:
+def iterate_wide(study: Study, base: Base, systems: tuple[Gradients, ...], turn: int) -> Asks[None]:
     """One turn of all systems that are not solved."""
     running = [k for k, system in enumerate(systems) if not system.has_ended]
-    if not running or turn > most_turns(study.plan, ground, len(systems)):
-        yield from Go(choose_wide(study, ground, systems, turn - 1))
-    targets, left_out = ground.question.targets, ground.left_out
+    if not running or turn > most_turns(study.plan, base, len(systems)):
+        yield from Go(choose_wide(study, base, systems, turn - 1))
+    targets, left_out = base.question.targets, base.left_out
     fits = [left_out[k // targets] for k in running]
-    parts = {fit: ground.part(fit) for fit in set(fits)}
+    parts = {fit: base.part(fit) for fit in set(fits)}
     directions = [parts[fit].asked(systems[k].direction) for k, fit in zip(running, fits, strict=True)]
+    # A direction along constant columns alone has no length, and its product is 0.
     lengths = [np.sqrt(dot(each, each)) or 1.0 for each in directions]
     units = np.array([each / length for each, length in zip(directions, lengths, strict=True)])
-    found = (yield ProjectColumns(ground.question, units, np.array(fits), turn))["projections"]
+    found = (yield ProjectColumns(base.question, units, np.array(fits), turn))["projections"]
     following = list(systems)
     for k, fit, length, projection in zip(running, fits, lengths, found, strict=True):
         following[k] = systems[k].advance(parts[fit].product(systems[k].direction, length * projection))
-    yield from Go(climb_wide(study, ground, tuple(following), turn + 1))
+    yield from Go(iterate_wide(study, base, tuple(following), turn + 1))
 
 
 @procedure("model/wide-choose")
-def choose_wide(study: Study, ground: Ground, systems: tuple[Gradients, ...], turns: int) -> Asks[None]:
+def choose_wide(study: Study, base: Base, systems: tuple[Gradients, ...], turns: int) -> Asks[None]:
     """Test each penalty on the folds left out; report the model of the one with the least error."""
-    refuse_unsolved(study.plan, ground, systems, turns)
-    folds, targets = ground.folds, ground.question.targets
+    refuse_unsolved(study.plan, base, systems, turns)
+    folds, targets = base.folds, base.question.targets
+    # Falling, as everywhere: of penalties that do as well the first, and largest, is taken.
     solved = np.flatnonzero(np.all([system.solved for system in systems], axis=0))[::-1]
     *tested, whole = (
-        _models(ground.part(k), systems[targets * place : targets * (place + 1)], solved)
-        for place, k in enumerate(ground.left_out)
+        _models(base.part(k), systems[targets * place : targets * (place + 1)], solved)
+        for place, k in enumerate(base.left_out)
     )
-    question = _residuals(ground, folds, tested)
+    question = _residuals(base, folds, tested)
     sums = yield question
-    some, scale = ground.rows > 0, folds.standard.scale[-targets:]
+    some, scale = base.rows > 0, folds.standard.scale[-targets:]
     residuals, predictions = (sums[name].reshape(len(some), len(solved), -1) for name in sums)
-    errors = (residuals[some, :, 0] / ground.rows[some, None]).T * scale[0] ** 2
+    errors = (residuals[some, :, 0] / base.rows[some, None]).T * scale[0] ** 2
     chosen = int(np.argmin(total(errors)))
     held_out = tuple(np.stack([model[part][chosen] for model in tested]) for part in (0, 1))
     w, b = (each[chosen] for each in whole)
-    path = Path(ground.penalties(study.plan)[solved], errors, chosen, w, b, (held_out[0], held_out[1]))
-    yield Rows.later(partial(_rows, ground, folds, path))
+    path = Path(base.penalties(study.plan)[solved], errors, chosen, w, b, (held_out[0], held_out[1]))
+    yield Rows.later(partial(_rows, base, folds, path))
     squares = total(predictions[:, chosen], 0) * scale**2
-    moments = _moments(ground, folds, path, squares)
-    yield from measure_path(study, ground.question, folds, path, ground.rows, moments)
+    moments = _moments(base, folds, path, squares)
+    yield from measure_path(study, base.question, folds, path, base.rows, moments)
 
 
 Models = tuple[np.ndarray, np.ndarray]
@@ -228,35 +230,35 @@ def _models(part: Part, systems: Sequence[Gradients], solved: np.ndarray) -> Mod
     return np.stack(w, axis=-1), np.stack(b, axis=-1)
 
 
-def _residuals(ground: Ground, folds: Folds, tested: Sequence[Models]) -> SumResiduals:
+def _residuals(base: Base, folds: Folds, tested: Sequence[Models]) -> SumResiduals:
     """The question about the models that were fitted without each fold."""
-    m = ground.question.columns - ground.question.targets
+    m = base.question.columns - base.question.targets
     shift, scale, unit = folds.standard.shift[:m], folds.standard.scale[:m], folds.standard.scale[m:]
     models, targets = tested[0][1].shape
-    weights = np.zeros((ground.question.folds, models, m, targets))
-    intercepts = np.zeros((ground.question.folds, models, targets))
-    for fold, (w, b) in zip(ground.left_out, tested, strict=False):
+    weights = np.zeros((base.question.folds, models, m, targets))
+    intercepts = np.zeros((base.question.folds, models, targets))
+    for fold, (w, b) in zip(base.left_out, tested, strict=False):
         weights[fold] = w * scale[:, None] / unit
         intercepts[fold] = (b - product(shift * scale, np.swapaxes(w, 0, 1))) / unit
-    return SumResiduals(ground.question, weights, intercepts)
+    return SumResiduals(base.question, weights, intercepts)
 
 
-def _rows(ground: Ground, folds: Folds, path: Path) -> Iterator[Rows]:
-    part, targets = ground.part(-1), ground.question.targets
+def _rows(base: Base, folds: Folds, path: Path) -> Iterator[Rows]:
+    part, targets = base.part(-1), base.question.targets
     mean = part.sums[-targets:] / part.rows
     of_none = float(np.trace(part.crossed[-targets:]) / part.rows - mean @ mean)
-    yield from report(folds, path, {"people": ground.people, "rows": ground.rows}, None, of_none)
+    yield from report(folds, path, {"people": base.people, "rows": base.rows}, None, of_none)
 
 
-def _moments(ground: Ground, folds: Folds, path: Path, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _moments(base: Base, folds: Folds, path: Path, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of each score over all rows, each scored without its fold: float64 (t,)."""
-    standard, m = folds.standard, ground.question.columns - ground.question.targets
-    sums = np.zeros(ground.question.targets)
-    for fold, w, b in zip(ground.left_out, *path.held_out, strict=False):
-        own = (ground.sums[fold, :m] - ground.rows[fold] * standard.shift[:m]) * standard.scale[:m]
-        sums += ground.rows[fold] * b + product(own, w)
-    mean = sums / ground.rows.sum(dtype=int)
-    return folds.origin + mean, np.sqrt(np.maximum(squares / ground.rows.sum(dtype=int) - mean**2, 0))
+    standard, m = folds.standard, base.question.columns - base.question.targets
+    sums = np.zeros(base.question.targets)
+    for fold, w, b in zip(base.left_out, *path.held_out, strict=False):
+        own = (base.sums[fold, :m] - base.rows[fold] * standard.shift[:m]) * standard.scale[:m]
+        sums += base.rows[fold] * b + product(own, w)
+    mean = sums / base.rows.sum(dtype=int)
+    return folds.origin + mean, np.sqrt(np.maximum(squares / base.rows.sum(dtype=int) - mean**2, 0))
 
 
 def refuse_zero(penalties: np.ndarray) -> None:
@@ -269,12 +271,12 @@ def refuse_zero(penalties: np.ndarray) -> None:
         )
 
 
-def refuse_unsolved(plan: Plan, ground: Ground, systems: Sequence[Gradients], turns: int) -> None:
+def refuse_unsolved(plan: Plan, base: Base, systems: Sequence[Gradients], turns: int) -> None:
     """Refuse if a penalty of the plan could not be solved; or, of usual ones, none."""
     solved = np.all([system.solved for system in systems], axis=0)
     if solved.all() or (solved.any() and not MODEL_PENALTIES.of(plan)):
         return
-    least = float(ground.penalties(plan)[~solved].max())
+    least = float(base.penalties(plan)[~solved].max())
     raise Refuse(
         MODEL_PENALTIES.name,
         f"the penalty {least:g} is not solved in {turns:,} rounds, and as each tells a sum over the people, "

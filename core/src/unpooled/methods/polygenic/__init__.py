@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unpooled.formats.scoring_file import write_scoring_file
-from unpooled.methods.algorithm import AboutFile, Algorithm, Cost, Wording
+from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
 from unpooled.methods.polygenic.counts import CountLeftOut, CountSides
 from unpooled.methods.polygenic.options import HELD_OUT, SHARES
 from unpooled.methods.polygenic.procedure import polygenic
@@ -33,7 +33,7 @@ def _rules(plan: Plan) -> dict[str, str]:
     return {"masking": "modular only: normal noise would take the digits that the fit needs"}
 
 
-POLYGENIC = Algorithm(
+POLYGENIC = VariantMethod(
     name=POLYGENIC_SCORE,
     title="Polygenic score",
     method="It is the ridge regression of the phenotype on all autosomal variants at once, by conjugate "

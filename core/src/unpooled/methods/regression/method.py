@@ -13,7 +13,7 @@ from unpooled.formats.glm import write_glm
 from unpooled.formats.meta import write_meta
 from unpooled.formats.regression_report import write_report
 from unpooled.formats.ssf import write_ssf
-from unpooled.methods.algorithm import AboutFile, Algorithm, Cost
+from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod
 from unpooled.methods.features import Feature, FeatureFile, variant_method
 from unpooled.methods.frequencies import FAR_FREQUENCIES
 from unpooled.methods.ld.leads import CLUMPS
@@ -110,7 +110,7 @@ def regression(
     rule: Callable[[Plan], dict[str, str]],
     cost: Cost,
     shares: Callable[[Plan], bool] = lambda plan: False,
-) -> Algorithm:
+) -> VariantMethod:
     """Declare a regression on each variant by what it has of its own: what it asks, and its options."""
     return variant_method(
         name=name,

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, Samples, Table, WithSamples
+from unpooled.asking.cohort import Cohort, Samples, WithSamples
 from unpooled.methods.shared.groups import phenotype
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import CONDITION
@@ -27,12 +26,11 @@ class Conditioned(WithSamples):
     """A cohort whose covariates begin with the copies of what its study conditions on."""
 
 
-def conditioned(cohort: Cohort | Table, panel: Panel, plan: Plan) -> Cohort | Table:
+def conditioned(cohort: Cohort, panel: Panel, plan: Plan) -> Cohort:
     """The cohort as the questions of a study find it; as it is, if it has these covariates already."""
     if not CONDITION.of(plan) or isinstance(cohort, Conditioned):
         return cohort
-    of_variants = cast(Cohort, cohort)
-    return Conditioned(of_variants, with_copies(of_variants, panel, plan))
+    return Conditioned(cohort, with_copies(cohort, panel, plan))
 
 
 def with_copies(cohort: Cohort, panel: Panel, plan: Plan) -> Samples:

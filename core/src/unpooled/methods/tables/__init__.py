@@ -2,11 +2,13 @@
 
 Each method begins with the number of values of each feature. What follows are sums (`moments`, `yeo_johnson`)
 or nothing but counts (`order`). The parameters file and what it does to a table are in
-`unpooled.fitted.scaler`; a study of quantiles only finds them.
+`unpooled.fitted.scaler`, whose classes this module binds to the procedures that fit them. A study of
+quantiles only finds numbers.
 """
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,18 +20,19 @@ import numpy as np
 from unpooled.asking.procedure import Asks, Procedure, Study, procedure
 from unpooled.asking.question import Arrays, Question
 from unpooled.fitted.scaler import (
-    MIN_MAX,
     NOTES,
-    PARAMETERS,
     QUANTILES,
-    ROBUST,
-    YEO_JOHNSON,
-    Z_SCORE,
+    SCALINGS,
+    MinMax,
+    Robust,
+    Scaling,
+    YeoJohnson,
+    ZScore,
     order_statistics,
     parameters,
 )
 from unpooled.formats import parameters_table
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import TableMethod, Writer
 from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, RESULTS, VALUES
 from unpooled.methods.shared.sums_returned import BITS as ONLY_BITS
 from unpooled.methods.tables.census import CountValues, count_values
@@ -44,14 +47,12 @@ from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
 from unpooled.plan import common_options as options
 from unpooled.plan.common_options import BITS, ELEMENTS, OPENS
-from unpooled.plan.plan import NONE, PARAMETERS_FILE, QUANTILES_FILE, Plan
+from unpooled.plan.plan import PARAMETERS_FILE, QUANTILES_FILE, Plan
 from unpooled.plan.templates import Template
 from unpooled.protocol.two_party import MAX_COMPARISONS
 
-Found = Callable[[Arrays], Mapping[str, np.ndarray]]
-"""The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""
 Content = Callable[[Arrays, Plan], dict[str, Any]]
-"""The content of a method's file, as JSON has it, from the same columns."""
+"""The content of a method's file, as JSON has it, from the columns of the table `FEATURES`."""
 
 SEEN_ONLY = "the server learns nothing else of the column"
 ALSO_CLOSE = (
@@ -71,67 +72,37 @@ def z_score(study: Study) -> Asks[None]:
     yield from measure(study, n)
 
 
-@procedure("min-max")
-def min_max(study: Study) -> Asks[None]:
-    """Report the smallest and the largest value of each feature."""
-    yield from report_elements(study, FindEnds, FindEndsByBits)
-
-
-@procedure("robust")
-def robust(study: Study) -> Asks[None]:
-    """Report the values that median and quartiles of each feature lie between."""
-    yield from report_elements(study, FindQuartiles, FindQuartilesByBits)
-
-
 @procedure("quantiles")
 def quantiles(study: Study) -> Asks[None]:
     """Report the values that the plan's quantiles lie between, and its elements."""
     yield from report_elements(study, Narrow, NarrowByBits)
 
 
-ENDS = {"min": 0.0, "max": 1.0}
-QUARTILES = {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75}
-"""Parameters that are quantiles."""
-
-
-class _OfEnds:
-    """About the smallest and the largest value."""
-
-    @classmethod
-    def quantiles(cls, plan: Plan) -> Sequence[float]:
-        return tuple(ENDS.values())
-
-
-class _OfQuartiles:
-    """About median and quartiles."""
-
-    @classmethod
-    def quantiles(cls, plan: Plan) -> Sequence[float]:
-        return tuple(QUARTILES.values())
+@dataclass(frozen=True, eq=False)
+class FindEnds(Narrow, name="normalization/ends"):
+    asked: ClassVar[Sequence[float]] = (*MinMax.quantiles.values(),)
 
 
 @dataclass(frozen=True, eq=False)
-class FindEnds(_OfEnds, Narrow):
-    name: ClassVar[str] = "normalization/ends"
+class FindEndsByBits(FindEnds, NarrowByBits, name="normalization/ends-by-bits"):
+    """The same search, of which the server learns the ends alone."""
 
 
 @dataclass(frozen=True, eq=False)
-class FindEndsByBits(_OfEnds, NarrowByBits):
-    name: ClassVar[str] = "normalization/ends-by-bits"
+class FindQuartiles(Narrow, name="normalization/quartiles"):
+    asked: ClassVar[Sequence[float]] = (*Robust.quantiles.values(),)
 
 
 @dataclass(frozen=True, eq=False)
-class FindQuartiles(_OfQuartiles, Narrow):
-    name: ClassVar[str] = "normalization/quartiles"
+class FindQuartilesByBits(FindQuartiles, NarrowByBits, name="normalization/quartiles-by-bits"):
+    """The same search, of which the server learns the quartiles alone."""
 
 
-@dataclass(frozen=True, eq=False)
-class FindQuartilesByBits(_OfQuartiles, NarrowByBits):
-    name: ClassVar[str] = "normalization/quartiles-by-bits"
-
-
-def _columns(names: Sequence[str], columns: Arrays) -> Arrays:
-    return {name: columns[name] for name in names}
+_FINDERS: Sequence[tuple[type[Narrow], type[Narrow]]] = (
+    (FindEnds, FindEndsByBits),
+    (FindQuartiles, FindQuartilesByBits),
+)
+"""The questions that find quantiles, by sums and by bits."""
 
 
 def _quantiles(quantiles: Sequence[float], columns: Arrays) -> list[np.ndarray]:
@@ -141,16 +112,19 @@ def _quantiles(quantiles: Sequence[float], columns: Arrays) -> list[np.ndarray]:
     return [interpolated(quantile, columns["n"], *pairs[:, k].T) for k, quantile in enumerate(quantiles)]
 
 
-def _named_quantiles(names: Mapping[str, float], columns: Arrays) -> Mapping[str, np.ndarray]:
-    return dict(zip(names, _quantiles(tuple(names.values()), columns), strict=True))
-
-
-def _parameters(of: Found, columns: Arrays, plan: Plan) -> dict[str, Any]:
+def _parameters(columns: Arrays, plan: Plan) -> dict[str, Any]:
+    """The parameters file of a scaling, as JSON has it."""
+    scaling = SCALINGS[plan.test]
+    if quantiles := scaling.quantiles:
+        found = dict(zip(quantiles, _quantiles([*quantiles.values()], columns), strict=True))
+    else:
+        found = {name: columns[name] for name in scaling.parameters}
     marks = {note: columns[name] for name, note in NOTES.items() if name in columns}
-    return parameters(plan.test, plan.features, columns["n"], of(columns), marks)
+    return parameters(plan.test, plan.features, columns["n"], found, marks)
 
 
 def _order_statistics(columns: Arrays, plan: Plan) -> dict[str, Any]:
+    """The file of a study of quantiles, as JSON has it."""
     ranks = options.QUANTILES.of(plan)
     quantiles = dict(zip(ranks, _quantiles(ranks, columns), strict=True))
     places = range(2 * len(ranks), columns["elements"].shape[1])
@@ -167,68 +141,49 @@ def _shown(content: Content, tables: Mapping[str, Arrays], plan: Plan) -> Html:
     return parameters_table.shown(content(tables[FEATURES], plan)["features"])
 
 
-def _method(
-    name: str,
-    title: str,
-    method: str,
+def _scaling(
+    scaling: type[Scaling],
+    fit: Procedure[[], None],
     asks: tuple[type[Question], ...],
-    procedure: Procedure[[], None],
-    content: Content,
-    file: str = PARAMETERS_FILE,
     rules: Callable[[Plan], dict[str, str]] = lambda plan: {},
     **more: Any,
-) -> Algorithm:
-    return Algorithm(
-        name=name,
-        title=title,
-        method=method,
-        traits=(NONE,),
+) -> TableMethod:
+    """The method that a way to normalize is, once there is a procedure that fits it."""
+    return TableMethod(
+        name=scaling.name,
+        title=scaling.title,
+        method=scaling.sentence,
         asks=(CountValues, *asks),
-        procedure=procedure,
-        files={file: partial(_write, content)},
-        usual_files=(file,),
-        file_name=lambda file, plan: f"{file}.json",
+        procedure=fit,
+        files={PARAMETERS_FILE: partial(_write, _parameters)},
+        usual_files=(PARAMETERS_FILE,),
         table=FEATURES,
-        shown=partial(_shown, content),
-        summarise=lambda tables: None,
-        rules=lambda plan: {**(_changed_outcome(plan) if file == PARAMETERS_FILE else {}), **rules(plan)},
+        shown=partial(_shown, _parameters),
+        rules=lambda plan: {**_changed_outcome(plan), **rules(plan)},
         **more,
     )
 
 
-def _by_sums(
-    name: str,
-    title: str,
-    method: str,
-    procedure: Procedure[[], None],
-    *asks: type[Question],
-    **more: Any,
-) -> Algorithm:
-    content = partial(_parameters, partial(_columns, PARAMETERS[name]))
-    return _method(name, title, method, asks, procedure, content, **more)
+def _of_quantiles(scaling: type[Scaling]) -> TableMethod:
+    """The method of a scaling whose parameters are quantiles of the pool."""
+    finders = next(kinds for kinds in _FINDERS if [*kinds[0].asked] == [*scaling.quantiles.values()])
 
+    @procedure(scaling.name)
+    def fit(study: Study) -> Asks[None]:
+        """Report the values that the parameters of each feature lie between."""
+        yield from report_elements(study, *finders)
 
-def _by_quantiles(
-    name: str,
-    title: str,
-    method: str,
-    procedure: Procedure[[], None],
-    kinds: tuple[type[Narrow], type[Narrow]],
-    quantiles: Mapping[str, float],
-    tells: str,
-) -> Algorithm:
-    content = partial(_parameters, partial(_named_quantiles, quantiles))
-    return _method(name, title, method, kinds, procedure, content, **_of_elements(*kinds, tells))
+    rules = partial(_too_many, finders[0], "schema")
+    return _scaling(scaling, fit, finders, rules, **_of_elements(*finders, scaling.tells))
 
 
 def _of_elements(kind: type[Narrow], by_bits: type[Narrow], tells: str) -> dict[str, Any]:
-    """Return the `Algorithm` fields shared by the methods that find elements."""
+    """Return the fields shared by the methods that find elements."""
     return {
         "options": (options.OPENS,),
         "told_to_cohorts": {CountValues: COUNTS, by_bits: RESULTS, kind: AS_ASKED},
         "tells": f"{tells}; {ALSO_CLOSE}",
         "tells_by_bits": f"{tells}; {SEEN_ONLY}",
-        "rules": lambda plan: _too_many(kind, plan, "schema"),
     }
 
 
@@ -248,10 +203,10 @@ def _needs_modular_masks(plan: Plan) -> dict[str, str]:
 def _needs_quantiles(plan: Plan) -> dict[str, str]:
     if not options.QUANTILES.of(plan) and not ELEMENTS.of(plan):
         return {"quantiles": "name quantiles from 0 to 1, or elements"}
-    return _too_many(Narrow, plan, "quantiles")
+    return _too_many(Narrow, "quantiles", plan)
 
 
-def _too_many(kind: type[Narrow], plan: Plan, field: str) -> dict[str, str]:
+def _too_many(kind: type[Narrow], field: str, plan: Plan) -> dict[str, str]:
     most = MOST_COMPARED if OPENS.of(plan) == BITS else MOST_AT_ONCE
     if kind.asked_under(plan) * len(plan.features) <= most:
         return {}
@@ -259,13 +214,10 @@ def _too_many(kind: type[Narrow], plan: Plan, field: str) -> dict[str, str]:
 
 
 NORMALIZATIONS = (
-    _by_sums(
-        Z_SCORE,
-        "Normalization to mean 0, deviation 1",
-        "The mean of all cohorts' values was subtracted from each column, and the result divided by "
-        "their standard deviation.",
+    _scaling(
+        ZScore,
         z_score,
-        *(FindMagnitude, Average, MeasureSpread),
+        (FindMagnitude, Average, MeasureSpread),
         told_to_cohorts={CountValues: COUNTS, FindMagnitude: VALUES, Average: VALUES},
         templates=(
             Template(
@@ -275,34 +227,15 @@ NORMALIZATIONS = (
             ),
         ),
     ),
-    _by_quantiles(
-        MIN_MAX,
-        "Normalization to the range 0 to 1",
-        "Each column was scaled so that the smallest of all cohorts' values became 0 and the largest 1.",
-        min_max,
-        (FindEnds, FindEndsByBits),
-        ENDS,
-        "the smallest and the largest value of each column are in the results, and each is a single person's",
-    ),
-    _by_quantiles(
-        ROBUST,
-        "Normalization by median and quartiles",
-        "The median of all cohorts' values was subtracted from each column, and the result divided by "
-        "their interquartile range.",
-        robust,
-        (FindQuartiles, FindQuartilesByBits),
-        QUARTILES,
-        "median and quartiles of each column are in the results: single people's values, or between two",
-    ),
-    _by_sums(
-        YEO_JOHNSON,
-        "Normalization by Yeo and Johnson's power transform",
-        "Each column was transformed as by Yeo and Johnson (2000), with the maximum-likelihood lambda of all "
-        "cohorts' values; their mean was subtracted, and the result divided by their standard deviation.",
+    *(_of_quantiles(scaling) for scaling in SCALINGS.values() if scaling.quantiles),
+    _scaling(
+        YeoJohnson,
         yeo_johnson,
-        *(AverageLogarithms, FindRange, Search, MeasureTransformed),
-        *(FindRangeByBits, FindDirection, SearchBySigns, MeasureUnderway),
-        rules=_needs_modular_masks,
+        (
+            *(AverageLogarithms, FindRange, Search, MeasureTransformed),
+            *(FindRangeByBits, FindDirection, SearchBySigns, MeasureUnderway),
+        ),
+        _needs_modular_masks,
         options=(options.OPENS,),
         told_to_cohorts={
             CountValues: COUNTS,
@@ -316,20 +249,18 @@ NORMALIZATIONS = (
         "centre, to 12 bits, and sums in which few of such values may outweigh all others: they may know "
         "them exactly",
     ),
-    _method(
-        QUANTILES,
-        "Quantiles and k-th elements; no table is changed",
-        "For each column, quantiles or order statistics of all cohorts' values together were found.",
-        (Narrow, NarrowByBits),
-        quantiles,
-        _order_statistics,
-        file=QUANTILES_FILE,
-        **{
-            **_of_elements(
-                Narrow, NarrowByBits, "the quantiles and elements that the plan names are in the results"
-            ),
-            "options": (options.QUANTILES, options.ELEMENTS, options.OPENS),
-            "rules": _needs_quantiles,
-        },
-    ),
+)
+FOUND = TableMethod(
+    name=QUANTILES,
+    title="Quantiles and k-th elements; no table is changed",
+    method="For each column, quantiles or order statistics of all cohorts' values together were found.",
+    asks=(CountValues, Narrow, NarrowByBits),
+    procedure=quantiles,
+    files={QUANTILES_FILE: partial(_write, _order_statistics)},
+    usual_files=(QUANTILES_FILE,),
+    table=FEATURES,
+    shown=partial(_shown, _order_statistics),
+    rules=_needs_quantiles,
+    **_of_elements(Narrow, NarrowByBits, "the quantiles and elements that the plan names are in the results")
+    | {"options": (options.QUANTILES, options.ELEMENTS, options.OPENS)},
 )

@@ -99,6 +99,7 @@ def _narrowed(
         far = np.inf * signs[0]
     direction = np.sign(far - near)
     for power, sign in zip(asked, signs, strict=True):
+        # Not further out than what is known already: of the first round half lies on the other side.
         if (power - near) * direction <= 0:
             continue
         if sign != direction:

@@ -31,11 +31,9 @@ def count_values(study: Study) -> Asks[np.ndarray]:
 
 
 @dataclass(frozen=True)
-class CountValues(Question):
+class CountValues(Question, name="normalization/values", title="Count values", ring_bits=64):
     """Question that counts the values of each feature that are not missing."""
 
-    name: ClassVar[str] = "normalization/values"
-    title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "values",
@@ -53,7 +51,6 @@ class CountValues(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"features": "feature"}
-    ring_bits: ClassVar[int] = 64
 
     features: int
 
@@ -77,6 +74,7 @@ def refuse_rare_features(plan: Plan, sums: Arrays) -> None:
 
 def refuse_rare_columns(plan: Plan, titles: Sequence[str], values: np.ndarray, enough: np.ndarray) -> None:
     """Refuse if columns have `values`, int64 (columns,), but too few cohorts have `enough` of them each."""
+    # Of a column without a value every sum is 0, and tells of nobody.
     few = (values > 0) & (enough < FEWEST_COHORTS)
     if few.any() and not plan.alone:
         names = ", ".join(title for title, is_few in zip(titles, few.tolist(), strict=True) if is_few)

@@ -100,6 +100,7 @@ def find_means(
 ) -> Asks[Means]:
     """The first part of `find_moments`: one sum of each column."""
     cohorts, highest = study.plan.cohorts, first_exponents(len(n))
+    # First to a power of 2^COARSE, over all that float64 holds; then to a power of two.
     for distance in (COARSE, FINE):
         sums = yield magnitude_of(n, cohorts, highest, distance)
         highest = covering(sums["within"], n, exponents(highest, distance))
@@ -111,6 +112,7 @@ def find_spread(
     study: Study, n: np.ndarray, means: Means, spread_of: type[MeasureSpread]
 ) -> Asks[tuple[np.ndarray, np.ndarray]]:
     """The rest of it: mean and deviation, float64 (features,)."""
+    # A value and a mean are at most 2^highest each, and so their difference is at most twice that.
     magnitude = means.highest + 1
     sums = yield spread_of(n, study.plan.cohorts, means.centre, magnitude)
     return _settled(study, spread_of.titles_under(study.plan), n, means.centre, magnitude, sums)
@@ -181,13 +183,11 @@ class OfFeatures(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class FindMagnitude(OfFeatures):
+class FindMagnitude(OfFeatures, name="normalization/magnitude", title="Find the magnitude of features"):
     """Question that counts the values of each feature up to 2^e in size, e falling from `highest` by
     `distance`.
     """
 
-    name: ClassVar[str] = "normalization/magnitude"
-    title: ClassVar[str] = "Find the magnitude of features"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "within",
@@ -212,11 +212,9 @@ class FindMagnitude(OfFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class Average(OfFeatures):
+class Average(OfFeatures, name="normalization/mean", title="Average features", ring_bits=128):
     """Sums of the features in units of their magnitude."""
 
-    name: ClassVar[str] = "normalization/mean"
-    title: ClassVar[str] = "Average features"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sum",
@@ -227,7 +225,6 @@ class Average(OfFeatures):
             "the mean of each feature of the pool",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     magnitude: np.ndarray
 
@@ -242,11 +239,11 @@ class Average(OfFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureSpread(OfFeatures):
+class MeasureSpread(
+    OfFeatures, name="normalization/spread", title="Measure the spread of features", ring_bits=128
+):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
-    name: ClassVar[str] = "normalization/spread"
-    title: ClassVar[str] = "Measure the spread of features"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "deviations",
@@ -281,7 +278,6 @@ class MeasureSpread(OfFeatures):
             "the last digits of each standard deviation",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     centre: np.ndarray
     magnitude: np.ndarray
@@ -312,6 +308,7 @@ class MeasureSpread(OfFeatures):
 
     def _rest(self, sums: np.ndarray, lost: np.ndarray) -> np.ndarray:
         """Return the remainder of sums below the last bit that is sent, given what their rounding lost."""
+        # Rounded as the ring rounds it, so that both parts together are the sum.
         sent = np.ldexp(np.rint(np.ldexp(sums, self.bits)), -self.bits)
         return np.asarray(sums - sent + lost)
 

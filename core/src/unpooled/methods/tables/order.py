@@ -34,6 +34,7 @@ _SIGN = np.uint64(1 << 63)
 def keys(values: np.ndarray) -> np.ndarray:
     """Integers of the same order as the values, none of them NaN: uint64 from float64. Both zeros are one."""
     bits = (values + 0.0).view(np.uint64)
+    # Of a negative number all bits are turned, for the larger its size, the smaller it is.
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
@@ -66,19 +67,19 @@ def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.nd
 def narrow(study: Study, asked: Narrow, wanted: np.ndarray) -> Asks[np.ndarray]:
     """The bytes of the keys of the wanted elements, one from each round: uint64, as `wanted`."""
     sums = yield asked
+    # As many thresholds as lie below the element are its byte: 255 of them tell 256 values apart.
     byte = asked.byte(sums, wanted).astype(np.uint64)
     prefix = asked.prefix | byte << np.uint64(asked.shift)
+    # The journal would otherwise hold every round's counts, of which only the bytes are needed.
     if asked.shift == asked.lowest_shift:
         return np.asarray(prefix)
     return (yield from Go(narrow(study, replace(asked, prefix=prefix, shift=asked.shift - 8), wanted)))
 
 
 @dataclass(frozen=True, eq=False)
-class Narrow(Question):
+class Narrow(Question, name="normalization/narrow", title="Narrow down order statistics"):
     """Asks for one byte of the key of each wanted element, given the bytes above it."""
 
-    name: ClassVar[str] = "normalization/narrow"
-    title: ClassVar[str] = "Narrow down order statistics"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "within",
@@ -93,6 +94,8 @@ class Narrow(Question):
     each: ClassVar[dict[str, str]] = {"features": "feature", "elements": "element"}
     lowest_shift: ClassVar[int] = 0
     """The shift of the last question."""
+    asked: ClassVar[Sequence[float]] = ()
+    """The quantiles that it is about, whatever the plan says; none where the plan names them."""
 
     most: int
     """The largest number of values of a feature."""
@@ -135,7 +138,7 @@ class Narrow(Question):
     @classmethod
     def quantiles(cls, plan: Plan) -> Sequence[float]:
         """Return the quantiles whose two neighbouring elements are asked for."""
-        return tuple(QUANTILES.of(plan))
+        return tuple(cls.asked or QUANTILES.of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -146,6 +149,7 @@ class Narrow(Question):
     def local(self, table: Table) -> Arrays:
         own = self.sorted_keys(table)
         counts = [
+            # The column is sorted once a study, and each threshold of each round is then a binary search.
             [np.searchsorted(column, thresholds, side="right") for thresholds in of_feature]
             for column, of_feature in zip(own, self._thresholds(), strict=True)
         ]
@@ -168,11 +172,9 @@ class Narrow(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class NarrowByBits(Narrow):
+class NarrowByBits(Narrow, name="normalization/narrow-by-bits", title="Narrow down order statistics by bits"):
     """The same, of which the server learns the byte alone."""
 
-    name: ClassVar[str] = "normalization/narrow-by-bits"
-    title: ClassVar[str] = "Narrow down order statistics by bits"
     sends: ClassVar[tuple[Count, ...]] = (replace(Narrow.sends[0], learns=UNREAD, of_one=False),)
     opens: ClassVar[Bits] = Bits(
         "enough",
@@ -226,6 +228,7 @@ def interpolated(quantile: float, n: np.ndarray, below: np.ndarray, above: np.nd
 def _between(quantile: float, n: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
     if quantile == 0.5:
         return np.asarray((below + above) / 2)
+    # From the nearer element, as NumPy does it: from the other, t near 1 would not give that element itself.
     place = quantile * (n - 1)
     t = place - np.floor(place)
     distance = above - below

@@ -18,7 +18,7 @@ from unpooled.asking.question import Arrays, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse, listed
 from unpooled.fitted import yeo_johnson as transform
-from unpooled.fitted.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
+from unpooled.fitted.scaler import YeoJohnson, is_nearly_constant
 from unpooled.kernels.bends import bend_sums
 from unpooled.kernels.elementary import exp
 from unpooled.methods.shared.standardise import fraction_bits
@@ -54,6 +54,7 @@ def search(study: Study, pool: Pool, brackets: Brackets) -> Asks[None]:
         return
     question = pool.search(study.plan, brackets)
     sums = yield question
+    # At a lambda that could not be computed the start was asked in its place: what came back is not of it.
     signs = np.where(question.powers == brackets.questions(), question.signs(sums, pool), 0)
     yield from Go(search(study, pool, brackets.narrowed(signs)))
 
@@ -71,9 +72,10 @@ def found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Array
     n, power = pool.n[asked.asked], asked.powers[:, 0]
     mean, square = (sums[name][:, 0] / np.maximum(n, 1) for name in ("g", "squares"))
     variance = square - mean * mean
+    # A difference of two nearly equal numbers has no digits left: that feature is a constant.
     spread = np.sqrt(np.where(variance > _LOST * square, variance, 0))
     mean, spread = np.ldexp([mean, spread], asked.size[:, 0].astype(np.int32))
-    found = {name: np.full(asked.features, np.nan) for name in PARAMETERS[YEO_JOHNSON]}
+    found = {name: np.full(asked.features, np.nan) for name in YeoJohnson.parameters}
     flat = np.zeros(asked.features, bool)
     if pool.n.any():
         own = _parameters(power, asked.centre, mean, spread)
@@ -91,6 +93,7 @@ def sorted_offsets(
     values = table_values(table, features)
     kept: dict[int, tuple[float, np.ndarray]] = derived(table, "offsets", dict)
     for feature, around in zip(asked, centre.tolist(), strict=True):
+        # Sorting is dear, and all rounds of a search are about one centre.
         if feature not in kept or kept[feature][0] != around:
             kept[feature] = around, np.sort(transform.offsets(known(values, feature), around))
         yield kept[feature][1]
@@ -128,6 +131,7 @@ class Pool:
     def search(self, plan: Plan, brackets: Brackets) -> Search:
         """The next question of the search."""
         asked, powers = brackets.open, brackets.questions()
+        # The start can always be computed: there the transform is x itself.
         powers = np.where(self.computable(asked, powers), powers, START)
         width = exponent(self.width[asked], np.ones(len(asked)))
         return Search(**self.fields(plan, asked, powers), width=width)
@@ -198,14 +202,15 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class OfBends(Question):
+class OfBends(Question, ring_bits=128):
     """About some features, each transformed about a centre at some lambdas."""
 
+    lambdas: ClassVar[int] = 1
+    """Number of lambdas asked about for each feature."""
     most_rounds: ClassVar[int] = 1
     """Maximum number of questions about one feature."""
     by_bits: ClassVar[bool] = False
     """True if asked only where the plan says that nobody reads the sums; False if only where it does not."""
-    ring_bits: ClassVar[int] = 128
     each: ClassVar[dict[str, str]] = {"count": "feature"}
 
     features: int
@@ -227,8 +232,12 @@ class OfBends(Question):
         return cls.sends if (OPENS.of(plan) == BITS) == cls.by_bits else ()
 
     @classmethod
-    def foreseen_fields(cls, plan: Plan, lambdas: int) -> dict[str, Any]:
-        """The fields of a question about all features, at so many lambdas."""
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(**cls.foreseen_fields(plan))], cls.most_rounds, exact=False)
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan) -> dict[str, Any]:
+        """The fields of a question about all features."""
         features = len(plan.features)
         return {
             "features": features,
@@ -236,14 +245,9 @@ class OfBends(Question):
             "most": 1,
             "asked": np.arange(features),
             "centre": np.zeros(features),
-            "powers": np.zeros((features, lambdas)),
-            "size": np.zeros((features, lambdas), np.int64),
+            "powers": np.zeros((features, cls.lambdas)),
+            "size": np.zeros((features, cls.lambdas), np.int64),
         }
-
-    @property
-    def lambdas(self) -> int:
-        """Number of lambdas asked about for each feature."""
-        raise NotImplementedError
 
     @property
     def count(self) -> int:
@@ -269,12 +273,37 @@ _MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Search(OfBends):
+class OfDerivatives(OfBends):
+    """About the derivative of the likelihood at some lambdas."""
+
+    width: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """int64 (asked,): no phi(x) - phi(centre) is larger than 2 to this power."""
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan) -> dict[str, Any]:
+        return {**super().foreseen_fields(plan), "width": np.zeros(len(plan.features), np.int64)}
+
+    def summed(self, table: Table, size: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sum offsets, (count,), and the four numbers of `bend_sums`, (count, lambdas, 4), in these units."""
+        sums, offsets = np.empty((self.count, self.lambdas, 4)), np.empty(self.count)
+        for k, s in enumerate(self.offsets(table)):
+            offsets[k] = np.ldexp(np.sum(s), -self.width[k])
+            sums[k] = bend_sums(s, self.centre[k], self.powers[k], size[k], int(width[k]))
+        return offsets, sums
+
+
+def named(offsets: np.ndarray, sums: np.ndarray) -> Arrays:
+    """The arrays that are sent, from what `OfDerivatives.summed` returns."""
+    g, squares, slopes, products = np.moveaxis(sums, 2, 0)
+    return {"offsets": offsets, "g": g, "squares": squares, "slopes": slopes, "products": products}
+
+
+@dataclass(frozen=True, eq=False)
+class Search(OfDerivatives, name="normalization/search", title="Search for lambda"):
     """Asks for the sums that tell at which lambdas the likelihood grows."""
 
+    lambdas: ClassVar[int] = ASKED
     most_rounds: ClassVar[int] = _MOST_ROUNDS
-    name: ClassVar[str] = "normalization/search"
-    title: ClassVar[str] = "Search for lambda"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "offsets",
@@ -322,25 +351,8 @@ class Search(OfBends):
         ),
     )
 
-    width: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """int64 (asked,): no phi(x) - phi(centre) is larger than 2 to this power."""
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        width = np.zeros(len(plan.features), np.int64)
-        return Foreseen([cls(**cls.foreseen_fields(plan, ASKED), width=width)], cls.most_rounds, exact=False)
-
-    @property
-    def lambdas(self) -> int:
-        return ASKED
-
     def local(self, table: Table) -> Arrays:
-        sums, offsets = np.empty((self.count, ASKED, 4)), np.empty(self.count)
-        for k, s in enumerate(self.offsets(table)):
-            offsets[k] = np.ldexp(np.sum(s), -self.width[k])
-            sums[k] = bend_sums(s, self.centre[k], self.powers[k], self.size[k], int(self.width[k]))
-        g, squares, slopes, products = np.moveaxis(sums, 2, 0)
-        return {"offsets": offsets, "g": g, "squares": squares, "slopes": slopes, "products": products}
+        return named(*self.summed(table, self.size, self.width))
 
     def signs(self, sums: Arrays, pool: Pool) -> np.ndarray:
         """Return the direction in which the likelihood goes at each lambda, as `growing` does; 0 for a
@@ -348,6 +360,7 @@ class Search(OfBends):
         """
         n = pool.n[self.asked]
         signs = growing(sums, n, self.bits)
+        # Of a constant every lambda is as likely: with no sign at the start the search ends there.
         signs[self._nearly_constant(sums, n), 0] = 0
         return signs
 
@@ -377,11 +390,9 @@ def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureTransformed(OfBends):
+class MeasureTransformed(OfBends, name="normalization/transformed", title="Measure the transformed features"):
     """Sums of the transformed values and of their squares, at the lambda that was found."""
 
-    name: ClassVar[str] = "normalization/transformed"
-    title: ClassVar[str] = "Measure the transformed features"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "g",
@@ -400,14 +411,6 @@ class MeasureTransformed(OfBends):
             "the standard deviation of each transformed feature of the pool",
         ),
     )
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(**cls.foreseen_fields(plan, 1))], exact=False)
-
-    @property
-    def lambdas(self) -> int:
-        return 1
 
     def local(self, table: Table) -> Arrays:
         columns = zip(self.offsets(table), self.centre, self.powers, self.size, strict=True)
@@ -437,5 +440,6 @@ def _parameters(power: np.ndarray, centre: np.ndarray, mean: np.ndarray, spread:
 
 def exponent(bound: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """int64: of a power of two that is above the bound. What is far below the `unit` counts as constant."""
+    # A millionth more than rounding of the transform can add, so that no value is beyond the bound.
     above, least = (np.frexp(size * (1 + 1e-6))[1].astype(np.int64) for size in (bound, unit))
     return np.maximum(above, least + SMALLEST_EXPONENT)

@@ -20,14 +20,12 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Each, Finish, Go, Study, procedure
-from unpooled.asking.question import UNREAD, Arrays, Bits, Foreseen, Real
-from unpooled.asking.sizes import Sizes
+from unpooled.asking.question import UNREAD, Arrays, Bits, Real
 from unpooled.fitted import yeo_johnson as transform
-from unpooled.kernels.bends import bend_sums
 from unpooled.methods.tables import order
 from unpooled.methods.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.methods.tables.ranges import FindRangeByBits, ends
-from unpooled.methods.tables.search import MeasureTransformed, OfBends, Pool, found
+from unpooled.methods.tables.search import MeasureTransformed, OfDerivatives, Pool, found, named
 from unpooled.plan.plan import Plan
 from unpooled.protocol.circuits import FRACTION_BITS, GROWS_BITS, SURE_BITS
 
@@ -51,6 +49,7 @@ def by_signs(study: Study, n: np.ndarray, centre: np.ndarray, searches: int = 1)
     pool = Pool(n, *asked.range_of(bytes_, n), centre)
     middle = transform.shifted(centre, (pool.lowest + pool.highest) / 2)
     narrow = pool.highest - pool.lowest < _NARROW * pool.width
+    # Each search adds 11 bits, and float64 has 52: after six there is nothing left to find.
     if narrow.any() and searches < FindRangeByBits.searches:
         yield from Go(by_signs(study, n, np.where(narrow, middle, centre), searches + 1))
     pool = pool.about(middle)
@@ -63,6 +62,7 @@ def _apart(n: np.ndarray, middle: np.ndarray) -> np.ndarray:
     For a variance is known that is more than 2^-30 of the mean square, and close to a constant that is the
     square of its distance from the centre. See `unpooled.fitted.scaler.is_nearly_constant`.
     """
+    # The same bound as `is_nearly_constant` has, solved for the distance from the centre.
     share = n * np.finfo(np.float64).eps
     return np.asarray(middle * (1 - math.sqrt(2**SURE_BITS) * share / np.sqrt(1 - share)))
 
@@ -163,11 +163,10 @@ def _mean(name: str, meaning: str, dims: tuple[str | int, ...] = _SEARCHED) -> R
 
 
 @dataclass(frozen=True, eq=False)
-class _OfSigns(OfBends):
+class _OfSigns(OfDerivatives, ring_bits=GROWS_BITS):
     """Asks how far the likelihood grows, outwards."""
 
     by_bits: ClassVar[bool] = True
-    ring_bits: ClassVar[int] = GROWS_BITS
     sends: ClassVar[tuple[Real, ...]] = (
         _mean(
             "offsets",
@@ -182,8 +181,6 @@ class _OfSigns(OfBends):
     largest: ClassVar[float] = 1.0
     fraction_bits: ClassVar[int] = FRACTION_BITS
 
-    width: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """int64 (asked,): no phi(x) - phi(centre) is larger than 2 to this power."""
     values: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     """int64 (asked,): how many the pool has of each feature."""
 
@@ -195,31 +192,20 @@ class _OfSigns(OfBends):
         return {**fields, "size": size, "width": _above(pool.width[asked]), "values": pool.n[asked]}
 
     @classmethod
-    def foreseen_question(cls, plan: Plan, lambdas: int) -> OfBends:
-        nothing = np.zeros(len(plan.features), np.int64)
-        return cls(**cls.foreseen_fields(plan, lambdas), width=nothing, values=nothing)
+    def foreseen_fields(cls, plan: Plan) -> dict[str, Any]:
+        return {**super().foreseen_fields(plan), "values": np.zeros(len(plan.features), np.int64)}
 
     def local(self, table: Table) -> Arrays:
-        sums, offsets = np.empty((self.count, self.lambdas, 4)), np.empty(self.count)
         # In the smallest units what is computed on the way may be no number; the sums are.
         size, width = np.maximum(self.size, _SMALLEST_UNIT), np.maximum(self.width, _SMALLEST_UNIT)
-        for k, s in enumerate(self.offsets(table)):
-            offsets[k] = np.ldexp(np.sum(s), -self.width[k])
-            sums[k] = bend_sums(s, self.centre[k], self.powers[k], size[k], int(width[k]))
+        offsets, sums = self.summed(table, size, width)
         size, width = size - self.size, (width - self.width)[:, None]
         sums = np.ldexp(sums, np.stack([size, 2 * size, size + width, 2 * size + width], axis=2))
         n = np.maximum(self.values, 1)
         outwards = np.where(self.powers.min(axis=1) < START, -1.0, 1.0)  # what grows this way
         sums /= n[:, None, None]
         sums[:, :, 2:] *= outwards[:, None, None]
-        g, squares, slopes, products = np.moveaxis(sums, 2, 0)
-        return {
-            "offsets": outwards * offsets / n,
-            "g": g,
-            "squares": squares,
-            "slopes": slopes,
-            "products": products,
-        }
+        return named(outwards * offsets / n, sums)
 
 
 def _above(bound: np.ndarray) -> np.ndarray:
@@ -228,11 +214,9 @@ def _above(bound: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class FindDirection(_OfSigns):
+class FindDirection(_OfSigns, name="normalization/direction", title="Find on which side lambda lies"):
     """Asks on which side of 1 lambda lies."""
 
-    name: ClassVar[str] = "normalization/direction"
-    title: ClassVar[str] = "Find on which side lambda lies"
     opens: ClassVar[Bits] = Bits(
         SIGNS,
         ("count", 1, 2),
@@ -240,22 +224,13 @@ class FindDirection(_OfSigns):
         "on which side of 1 the lambda of each feature lies, and whether its values differ",
     )
 
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.foreseen_question(plan, 1)], exact=False)
-
-    @property
-    def lambdas(self) -> int:
-        return 1
-
 
 @dataclass(frozen=True, eq=False)
-class SearchBySigns(_OfSigns):
+class SearchBySigns(_OfSigns, name="normalization/search-by-signs", title="Search for lambda by signs"):
     """Asks at how many of 15 lambdas, outwards, the likelihood still grows."""
 
+    lambdas: ClassVar[int] = ASKED
     most_rounds: ClassVar[int] = _MOST_ROUNDS
-    name: ClassVar[str] = "normalization/search-by-signs"
-    title: ClassVar[str] = "Search for lambda by signs"
     opens: ClassVar[Bits] = Bits(
         SIGNS,
         ("count", ASKED, 2),
@@ -263,23 +238,10 @@ class SearchBySigns(_OfSigns):
         "between which of the lambdas that are asked about that of each feature lies",
     )
 
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.foreseen_question(plan, ASKED)], cls.most_rounds, exact=False)
-
-    @property
-    def lambdas(self) -> int:
-        return ASKED
-
 
 @dataclass(frozen=True, eq=False)
-class MeasureUnderway(MeasureTransformed):
+class MeasureUnderway(MeasureTransformed, name="normalization/transformed-twice"):
     """The same sums as in a search by sums, asked twice: the first finds the centre of the second."""
 
-    name: ClassVar[str] = "normalization/transformed-twice"
     by_bits: ClassVar[bool] = True
     most_rounds: ClassVar[int] = 2
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return replace(super().foreseen(plan, sizes), rounds=cls.most_rounds)

@@ -7,7 +7,7 @@ is. The server sees counts of the values near each quantile, and so may know tho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Count
 from unpooled.formats import table_summary
-from unpooled.methods.algorithm import Algorithm
+from unpooled.methods.algorithm import TableMethod
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, VALUES
 from unpooled.methods.tables import order
@@ -25,7 +25,7 @@ from unpooled.methods.tables.census import CountValues, refuse_rare_features
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure
 from unpooled.methods.tables.order import Narrow, interpolated
 from unpooled.methods.tables.table import FEATURES, table_values
-from unpooled.plan.plan import NONE, SUMMARY_FILES, Plan
+from unpooled.plan.plan import SUMMARY_FILES
 from unpooled.plan.templates import Template
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -52,11 +52,9 @@ def find_quantiles(study: Study, n: np.ndarray) -> Asks[None]:
 
 
 @dataclass(frozen=True)
-class CountRows(CountValues):
+class CountRows(CountValues, name="summary/rows", title="Count rows and values"):
     """Question that counts the rows, and the values of each feature that are not missing."""
 
-    name: ClassVar[str] = "summary/rows"
-    title: ClassVar[str] = "Count rows and values"
     sends: ClassVar[tuple[Count, ...]] = (
         *CountValues.sends,
         Count("rows", (1,), MOST_PEOPLE, "number of rows", "how many rows the pool has"),
@@ -68,15 +66,10 @@ class CountRows(CountValues):
 
 
 @dataclass(frozen=True, eq=False)
-class FindQuantiles(Narrow):
+class FindQuantiles(Narrow, name="summary/quantiles", title="Narrow down quantiles"):
     """The same question, whose result stands beside that of mean and deviation."""
 
-    name: ClassVar[str] = "summary/quantiles"
-    title: ClassVar[str] = "Narrow down quantiles"
-
-    @classmethod
-    def quantiles(cls, plan: Plan) -> tuple[float, ...]:
-        return QUANTILES
+    asked: ClassVar[Sequence[float]] = QUANTILES
 
 
 def wanted(n: np.ndarray) -> np.ndarray:
@@ -94,12 +87,11 @@ def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     return {**found, "missing": missing, "quantiles": np.stack(quantiles, axis=1)}
 
 
-SUMMARY = Algorithm(
+SUMMARY = TableMethod(
     name="summary",
     title="Summary of a table; no table is changed",
     method="For each column, the values of all cohorts together were counted, and their mean, "
     "standard deviation and quantiles computed.",
-    traits=(NONE,),
     asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
     procedure=summary,
     told_to_cohorts={
@@ -130,5 +122,4 @@ SUMMARY = Algorithm(
     "sees counts near them, and so may know other single values, the smallest and the largest among them",
     columns=_columns,
     shown=lambda tables, plan: table_summary.shown(plan.features, _columns("page", tables), QUANTILES),
-    summarise=lambda tables: None,
 )

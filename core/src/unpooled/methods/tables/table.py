@@ -44,6 +44,7 @@ def derived(cohort: Table, name: str, make: Callable[[], Derived]) -> Derived:
 
     Questions about the same come round after round, and what they need is as large as the table itself.
     """
+    # One entry a table, for it is as large as the table; weak, so that it goes with the cohort.
     found = _derived.get(cohort)
     if found is None or found[0] != name:
         _derived.pop(cohort, None)  # before the next is made

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from unpooled.methods.algorithm import AboutFile, Algorithm
+from unpooled.methods.algorithm import AboutFile, TableMethod
 from unpooled.methods.shared.sums_returned import BITS, COUNTS, RESULTS, VALUES
+from unpooled.methods.tables.encoding.coding import coded
 from unpooled.methods.tables.encoding.dictionary import SiftCodes, SpellWords
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, OPTIONS
 from unpooled.methods.tables.encoding.procedure import ROWS, encode
@@ -28,7 +29,7 @@ from unpooled.methods.tables.encoding.reading import categories_of
 from unpooled.methods.tables.encoding.rest import OF_ROWS
 from unpooled.methods.tables.encoding.result import columns_of, shown, write
 from unpooled.plan.categories import normal
-from unpooled.plan.plan import ENCODING_FILE, NONE, Plan
+from unpooled.plan.plan import ENCODING_FILE, Plan
 from unpooled.plan.schema import CATEGORY
 from unpooled.plan.templates import Template
 
@@ -49,11 +50,10 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
                 yield "schema", f"{column.title}: {other} and {level} are one word where case is ignored"
 
 
-ENCODE = Algorithm(
+ENCODE = TableMethod(
     name="encode",
     title="Encoding of columns of words",
     method="Words of each column were encoded by the dictionary of all cohorts' tables.",
-    traits=(NONE,),
     asks=(
         CountRows,
         SiftCodes,
@@ -80,15 +80,14 @@ ENCODE = Algorithm(
             "Columns of words, encoded alike in every cohort. Name the columns and their values below.",
         ),
     ),
-    file_name=lambda file, plan: f"{file}.json",
     table=ROWS,
     columns=columns_of,
     shown=shown,
-    summarise=lambda tables: None,
     columns_of=lambda plan: plan.categories,
     column_type=CATEGORY,
     reads_words=lambda column: column.is_category,
     prepared=lambda table, plan: replace(table, coded=categories_of(table.words, table.values, plan)),
+    coded=coded,
     rules=_rules,
     told_to_cohorts={
         CountRows: COUNTS,

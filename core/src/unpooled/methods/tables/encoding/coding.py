@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from unpooled.asking.cohort import ArrayTable, Cohort, Table
+from unpooled.asking.cohort import ArrayTable, Table
 from unpooled.methods.tables.encoding.dictionary import CODE_BITS, code_text
 from unpooled.methods.tables.encoding.options import IGNORE_CASE
 from unpooled.plan.categories import Words, normal
@@ -52,12 +52,12 @@ def as_codes(table: ArrayTable, plan: Plan) -> ArrayTable:
     return replace(table, words=found)
 
 
-def coded(cohorts: Sequence[Cohort | Table], plan: Plan) -> list[Cohort | Table]:
+def coded(tables: Sequence[Table], plan: Plan) -> Sequence[Table]:
     """Tables with the codes of their words, all in one process; as they are, if they have codes already."""
-    if not plan.searched or plan.alone or all(cast(Table, table).categories.codes for table in cohorts):
-        return list(cohorts)
+    if not plan.searched or plan.alone or all(table.categories.codes for table in tables):
+        return tables
     key = oprf.random_key()
-    return [_coded(cast(Table, table), plan, key) for table in cohorts]
+    return [_coded(table, plan, key) for table in tables]
 
 
 def _coded(table: Table, plan: Plan, key: bytes) -> Table:

@@ -42,6 +42,7 @@ def find_words(study: Study) -> Asks[Codes]:
         sums = yield SpellWords(columns, codes)
         words = blinded_words.read(sums["spelled"])
     told = sorted((word, place) for place, word in enumerate(words) if word is not None)
+    # By word, for codes are random: the order of the file would be another one each time.
     order = np.array([place for _, place in told], np.int64)
     columns, codes = columns[order], codes[order]
     yield Rows(WORDS, _table([word for word, _ in told], columns))
@@ -58,6 +59,7 @@ def sift_codes(plan: Plan) -> Asks[tuple[np.ndarray, np.ndarray]]:
     columns = np.array(plan.searched, np.int64)
     codes, known = np.zeros(len(columns), np.uint64), 0
     while known < CODE_BITS and len(codes):
+        # As many bits as fit a question: fewer while many beginnings pass together.
         step = min(STEP_BITS, CODE_BITS - known, (MOST_CELLS // len(codes)).bit_length() - 1)
         kept = (yield SiftCodes(columns, codes, known, step, *floors(plan)))["kept"]
         below = (codes[:, None] << np.uint64(step)) | np.arange(1 << step, dtype=np.uint64)
@@ -115,11 +117,9 @@ class OfCodes(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftCodes(OfCodes):
+class SiftCodes(OfCodes, name="encoding/sift-codes", title="Look for words, bit by bit", ring_bits=64):
     """Question that finds which continuations of codes enough people in enough cohorts have."""
 
-    name: ClassVar[str] = "encoding/sift-codes"
-    title: ClassVar[str] = "Look for words, bit by bit"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -143,7 +143,6 @@ class SiftCodes(OfCodes):
         "which beginnings enough people in enough cohorts have: of a few, by several rare words together",
     )
     each: ClassVar[dict[str, str]] = {"cells": "beginning of a code"}
-    ring_bits: ClassVar[int] = 64
 
     known: int
     """Number of bits of each code that are known."""
@@ -181,6 +180,7 @@ class SiftCodes(OfCodes):
             asked = np.flatnonzero(self.columns == column)
             asked = asked[np.argsort(self.codes[asked])]
             begins = codes >> np.uint64(CODE_BITS - self.known)
+            # A beginning behind the last one that is asked for is compared with that, and differs.
             place = np.minimum(np.searchsorted(self.codes[asked], begins), len(asked) - 1)
             here = self.codes[asked][place] == begins
             step = (codes >> np.uint64(CODE_BITS - self.known - self.step)) & np.uint64((1 << self.step) - 1)
@@ -190,11 +190,9 @@ class SiftCodes(OfCodes):
 
 
 @dataclass(frozen=True, eq=False)
-class SpellWords(OfCodes):
+class SpellWords(OfCodes, name="encoding/spell", title="Spell words", ring_bits=64):
     """The words that have these codes."""
 
-    name: ClassVar[str] = "encoding/spell"
-    title: ClassVar[str] = "Spell words"
     sends: ClassVar[tuple[Residue, ...]] = (
         Residue(
             "spelled",
@@ -204,7 +202,6 @@ class SpellWords(OfCodes):
         ),
     )
     each: ClassVar[dict[str, str]] = {"words": "kept word"}
-    ring_bits: ClassVar[int] = 64
     asked_if: ClassVar[Condition] = lambda plan: plan.searched and SPELLED.of(plan) != OWN
 
     @classmethod

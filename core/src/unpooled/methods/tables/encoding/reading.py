@@ -83,8 +83,14 @@ def _folds(levels: np.ndarray, targets: np.ndarray, plan: Plan) -> np.ndarray:
     rows = len(levels)
     if FOLDS.of(plan) < 2:
         return np.zeros(rows, np.int64)
+    # The plan alone would do for chance; with the table's content nobody else can tell a row's fold.
     content = hashlib.sha256(_INFO + plan.hash() + levels.tobytes("C") + targets.tobytes("C")).digest()
-    stream = Cipher(algorithms.AES256(content), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
     folds = np.empty(rows, np.int64)
-    folds[np.argsort(np.frombuffer(stream, "<u8"), kind="stable")] = np.arange(rows) % FOLDS.of(plan)
+    folds[np.argsort(drawn(content, rows), kind="stable")] = np.arange(rows) % FOLDS.of(plan)
     return folds
+
+
+def drawn(key: bytes, rows: int) -> np.ndarray:
+    """Draw a number for each row from the stream of a key: uint64 (rows,)."""
+    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
+    return np.frombuffer(stream, "<u8")

@@ -36,11 +36,9 @@ MOST_RUNGS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class SiftRest(OfKept):
+class SiftRest(OfKept, name="encoding/sift-rest", title="Sift the rest"):
     """Question that asks whether anybody has a word that is not kept, and if so, whether enough do."""
 
-    name: ClassVar[str] = "encoding/sift-rest"
-    title: ClassVar[str] = "Sift the rest"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -87,11 +85,9 @@ class SiftRest(OfKept):
 
 
 @dataclass(frozen=True, eq=False)
-class RankLevels(OfKept):
+class RankLevels(OfKept, name="encoding/rank", title="Rank values"):
     """Question that finds, to a factor of two, how many people have each kept level."""
 
-    name: ClassVar[str] = "encoding/rank"
-    title: ClassVar[str] = "Rank values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -155,11 +151,9 @@ class Bounds(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AddLevels(OfWords):
+class AddLevels(OfWords, name="encoding/add", title="Add values to the rest"):
     """Question that compares the people of a small rest with bounds, as kept levels are added one by one."""
 
-    name: ClassVar[str] = "encoding/add"
-    title: ClassVar[str] = "Add values to the rest"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -280,10 +274,12 @@ def _adding(
 
     Among levels that may be equally rare, the last comes first.
     """
+    # Half of the floor is hidden at either end: see above.
     half = ranked.people // 2
     orders, steps, compared = [], [], []
     of_columns = zip(ranked.kept_of, *bounds, np.split(known, np.cumsum(ranked.folds)[:-1]), strict=True)
     for kept, least, most, n in of_columns:
+        # By bounds that everybody knows, and not by counts, which nobody may.
         order = np.lexsort((-np.arange(len(least)), least.sum(axis=1, dtype=int)))
         levels = np.flatnonzero(kept)[order]
         step = np.full(len(kept) + 1, -1)
@@ -294,6 +290,7 @@ def _adding(
         high = np.cumsum(most[order], axis=0) + ranked.people - half + 1
         orders.append(levels)
         steps.append(step)
+        # No sum reaches a bound beyond all rows: cut off behind these, it fits the ring.
         compared.append(np.minimum(np.stack([low, high], axis=2), n[:, None] + 1).reshape(-1, 2))
     about = ranked.sizes, ranked.folds, ranked.codes
     return orders, kind(*about, np.concatenate(steps), np.concatenate(compared))

@@ -150,6 +150,7 @@ def smoothed(
         return 0.0, np.zeros(len(rows))
     mean = float(sums.sum() / n)
     variance = max(0.0, float(squares.sum() / n) - mean * mean)
+    # Of a value without rows the fraction is 0 / 1, and is not taken.
     some = np.maximum(rows, 1)
     if smooth == AUTO:
         own = np.maximum(squares - sums * sums / some, 0)

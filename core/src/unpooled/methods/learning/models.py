@@ -4,21 +4,28 @@ Of n rows, features in units of their deviations, the coefficients w and the int
 
     1/(2n) sum (y - b - w'x)^2 + penalty ((1 - share) w'w / 2 + share |w|_1)
 
-as in scikit-learn's ElasticNet; its Ridge has n penalty in the place of the penalty.
+as in scikit-learn's ElasticNet; its Ridge has n penalty in the place of the penalty. `MODELS`, at the end,
+has what tells each method from the others.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from unpooled.fitted.model import LOGISTIC, NUMBER, SIGN, SOFTMAX
 from unpooled.kernels.coordinates import descend
 from unpooled.kernels.fixed_order import eigen, geometric, product, solve_positive, solve_shifted, total
-from unpooled.methods.learning.options import PENALTIES
+from unpooled.methods.learning.options import L1_SHARE, PENALTIES
 from unpooled.methods.learning.pool import Folds, Pool
+from unpooled.methods.learning.reading import class_names
+from unpooled.plan.options import Option
+from unpooled.plan.plan import Plan
+from unpooled.plan.templates import Template
 
 _SURE = 1e-12
 """A pivot that is a larger share of its diagonal is no rounding."""
@@ -123,6 +130,7 @@ class LeastSquares:
         S, c = covariance[np.ix_(used, used)], covariance[used, m:]
         found = solved(S, c)
         w = np.zeros((1, m, pool.targets))
+        # Refined once: that takes back what rounding of the first solution lost.
         w[0, used] = found + solved(S, c - product(S, found))
         return w, pool.intercept(w)
 
@@ -180,6 +188,7 @@ def penalised(matrix: np.ndarray, right: np.ndarray, penalties: np.ndarray) -> n
     With the penalty 0 columns that determine one another share what either explains.
     """
     m = len(matrix)
+    # A smaller penalty is lost in the rounding of the eigenvalues, of which one may be 0.
     if penalties.min() > total(np.diagonal(matrix)) * m * np.finfo(float).eps:
         return solve_shifted(matrix, right, penalties)
     return np.stack([solved(matrix + penalty * np.eye(m), right) for penalty in penalties])
@@ -201,6 +210,7 @@ def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
     pool = folds.but()
     used, m = solver.used(pool), len(folds.mean)
     S = pool.covariance[np.ix_(used, used)]
+    # LAPACK may round as it likes here: errors only become rows, and nothing is asked by them.
     inverse = np.linalg.pinv(S, hermitian=True)
     freedom = pool.rows - len(used) - 1
     left = float(pool.error(path.coefficients[None], path.intercept[None])[0]) * pool.rows
@@ -218,3 +228,113 @@ def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
     variance = np.diagonal(S)
     least = 8 * len(used) * np.finfo(float).eps  # beyond what rounding can make negative
     return np.asarray(np.diagonal(solve_positive(S + least * variance * one, one)) * variance)
+
+
+LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
+LOGISTIC_MODEL = "logistic-model"
+A_NUMBER, CLASSES = "number", "classes"
+SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
+_CHOSEN = "with the penalty of the least error by cross-validation."
+
+
+@dataclass(frozen=True)
+class Model:
+    """A method that fits a model: what tells it from the others."""
+
+    name: str
+    title: str
+    sentence: str
+    """Sentence for a paper that says what it computes."""
+    solver: Callable[[Plan, tuple[int, ...]], Solver] | None
+    """Its solver, given the first column of each one-hot category; None if it goes up the likelihood."""
+    outcome: str = ""
+    """Kind of outcome that it needs, `A_NUMBER` or `CLASSES`; empty if either will do."""
+    link: Callable[[int], str] = lambda classes: SIGN if classes else NUMBER
+    """Kind of score, as named in the model file, by the number of classes."""
+    unit: float = 1.0
+    """Number that stands for an outcome of 1 in the fit."""
+    has_penalty: bool = True
+    is_wide: bool = False
+    """True if conjugate gradients can fit it, and so to very many columns."""
+    options: tuple[Option[Any], ...] = ()
+    """Its own options, besides those of all models."""
+    templates: tuple[Template, ...] = ()
+
+    @property
+    def loss(self) -> str:
+        """The loss that chooses the penalty: a mean over the rows of the folds left out."""
+        return LOG_LOSS if self.solver is None else SQUARED_ERROR
+
+
+_ALL = (
+    Model(
+        LOGISTIC_MODEL,
+        "Logistic model",
+        "A logistic model (multinomial, if there were more than two classes) with a ridge penalty was "
+        f"fitted by Newton's method to the standardised features of all cohorts, {_CHOSEN}",
+        solver=None,
+        outcome=CLASSES,
+        link=lambda classes: SOFTMAX if classes > 2 else LOGISTIC,
+        templates=(
+            Template(
+                "risk",
+                "Risk model: logistic",
+                "Predicts how likely each class of an outcome is, from columns of a table. Name them below.",
+            ),
+        ),
+    ),
+    Model(
+        LINEAR,
+        "Linear regression of an outcome",
+        "A linear model was fitted by least squares to the features of all cohorts.",
+        lambda plan, references: LeastSquares(references),
+        outcome=A_NUMBER,
+        has_penalty=False,
+    ),
+    Model(
+        RIDGE,
+        "Ridge regression",
+        f"Ridge regression was fitted to the standardised features of all cohorts, {_CHOSEN}",
+        lambda plan, references: Ridge(),
+        is_wide=True,
+        templates=(
+            Template(
+                "ridge",
+                "Risk model: ridge regression",
+                "Predicts a number, or classes, from columns of a table. Name them and the outcome below.",
+            ),
+        ),
+    ),
+    Model(
+        LASSO,
+        "Lasso",
+        f"A lasso was fitted to the standardised features of all cohorts, {_CHOSEN}",
+        lambda plan, references: ElasticNet(1.0),
+    ),
+    Model(
+        ELASTIC_NET,
+        "Elastic net",
+        f"An elastic net was fitted to the standardised features of all cohorts, {_CHOSEN}",
+        lambda plan, references: ElasticNet(L1_SHARE.of(plan)),
+        options=(L1_SHARE,),
+    ),
+    Model(
+        FEDHEONN,
+        "FedHEONN: a one-layer network",
+        "A one-layer network with logistic outputs was fitted in closed form, as FedHEONN (Fontenla-Romero "
+        f"et al. 2023), to the standardised features of all cohorts, {_CHOSEN}",
+        lambda plan, references: OneLayer(),
+        outcome=CLASSES,
+        link=lambda classes: LOGISTIC,
+        unit=LOG_ODDS,
+        is_wide=True,
+    ),
+)
+MODELS: Mapping[str, Model] = {model.name: model for model in _ALL}
+OF_CLASSES = tuple(model.name for model in MODELS.values() if model.outcome == CLASSES)
+"""Methods whose outcome must have classes."""
+
+
+def link_of(plan: Plan) -> str:
+    """Return the kind of score of a plan's models, as named in the model file."""
+    return MODELS[plan.test].link(len(class_names(plan)))
