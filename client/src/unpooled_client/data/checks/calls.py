@@ -12,7 +12,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Samples
 from unpooled.errors import DataProblem
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.plink.fam import Fam
 from unpooled_client.data.plink.genotypes import Genotypes, stretches
 from unpooled_client.data.plink.variants import Variants
@@ -68,20 +68,13 @@ def codes_of(genotypes: Genotypes, rows: np.ndarray) -> np.ndarray:
 
 
 def _tell(fam: Fam, lacking: np.ndarray, looked: int, report: Report) -> None:
-    rows = np.flatnonzero(lacking)
-    if not len(rows):
-        return
-    who = [shown(fam.fid[k] + b" " + fam.iid[k]) for k in rows[:EXAMPLES]]
-    report.warning(
-        Code.CALLS_MISSING,
-        f"a person lacks more than {MOST:.0%} of the calls of {looked} variants looked at",
-        file=fam.path,
-        line=int(fam.tokens.line[rows[0]]),
-        read=who[0],
-        remedy="Leave out people whose genotyping failed, with --remove FILE or `plink1.9 --mind 0.1`.",
-        count=len(rows),
-        examples=tuple(f"line {fam.tokens.line[k]}: {name}" for k, name in zip(rows, who, strict=False)),
-    )
+    if lacking.any():
+        report.warning(
+            Code.CALLS_MISSING,
+            f"a person lacks more than {MOST:.0%} of the calls of {looked} variants looked at",
+            remedy="Leave out people whose genotyping failed, with --remove FILE or `plink1.9 --mind 0.1`.",
+            **fam.at(np.flatnonzero(lacking)),
+        )
 
 
 def _by_share(of_people: np.ndarray) -> dict[str, int]:

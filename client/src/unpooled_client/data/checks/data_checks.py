@@ -14,7 +14,7 @@ from unpooled.methods.shared.groups import complete
 from unpooled.panel.filesets import OF_PFILE
 from unpooled.plan.floors import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES
 from unpooled_client.data.estimate import described
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.findings.report import Code, Report, shown
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import Fam
 from unpooled_client.data.plink.fam import kind_of as kind_of_samples
@@ -77,22 +77,14 @@ def _check_sex(
         return
     tell = report.note if options.allow_no_sex else report.warning
     lost = any((~np.isnan(phenotype.values[unknown])).any() for phenotype in phenotypes)
-    words = [fam.tokens.word(k, 4) for k in unknown[:EXAMPLES]]
     tell(
         Code.SEX_UNKNOWN,
         "the sex of a sample is unknown"
         if options.allow_no_sex or not lost
         else "the sex of a sample is unknown, so its phenotype is taken as missing, as PLINK does",
-        file=fam.path,
-        line=int(fam.tokens.line[unknown[0]]),
-        column=5,
-        read=shown(words[0]),
         expected="1 for male, 2 for female",
         remedy="" if options.allow_no_sex else "Write the sex, or keep these phenotypes with --allow-no-sex.",
-        count=len(unknown),
-        examples=tuple(
-            f"line {fam.tokens.line[k]}: {shown(fam.fid[k] + b' ' + fam.iid[k])}" for k in unknown[:EXAMPLES]
-        ),
+        **fam.at(unknown, 5) | {"read": shown(fam.tokens.word(int(unknown[0]), 4))},
     )
 
 

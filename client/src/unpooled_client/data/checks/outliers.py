@@ -14,7 +14,7 @@ import numpy as np
 from unpooled.asking.cohort import Samples
 from unpooled.methods.shared.standardise import FAR, most
 from unpooled.plan.floors import CASE_CONTROL
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import Fam
 from unpooled_client.data.samples.covariates import Covariates
@@ -76,7 +76,6 @@ def _tell(
     report: Report,
 ) -> None:
     said = [f"{column[k]:.15g}" for k in far[:EXAMPLES].tolist()]
-    who = [shown(fam.fid[k] + b" " + fam.iid[k]) for k in far[:EXAMPLES].tolist()]
     report.error(
         Code.OUTLIER,
         f"{what} has a value that is more than a million deviations from nearly all others",
@@ -86,5 +85,5 @@ def _tell(
         remedy=f"If it is a code for a missing value, give --missing-phenotype {said[0]}, which applies "
         f"to phenotype and covariates instead of {options.missing_phenotype}, or write NA; else correct it.",
         count=len(far),
-        examples=tuple(f"{person}: {value}" for person, value in zip(who, said, strict=True)),
+        examples=tuple(f"{fam.name(k)}: {value}" for k, value in zip(far, said, strict=False)),
     )

@@ -14,7 +14,7 @@ from unpooled.panel.builds import PSEUDO_AUTOSOMAL
 from unpooled.panel.chromosomes import HUMAN
 from unpooled.panel.panel import Panel
 from unpooled_client.data.checks.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report
 from unpooled_client.data.plink.fam import Fam
 from unpooled_client.data.plink.genotypes import Genotypes, stretches
 from unpooled_client.data.plink.variants import Variants
@@ -41,21 +41,13 @@ def check_sexes(
     rows = np.flatnonzero(wrong)
     if not len(rows):
         return
-    who = [
-        f"{shown(fam.fid[k] + b' ' + fam.iid[k])} ({'man' if sex[k] == MALE else 'woman'}, {share[k]:.0%})"
-        for k in rows[:EXAMPLES]
-    ]
+    who = [f"{fam.name(k)} ({'man' if sex[k] == MALE else 'woman'}, {share[k]:.0%})" for k in rows[:EXAMPLES]]
     report.warning(
         Code.SEX_DOUBTFUL,
         "the sex of a sample does not fit its genotypes on X",
-        file=fam.path,
-        line=int(fam.tokens.line[rows[0]]),
-        column=fam.place[4],
-        read=who[0],
         expected="of the heterozygous calls that a woman would have, a man has none and a woman about 100%",
         remedy="Was a sample mixed up? Look at all variants with `plink1.9 --check-sex`.",
-        count=len(rows),
-        examples=tuple(f"line {fam.tokens.line[k]}: {name}" for k, name in zip(rows, who, strict=False)),
+        **fam.at(rows, fam.place[4], who),
     )
 
 

@@ -13,9 +13,12 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unpooled.errors import DataProblem
+
+if TYPE_CHECKING:
+    import numpy as np
 
 EXAMPLES = 3
 
@@ -276,7 +279,14 @@ class Report:
         }
 
 
-def at_lines(lines: Iterable[int], words: Iterable[bytes]) -> tuple[str, ...]:
-    """Examples of a finding: "line 7: A,C"."""
-    pairs = zip(lines, words, strict=True)
-    return tuple(f"line {line}: {shown(word)}" for line, word in list(pairs)[:EXAMPLES])
+def at(
+    path: Path, lines: Sequence[int] | np.ndarray, said: Iterable[bytes | str], column: int | None = None
+) -> dict[str, Any]:
+    """Return details of a finding at these lines of a file: its first place, its count and examples.
+
+    `said`: the words of the file at the first EXAMPLES of them, or texts that are fit to be shown.
+    """
+    texts = [text if isinstance(text, str) else shown(text) for text in said]
+    examples = tuple(f"line {line}: {text}" for line, text in zip(lines, texts, strict=False))
+    place: dict[str, Any] = {"file": path, "line": int(lines[0]), "column": column}
+    return place | {"read": texts[0], "count": len(lines), "examples": examples[:EXAMPLES]}

@@ -10,7 +10,7 @@ import dataclasses
 from pathlib import Path
 
 from unpooled.memory.tokenizer import Tokens, tokenize
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at, shown
 from unpooled_client.data.findings.source import enough_columns, even_columns, read_bytes, select
 from unpooled_client.data.plink.fam import Fam, read_fam
 
@@ -120,16 +120,10 @@ def _in_order(path: Path, rows: Tokens, named: tuple[str, ...], report: Report) 
         report.error(
             Code.SAMPLES_DIFFER,
             f"{WHAT} has the people in another order than the file of genotypes, or has other people",
-            file=path,
-            line=int(rows.line[other[0]]),
-            read=shown(rows.word(other[0], 0)),
             expected=shown(named[other[0]]),
             remedy="Give the .sample that was written with it. For sexes and phenotypes in any order, give a "
             ".psam with --psam instead.",
-            count=len(other),
-            examples=at_lines(
-                rows.line[other[:EXAMPLES]].tolist(), (rows.word(row, 0) for row in other[:EXAMPLES])
-            ),
+            **at(path, rows.line[other], [rows.word(row, 0) for row in other[:EXAMPLES]]),
         )
     return not other
 

@@ -32,7 +32,7 @@ from unpooled.memory.tokenizer import Tokens
 from unpooled.panel.alleles import UNSEEN, capital
 from unpooled.panel.chromosomes import HUMAN, chromosome_code
 from unpooled.panel.panel import NEGATIVE, NO_CHROMOSOME, SEVERAL_ALLELES, UNUSABLE, Panel
-from unpooled_client.data.findings.report import Code, Report, Severity, at_lines, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, Severity, at, shown
 from unpooled_client.data.findings.source import (
     BYTE_ORDER_MARK,
     enough_columns,
@@ -352,18 +352,8 @@ class _Reader:
         **more: str,
     ) -> None:
         rows = np.flatnonzero(bad)
-        words = [tokens.word(row, column) for row in rows[:3]]
-        tell(
-            code,
-            message,
-            file=self.path,
-            line=int(tokens.line[rows[0]]),
-            column=column + 1,
-            read=shown(words[0]),
-            count=len(rows),
-            examples=at_lines(tokens.line[rows[:3]].tolist(), words),
-            **more,
-        )
+        words = [tokens.word(row, column) for row in rows[:EXAMPLES]]
+        tell(code, message, **at(self.path, tokens.line[rows], words, column + 1), **more)
 
     def variants(self) -> Variants | None:
         """All that was read, in canonical order."""
@@ -426,15 +416,11 @@ class _Reader:
     def _tell_negative(self, block: _Block) -> None:
         here = np.flatnonzero(block.position < 0)
         if len(here):
-            lines, names = block.line[here[:3]], block.names(here[:3])
+            names = block.names(here[:EXAMPLES])
             self.report.note(
                 Code.POSITION_NEGATIVE,
                 "a variant has a negative position and is skipped, as in PLINK",
-                file=self.path,
-                line=int(lines[0]),
-                column=self.layout.position + 1,
-                count=len(here),
-                examples=at_lines(lines, names),
+                **at(self.path, block.line[here], names, self.layout.position + 1) | {"read": None},
             )
 
     def _oddities(self, whole: Variants, ordered: Variants) -> dict[str, Any]:

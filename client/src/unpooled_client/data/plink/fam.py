@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unpooled.asking.cohort import FEMALE, MALE, UNKNOWN_SEX
 from unpooled.memory import tokenizer
 from unpooled.memory.tokenizer import Tokens, tokenize
-from unpooled_client.data.findings.report import Code, Report, at_lines, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at, shown
 from unpooled_client.data.findings.source import (
     enough_columns,
     even_columns,
@@ -78,6 +80,17 @@ class Fam:
     def words_of_sex(self) -> np.ndarray:
         """bytes (n,): the sexes as they are written."""
         return tokenizer.strings(self.tokens.text, *self.tokens.column(4))
+
+    def name(self, row: int) -> str:
+        """FID and IID of a sample, fit to be shown."""
+        return shown(self.fid[row] + b" " + self.iid[row])
+
+    def at(
+        self, rows: np.ndarray, column: int | None = None, said: Iterable[bytes | str] | None = None
+    ) -> dict[str, Any]:
+        """Return details of a finding about these rows, by name or as `said` of the first."""
+        texts = map(self.name, rows[:EXAMPLES]) if said is None else said
+        return at(self.path, self.tokens.line[rows], texts, column)
 
     @functools.cached_property
     def index(self) -> dict[tuple[bytes, bytes], int]:
@@ -208,40 +221,25 @@ def _sex(words: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _check_ids(fam: Fam, report: Report) -> None:
-    line = fam.tokens.line
     zero = np.flatnonzero(fam.iid == b"0")
     if len(zero):
         report.error(
             Code.SAMPLE_ID,
             "a sample has the IID 0, which PLINK does not accept",
-            file=fam.path,
-            line=int(line[zero[0]]),
-            column=fam.place[1],
-            read="0",
             expected="an ID other than 0",
             remedy="Give each sample an ID of its own.",
-            count=len(zero),
-            examples=at_lines(line[zero], fam.iid[zero]),
+            **fam.at(zero, fam.place[1], fam.iid[zero[:EXAMPLES]]),
         )
-    _check_odd(fam, report)
-
-
-def _check_odd(fam: Fam, report: Report) -> None:
-    for column, words in ((1, fam.fid), (2, fam.iid)):
-        odd = [k for k, word in enumerate(words.tolist()) if _ODD.search(word)]
-        if odd:
+    for name, place, words in zip(("FID", "IID"), fam.place, (fam.fid, fam.iid), strict=False):
+        odd = np.array([k for k, word in enumerate(words.tolist()) if _ODD.search(word)], np.int64)
+        if len(odd):
             report.warning(
                 Code.SAMPLE_ID_ODD,
-                f"the {'FID' if column == 1 else 'IID'} of a sample contains unusual characters",
-                file=fam.path,
-                line=int(fam.tokens.line[odd[0]]),
-                column=fam.place[column - 1],
-                read=shown(words[odd[0]]),
+                f"the {name} of a sample contains unusual characters",
                 expected="ASCII letters, digits, and _ . - : and the like",
                 remedy="They are compared byte by byte: an ID must be written in the same way, quotes and "
                 "encoding included, in every file.",
-                count=len(odd),
-                examples=at_lines(fam.tokens.line[odd], words[odd]),
+                **fam.at(odd, place, words[odd[:EXAMPLES]]),
             )
 
 
@@ -249,24 +247,15 @@ def check_duplicates(fam: Fam, needs_unique: bool, report: Report) -> None:
     """Samples that stand twice: PLINK stops only where a second file is matched by ID."""
     if not fam.has_duplicates:
         return
-    again = [
-        k
-        for k, pair in enumerate(zip(fam.fid.tolist(), fam.iid.tolist(), strict=True))
-        if fam.index[pair] != k
-    ]
-    words = [fam.fid[k] + b" " + fam.iid[k] for k in again]
+    pairs = enumerate(zip(fam.fid.tolist(), fam.iid.tolist(), strict=True))
+    again = np.array([k for k, pair in pairs if fam.index[pair] != k])
     tell = report.error if needs_unique else report.warning
     tell(
         Code.SAMPLE_DUPLICATE,
         "a sample appears more than once (same FID and IID)",
-        file=fam.path,
-        line=int(fam.tokens.line[again[0]]),
-        column=fam.place[0] or fam.place[1],
-        read=shown(words[0]),
         expected="each pair of FID and IID once",
         remedy="Remove or rename the second one: rows of other files cannot be matched to it."
         if needs_unique
         else "PLINK counts both. Remove one if it is the same person.",
-        count=len(again),
-        examples=at_lines(fam.tokens.line[again], words),
+        **fam.at(again, fam.place[0] or fam.place[1]),
     )

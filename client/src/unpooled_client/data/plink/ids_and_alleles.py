@@ -14,7 +14,7 @@ from unpooled.memory.tokenizer import Bytes
 from unpooled.panel import partition
 from unpooled.panel.agreement import UNNAMED
 from unpooled.panel.alleles import UNSEEN
-from unpooled_client.data.findings.report import Code, Report, at_lines, shown
+from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.plink.variants import Found, Variants, found
 
 LONG_ID = 100
@@ -135,18 +135,8 @@ class IdsAndAlleles:
     def _tell(self, some: Found, variants: Variants, code: Code, message: str, remedy: str) -> None:
         if not some:
             return
-        names = [bytes(variants.panel.name[row]) for row in some.rows]
-        self.report.warning(
-            code,
-            message,
-            file=self.path,
-            line=some.lines[0],
-            column=self.column,
-            read=shown(names[0]),
-            remedy=remedy,
-            count=some.count,
-            examples=at_lines(some.lines, names),
-        )
+        details = some.at(self.path, lambda row: bytes(variants.panel.name[row]), self.column)
+        self.report.warning(code, message, remedy=remedy, **details)
 
 
 def _unseen(variants: Variants) -> int:

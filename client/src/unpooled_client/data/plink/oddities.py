@@ -19,7 +19,7 @@ from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.builds import beyond, guessed, known_build, pseudo_autosomal
 from unpooled.panel.chromosomes import HUMAN, chromosome_name
 from unpooled.panel.panel import Panel, places
-from unpooled_client.data.findings.report import Code, Report, at_lines, shown
+from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.plink.variants import Found, Variants, found, found_beside
 
 _COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C"}
@@ -69,16 +69,9 @@ class Listed:
         """Find the variants that `which` marks; it maps some variants to bool (k,)."""
         return found(self.variants, which, self.at_once)
 
-    def examples(self, some: Found, show: Callable[[int], bytes]) -> dict[str, Any]:
-        """Line, count and three examples of some variants, for a finding."""
-        words = [show(row) for row in some.rows]
-        return {
-            "file": self.path,
-            "line": some.lines[0],
-            "read": shown(words[0]),
-            "count": some.count,
-            "examples": at_lines(some.lines, words),
-        }
+    def at_places(self, some: Found) -> dict[str, Any]:
+        """Return details of a finding about the positions of some variants."""
+        return some.at(self.path, self.place, self.position_column)
 
     def place(self, row: int) -> bytes:
         panel = self.variants.panel
@@ -116,7 +109,7 @@ def _check_order(listed: Listed, report: Report) -> None:
             Code.NOT_IN_ORDER,
             "a variant belongs before the one above it: read all the same, and sorted",
             remedy="Other programs may refuse the file; `plink1.9 --make-bed` sorts it.",
-            **listed.examples(down, listed.place),
+            **down.at(listed.path, listed.place),
         )
 
 
@@ -128,20 +121,18 @@ def _check_places(listed: Listed, report: Report) -> None:
         report.error(
             Code.NO_PLACE,
             "every position is 0, and the column before it has numbers: the two look swapped",
-            column=listed.position_column,
             expected="centimorgans, then the position in base pairs",
             remedy="Swap them: awk -v OFS='\\t' '{print $1, $2, $4, $3, $5, $6}' OLD.bim > NEW.bim",
-            **listed.examples(nowhere, listed.place),
+            **listed.at_places(nowhere),
         )
     else:
         report.warning(
             Code.NO_PLACE,
             "a variant has chromosome 0 or position 0, which is not a place",
-            column=listed.position_column,
             expected="chromosome and position in the plan's build",
             remedy="Where other cohorts know its position, the variant is left out. Fill it in, e.g. with "
             "`plink1.9 --update-chr --update-map`, or leave it out.",
-            **listed.examples(nowhere, listed.place),
+            **listed.at_places(nowhere),
         )
 
 
@@ -156,9 +147,8 @@ def _check_twins(listed: Listed, report: Report) -> None:
         report.note(
             Code.VARIANT_TWIN,
             "a variant has the position and the alleles of another one, under another ID",
-            column=2,
             remedy="Both are tested. Remove one, e.g. with `plink1.9 --list-duplicate-vars`.",
-            **listed.examples(twins, lambda row: bytes(listed.ordered.panel.name[row])),
+            **twins.at(listed.path, lambda row: bytes(listed.ordered.panel.name[row]), 2),
         )
 
 
@@ -206,7 +196,7 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
                 message,
                 expected="A, C, G, T, or a string of these",
                 remedy=remedy,
-                **listed.examples(odd, listed.pair),
+                **odd.at(listed.path, listed.pair),
             )
     alone = listed.found(_has_allele(np.array([allele == UNSEEN for allele in alleles], bool)))
     if 2 * alone.count > len(listed.variants):
@@ -215,7 +205,7 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
             "more than half of the variants have an allele 0: nobody here has a second one",
             remedy="They are matched with the alleles of the other cohorts all the same. But is it the right "
             "file, with all of the cohort's people?",
-            **listed.examples(alone, listed.pair),
+            **alone.at(listed.path, listed.pair),
         )
     index = {allele: k for k, allele in enumerate(alleles)}
     other_strand = np.full(len(alleles), -1, np.int32)
@@ -259,11 +249,10 @@ def _check_build(listed: Listed, plan: str, report: Report) -> dict[str, Any]:
         report.warning(
             Code.BUILD,
             f"a position lies beyond the end of its chromosome in {wanted}, the plan's build",
-            column=listed.position_column,
             expected=f"positions of {wanted}",
             remedy=f"The positions look like {looks}. Variants at another position than in other cohorts are "
             f"left out, so lift them over to {wanted} (UCSC's liftOver), or ask the coordinator.",
-            **listed.examples(beyond_of[wanted], listed.place),
+            **listed.at_places(beyond_of[wanted]),
         )
     if (build := wanted or looks) is not None and not beyond_of[build]:
         _check_pseudo_autosomal(listed, build, report)
@@ -283,11 +272,10 @@ def _tell_beyond(listed: Listed, some: Found, report: Report) -> None:
     report.warning(
         Code.BEYOND_THE_END,
         "a position lies beyond the end of its chromosome",
-        column=listed.position_column,
         expected="positions of GRCh37 or GRCh38",
         remedy="Are they human, and is the column the position in base pairs? For another species give "
         "--chr-set.",
-        **listed.examples(some, listed.place),
+        **listed.at_places(some),
     )
 
 
@@ -297,7 +285,6 @@ def _check_pseudo_autosomal(listed: Listed, build: str, report: Report) -> None:
         report.note(
             Code.PSEUDO_AUTOSOMAL,
             f"a variant of X lies in a pseudoautosomal region ({build}): men are taken to have one copy",
-            column=listed.position_column,
             remedy=f"PLINK keeps them apart as XY: `plink1.9 --split-x b{build[-2:]} --make-bed`.",
-            **listed.examples(shared, listed.place),
+            **listed.at_places(shared),
         )

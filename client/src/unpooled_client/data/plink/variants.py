@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import DTypeLike
 from unpooled.memory.spool import AT_ONCE, ROOM, Spool, forget, slices
 from unpooled.panel.chromosomes import chromosome_name
 from unpooled.panel.panel import Panel, order_in_parts
-from unpooled_client.data.findings.report import EXAMPLES
+from unpooled_client.data.findings.report import EXAMPLES, at
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +133,10 @@ class Found:
         pairs = zip(lines[few].tolist(), rows[few].tolist(), strict=True)
         first = sorted([*zip(self.lines, self.rows, strict=True), *pairs])[:EXAMPLES]
         self.lines, self.rows = [line for line, _ in first], [row for _, row in first]
+
+    def at(self, path: Path, show: Callable[[int], bytes | str], column: int | None = None) -> dict[str, Any]:
+        """Return details of a finding about these: `show` says what stands at a row."""
+        return at(path, self.lines, map(show, self.rows), column) | {"count": self.count}
 
     def __bool__(self) -> bool:
         return self.count > 0

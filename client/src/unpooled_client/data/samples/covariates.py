@@ -21,7 +21,7 @@ import numpy as np
 
 from unpooled.memory import tokenizer
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, choose_column, shown
 from unpooled_client.data.options import Covariate, DataOptions
 from unpooled_client.data.plink.fam import Fam
 from unpooled_client.data.samples.missing_codes import LIKE_MISSING, missing_as, warn_of_codes
@@ -314,8 +314,8 @@ class _Reader:
         bad = np.flatnonzero(column.text)
         if not len(bad):
             return True
-        words = column.words(bad[:EXAMPLES])
-        kinds = Counter(column.words(bad))
+        words = column.words(bad)
+        first, kinds = words[0], Counter(words)
         categorical = ""
         if 1 < len(kinds) <= MANY_LEVELS and len(bad) > len(column.text) // 2:
             found = ", ".join(f"{shown(kind)} ({count} times)" for kind, count in sorted(kinds.items()))
@@ -328,21 +328,16 @@ class _Reader:
             Code.COVARIATE_TEXT,
             f"the covariate {covariate.name} is not a number",
             about=covariate.name,
-            file=self.table.path,
-            line=int(column.tokens.line[bad[0]]),
-            column=column.place,
-            read=shown(words[0]),
             expected="a number with a decimal point, or NA",
             remedy=(
                 "Write a decimal point, not a comma."
-                if b"," in words[0]
+                if b"," in first
                 else "It looks like a code for a missing value: write NA."
-                if words[0].lower() in LIKE_MISSING
+                if first.lower() in LIKE_MISSING
                 else "Correct it, or write NA if the value is missing; PLINK would take it as missing."
             )
             + categorical,
-            count=len(bad),
-            examples=at_lines(column.tokens.line[bad[:EXAMPLES]].tolist(), words),
+            **column.at(self.table.path, bad),
         )
         return False
 
@@ -350,20 +345,14 @@ class _Reader:
         bad = np.flatnonzero(column.text)
         if not len(bad):
             return
-        words = column.words(bad[:EXAMPLES])
         self.report.error(
             Code.COVARIATE_LEVEL,
             f"a value of {covariate.name} is not among the levels of the plan",
             about=covariate.name,
-            file=self.table.path,
-            line=int(column.tokens.line[bad[0]]),
-            column=column.place,
-            read=shown(words[0]),
             expected=" or ".join(covariate.levels),
             remedy="Correct it, write NA if it is missing, or ask the coordinator to add the level to "
             "the plan.",
-            count=len(bad),
-            examples=at_lines(column.tokens.line[bad[:EXAMPLES]].tolist(), words),
+            **column.at(self.table.path, bad),
         )
 
     def _report_missing(self, covariate: Covariate, index: int, missing: int, known: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.memory.tokenizer import classes
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, shown
+from unpooled_client.data.findings.report import Code, Report, shown
 from unpooled_client.data.samples.numbers import Column, is_missing
 
 _NINES = tuple(10**digits - 1 for digits in range(1, 10))
@@ -54,19 +54,13 @@ def warn_of_codes(what: str, column: Column, missing_phenotype: int, path: Path,
     values = np.where(column.values == missing_phenotype, np.nan, column.values)
     for code in look_like_codes(values):
         rows = np.flatnonzero(values == code)
-        words = column.words(rows[:EXAMPLES])
         report.warning(
             Code.MISSING_CODE,
             f"{what} has the value {code:g}, which looks like a code for a missing value",
-            file=path,
-            line=int(column.tokens.line[rows[0]]),
-            column=column.place,
-            read=shown(words[0]),
             expected=f"NA or {missing_phenotype} for a missing value",
             remedy=f"It is taken as a number. If it means missing, give --missing-phenotype {code:g}, "
             f"which applies to phenotype and covariates instead of {missing_phenotype}, or write NA.",
-            count=len(rows),
-            examples=at_lines(column.tokens.line[rows[:EXAMPLES]].tolist(), words),
+            **column.at(path, rows),
         )
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unpooled.memory import tokenizer
 from unpooled.memory.tokenizer import Tokens
+from unpooled_client.data.findings.report import EXAMPLES, at
 
 MISSING = frozenset({b"na", b"nan", b"n/a", b"#n/a", b"<na>", b".", b"-", b"null", b"none", b"missing"})
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -35,6 +38,10 @@ class Column:
 
     def words(self, rows: np.ndarray) -> list[bytes]:
         return [self.tokens.word(int(row), self.index) for row in rows]
+
+    def at(self, path: Path, rows: np.ndarray) -> dict[str, Any]:
+        """Return details of a finding about these rows, of the file at `path`."""
+        return at(path, self.tokens.line[rows], self.words(rows[:EXAMPLES]), self.place)
 
 
 def read_numbers(tokens: Tokens, index: int, place: int | None = None) -> Column:

@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unpooled.memory import tokenizer
 from unpooled.plan.floors import CASE_CONTROL, QUANTITATIVE
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
+from unpooled_client.data.findings.report import Code, Report, choose_column, shown
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import Fam
 from unpooled_client.data.samples.missing_codes import LIKE_MISSING, missing_as, warn_of_codes
@@ -130,6 +131,10 @@ class _Source:
     about: str = ""
     """Name of the phenotype in the plan, if the plan has several."""
 
+    def at(self, rows: np.ndarray) -> dict[str, Any]:
+        """Return details of a finding about these rows."""
+        return self.column.at(self.path, rows) | {"about": self.about}
+
 
 def _choose(table: Table, name: str | None, about: str, options: DataOptions, report: Report) -> int | None:
     """Find the word of a row that holds the phenotype of this name."""
@@ -225,19 +230,12 @@ def _report_text(source: _Source, report: Report) -> None:
     column = source.column
     bad = np.flatnonzero(column.text)
     if len(bad):
-        words = column.words(bad[:EXAMPLES])
         report.error(
             Code.PHENOTYPE_TEXT,
             f"the phenotype {source.name} is not a number",
-            file=source.path,
-            about=source.about,
-            line=int(column.tokens.line[bad[0]]),
-            column=column.place,
-            read=shown(words[0]),
             expected="a number with a decimal point, or NA",
-            remedy=_text_remedy(words[0]),
-            count=len(bad),
-            examples=at_lines(column.tokens.line[bad[:EXAMPLES]].tolist(), words),
+            remedy=_text_remedy(column.words(bad[:1])[0]),
+            **source.at(bad),
         )
     start, end = column.tokens.column(column.index)
     is_nan = tokenizer.strings(column.tokens.text, start, end)
@@ -340,19 +338,12 @@ def _report_beyond_one(source: _Source, values: np.ndarray, report: Report) -> N
     other = np.flatnonzero(~np.isnan(values) & ~np.isin(values, (0, 1)))
     if not len(other):
         return
-    words = source.column.words(other[:EXAMPLES])
     report.error(
         Code.PHENOTYPE_CODING,
         "with --1 a phenotype is 0, 1 or missing",
-        file=source.path,
-        about=source.about,
-        line=int(source.column.tokens.line[other[0]]),
-        column=source.column.place,
-        read=shown(words[0]),
         expected="0 control, 1 case, NA or -9 missing",
         remedy="PLINK silently treats other values as missing. Is the coding 1/2? Then leave --1 out.",
-        count=len(other),
-        examples=at_lines(source.column.tokens.line[other[:EXAMPLES]].tolist(), words),
+        **source.at(other),
     )
 
 

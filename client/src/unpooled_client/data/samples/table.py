@@ -21,7 +21,7 @@ import numpy as np
 
 from unpooled.memory import tokenizer
 from unpooled.memory.tokenizer import Tokens, tokenize
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at_lines, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, at, shown
 from unpooled_client.data.findings.source import enough_columns, even_columns, read_bytes, select
 from unpooled_client.data.plink.fam import Fam
 
@@ -186,7 +186,7 @@ def _report_matches(
             line=int(rows.line[0]) if len(rows) else 1,
             column=1,
             read=", ".join(shown(i) for i in ids) or "no rows",
-            expected=f"FID and IID as in the {fam.kind}, e.g. {_example(fam, 0)}",
+            expected=f"FID and IID as in the {fam.kind}, e.g. {fam.name(0)}",
             remedy=_why_not(rows, table.ids, fam),
             count=max(1, len(strangers)),
         )
@@ -195,30 +195,16 @@ def _report_matches(
         report.note(
             Code.ROWS_UNMATCHED,
             f"a row of {table.what} has no sample in the {fam.kind} and is dropped",
-            file=table.path,
-            line=int(rows.line[strangers[0]]),
-            column=1,
-            read=shown(ids[0]),
             remedy=_why_not(select(rows, ~known), table.ids, fam),
-            count=len(strangers),
-            examples=at_lines(rows.line[strangers[:EXAMPLES]].tolist(), ids),
+            **at(table.path, rows.line[strangers], ids, 1),
         )
     if len(without) and not partial:
         report.warning(
             Code.SAMPLES_UNMATCHED,
             f"a sample of the {fam.kind} has no row in {table.what}: its values there are missing",
-            file=fam.path,
-            line=int(fam.tokens.line[without[0]]),
-            column=1,
-            read=_example(fam, without[0]),
             remedy="FID and IID must be the same in both files, letter by letter.",
-            count=len(without),
-            examples=tuple(f"line {fam.tokens.line[k]}: {_example(fam, k)}" for k in without[:EXAMPLES]),
+            **fam.at(without, 1),
         )
-
-
-def _example(fam: Fam, row: int) -> str:
-    return shown(fam.fid[row] + b" " + fam.iid[row])
 
 
 def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
@@ -246,7 +232,7 @@ def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
         (sum(iid in joined for _, iid in pairs), f"The IID is FID_IID of the {fam.kind}: split it again."),
         (
             sum(iid in iids for _, iid in pairs),
-            f"The IIDs match but the FIDs do not: use the {fam.kind}'s FID (e.g. {_example(fam, 0)}), or "
+            f"The IIDs match but the FIDs do not: use the {fam.kind}'s FID (e.g. {fam.name(0)}), or "
             "begin the header with #IID and leave the FID out.",
         ),
         (
@@ -275,14 +261,9 @@ def one_row_each(table: Table, conflict_only: bool, column: int, report: Report)
     report.error(
         Code.ROW_DUPLICATE,
         f"a sample has two rows in {table.what}",
-        file=table.path,
-        line=int(table.tokens.line[bad[0]]),
-        column=1,
-        read=shown(words[0]),
         expected="one row for each sample",
         remedy="Remove the wrong one.",
-        count=len(bad),
-        examples=at_lines(table.tokens.line[bad[:EXAMPLES]].tolist(), words),
+        **at(table.path, table.tokens.line[bad], words, 1),
     )
 
 

@@ -18,7 +18,7 @@ from unpooled.errors import DataProblem
 from unpooled.kernels.kinship import related
 from unpooled_client.data.checks.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of
 from unpooled_client.data.cohort import PlinkData
-from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report
 from unpooled_client.data.plink.fam import Fam, read_fam
 from unpooled_client.data.plink.genotypes import stretches
 
@@ -129,7 +129,7 @@ def _tell_related(fam: Fam, kept: np.ndarray, seen: _Seen, cutoff: float, report
     pairs, kinship = (np.concatenate([each[part] for each in found])[:EXAMPLES] for part in (1, 2))
     lines = fam.tokens.line[kept[pairs]]
     named = [
-        f"{_name(fam, kept[i])} and {_name(fam, kept[j])} ({value:.3f})"
+        f"{fam.name(kept[i])} and {fam.name(kept[j])} ({value:.3f})"
         for (i, j), value in zip(pairs.tolist(), kinship.tolist(), strict=True)
     ]
     report.warning(
@@ -158,25 +158,15 @@ def _tell_heterozygosity(fam: Fam, kept: np.ndarray, inbreeding: np.ndarray, rep
     rows = np.flatnonzero(np.abs(inbreeding - median) > max(LEAST, FAR * deviation))
     if not len(rows):
         return
-    named = [f"{_name(fam, kept[k])} (F {inbreeding[k]:.3f})" for k in rows[:EXAMPLES]]
+    named = [f"{fam.name(kept[k])} (F {inbreeding[k]:.3f})" for k in rows[:EXAMPLES]]
     report.warning(
         Code.HETEROZYGOSITY,
         "a person has far more, or far fewer, heterozygous calls than the others",
-        file=fam.path,
-        line=int(fam.tokens.line[kept[rows[0]]]),
-        read=named[0],
         expected=f"F near {median:.3f}; below it the sample may be mixed with another, above it the person "
         "may be inbred or of other ancestry, or calls failed",
         remedy="Look at all variants with `plink2 --het`; leave out people with --remove FILE.",
-        count=len(rows),
-        examples=tuple(
-            f"line {fam.tokens.line[kept[k]]}: {name}" for k, name in zip(rows, named, strict=False)
-        ),
+        **fam.at(kept[rows], said=named),
     )
-
-
-def _name(fam: Fam, row: int) -> str:
-    return shown(fam.fid[row] + b" " + fam.iid[row])
 
 
 def _distribution(inbreeding: np.ndarray) -> dict[str, int]:
