@@ -15,7 +15,6 @@ from unpooled.plan.plan import NO_KEY, Plan
 from unpooled_client.compare.pictures import pictures
 from unpooled_client.compare.pool import NothingToCompare
 from unpooled_client.window.pictures import Pictures
-from unpooled_client.window.plots.scale import Heights, ticks
 
 PLAN = Plan("linear", "bmi", 3, NO_KEY, trait="quantitative", files=("glm",))
 LEADS = {"1:5000000": 12.0, "7:300000": 5.5, "X:90000000": 45.0}
@@ -101,20 +100,3 @@ def test_what_is_drawn_stands_where_it_belongs(desk: Desk, found: dict[str, Any]
         assert image.pixelColor(shown.manhattan.point_of(spot)) == shown.manhattan.lead_colour
     shown.quantiles.grab()
     assert len(shown.quantiles.spots) > 100
-
-
-@pytest.mark.parametrize("most", [3, 12, 39, 41, 300])
-def test_the_axis_rises_and_its_numbers_do_not_touch(most: float) -> None:
-    axis = Heights(most, 300, 20)
-    values = np.linspace(0, axis.top, 50)
-    assert (np.diff([axis.y(value) for value in values]) < 0).all()
-    assert axis.is_folded == (most > 40)
-    places = [axis.y(tick) for tick in axis.ticks]
-    assert min(np.abs(np.diff(places))) >= 14 and len(places) >= 3
-    assert axis.y(axis.top) == pytest.approx(20)
-
-
-@pytest.mark.parametrize("top", [0.3, 1, 7.9, 123])
-def test_ticks_are_round_and_few(top: float) -> None:
-    found = ticks(top, 5)
-    assert found[0] == 0 and found[-1] <= top * 1.001 and 2 <= len(found) <= 11

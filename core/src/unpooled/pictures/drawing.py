@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from unpooled.pages.page import Html, tag
 
-STYLE = """
+_COLOURS = """
 :root { --mark-next: #5b87a8; --lead: #7a1fc2; --band: #e3ebef; --limit: #a61b1b; --stripe: #f3f6f7;
   --strong: #7c8b92 }
 @media screen and (prefers-color-scheme: dark) { :root { --mark-next: #4d83a3; --lead: #d3a4ff;
   --band: #2b3a42; --limit: #ff9b93; --stripe: #1e282c; --strong: #71838b } }
+"""
+RULES = """\
 .plot path { fill: none }
 .plot .axis, .plot .expected, .plot .fold { stroke: var(--strong) }
 .plot .grid { stroke: var(--line) }
@@ -30,6 +32,7 @@ STYLE = """
 .plot text.label { stroke: var(--surface); stroke-width: 3; paint-order: stroke; font-size: 11px }
 .plot text.limit { fill: var(--limit) }
 """
+STYLE = _COLOURS + RULES
 """Goes with `unpooled.pages.page.STYLE`."""
 
 LOG_P = "\u2212log\u2081\u2080 P"

@@ -12,8 +12,8 @@ from unpooled.pictures.associations import p_text
 from unpooled.pictures.drawing import LOG_P, Axis, diamond, dot, labelled, plot, power, short, text, upright
 
 _SIZE = (1080, 430)
-_LEFT, _TOP = 46, 28
-_WIDTH, _HEIGHT = _SIZE[0] - _LEFT - 68, _SIZE[1] - _TOP - 46
+LEFT, TOP = 46, 28
+_RIGHT, _BELOW = 68, 46
 _LEAST = 8.0  # so that the genome-wide line is always in sight
 _MANY = 60  # lead variants, of which each gets less room
 _MOST_NAMES = 24
@@ -22,51 +22,58 @@ _LETTER = 6.8
 
 @dataclass(frozen=True)
 class _Genome:
-    """The chromosomes end to end: their places, by name, and how long they are together."""
+    """The chromosomes end to end: their places, by name, their length, and its pixels."""
 
     start: Mapping[str, int]
     last: Mapping[str, int]
     length: int
+    width: int
 
     @classmethod
-    def of(cls, chromosomes: Iterable[Mapping[str, Any]]) -> _Genome:
+    def of(cls, chromosomes: Iterable[Mapping[str, Any]], width: int) -> _Genome:
         start, last, length = {}, {}, 0
         for chromosome in chromosomes:
             name = chromosome["name"]
             start[name], last[name] = length, chromosome["last"]
             length += chromosome["last"]
-        return cls(start, last, max(length, 1))
+        return cls(start, last, max(length, 1), width)
 
     def x(self, chromosome: str, position: float) -> float:
         within = min(position, self.last[chromosome])  # a cell may reach beyond the last variant
-        return (self.start[chromosome] + within) / self.length * _WIDTH
+        return (self.start[chromosome] + within) / self.length * self.width
 
     def is_odd(self, chromosome: str) -> bool:
         return list(self.start).index(chromosome) % 2 == 1
 
 
-def draw(overview: Mapping[str, Any]) -> Html:
+def scales(overview: Mapping[str, Any], size: tuple[int, int] = _SIZE) -> tuple[_Genome, Axis]:
+    """Return what places the marks of a picture of this size, from LEFT and TOP on."""
+    width, height = size[0] - LEFT - _RIGHT, size[1] - TOP - _BELOW
+    most = max([_LEAST, *overview["points"]["neg_log10_p"], _highest(overview)])
+    return _Genome.of(overview["chromosomes"], width), Axis(most, height)
+
+
+def draw(overview: Mapping[str, Any], size: tuple[int, int] = _SIZE) -> Html:
     """The plot of a whole genome."""
-    genome = _Genome.of(overview["chromosomes"])
-    axis = Axis(max([_LEAST, *overview["points"]["neg_log10_p"], _highest(overview)]), _HEIGHT)
+    genome, axis = scales(overview, size)
     limits = {name: overview[name.replace("-", "_")] for name in ("genome-wide", "suggestive")}
     lines = {name: short(axis.y(-math.log10(p))) for name, p in limits.items()}
     return plot(
         in_words(overview),
-        _SIZE,
-        _LEFT,
-        _TOP,
+        size,
+        LEFT,
+        TOP,
         [
-            *_stripes(genome),
-            *axis.drawn(_WIDTH, LOG_P),
-            *(tag("path", class_=name, d=f"M0 {y}H{_WIDTH}") for name, y in lines.items()),
+            *_stripes(genome, axis.height),
+            *axis.drawn(genome.width, LOG_P),
+            *(tag("path", class_=name, d=f"M0 {y}H{genome.width}") for name, y in lines.items()),
             *_marks(overview, genome, axis),
             *_leads(overview, genome, axis),
             *(
-                text(power(p), _WIDTH + 6, float(lines[name]) + 4, class_="limit")
+                text(power(p), genome.width + 6, float(lines[name]) + 4, class_="limit")
                 for name, p in limits.items()
             ),
-            *_names(genome),
+            *_names(genome, axis.height),
         ],
     )
 
@@ -95,11 +102,11 @@ def _strongest(points: Mapping[str, Any]) -> str:
     return f" The strongest is {points['id'][most]} at {place} with P {p_text(scores[most])}."
 
 
-def _stripes(genome: _Genome) -> list[Html]:
+def _stripes(genome: _Genome, height: float) -> list[Html]:
     """Every other chromosome stands on a stripe: colour is not all that tells neighbours apart."""
     ends = {name: (genome.x(name, 0), genome.x(name, last)) for name, last in genome.last.items()}
     return [
-        tag("rect", class_="stripe", x=short(left), width=short(right - left), height=_HEIGHT)
+        tag("rect", class_="stripe", x=short(left), width=short(right - left), height=height)
         for name, (left, right) in ends.items()
         if genome.is_odd(name)
     ]
@@ -135,23 +142,23 @@ def _leads(overview: Mapping[str, Any], genome: _Genome, axis: Axis) -> list[Htm
     strongest = sorted(overview["leads"], key=lambda k: -points["neg_log10_p"][k])
     marks = [(genome.x(*places[k][:2]), axis.y(places[k][2]), points["id"][k]) for k in strongest]
     radius = 4 if len(marks) > _MANY else 6
-    labels = labelled(marks, _WIDTH, _MOST_NAMES)
+    labels = labelled(marks, genome.width, _MOST_NAMES)
     return [
         tag("path", class_="lead", d="".join(diamond(x, y, radius) for x, y, _ in marks)),
         *(text(label.text, label.x, label.y, label.anchor, "label") for label in labels),
     ]
 
 
-def _names(genome: _Genome) -> list[Html]:
+def _names(genome: _Genome, height: float) -> list[Html]:
     """Name the chromosomes below the plot, but for names that would touch the one before."""
     names, free = [], -_LETTER
     for name, last in genome.last.items():
         middle, half = genome.x(name, last / 2), len(name) * _LETTER / 2
         if middle - half >= free:
-            names.append(text(name, middle, _HEIGHT + 18, "middle"))
+            names.append(text(name, middle, height + 18, "middle"))
             free = middle + half + 4
     return [
-        tag("path", class_="axis", d=f"M0 {_HEIGHT}H{_WIDTH}"),
+        tag("path", class_="axis", d=f"M0 {height}H{genome.width}"),
         *names,
-        text("Chromosome", _WIDTH / 2, _HEIGHT + 38, "middle", "title"),
+        text("Chromosome", genome.width / 2, height + 38, "middle", "title"),
     ]

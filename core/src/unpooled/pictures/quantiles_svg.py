@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from unpooled.kernels.statistics import inflation_text
@@ -10,37 +12,62 @@ from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import LOG_P, Axis, dot, plot, short, text, ticks
 
 _SIZE = (480, 420)
-_LEFT, _TOP = 46, 28
-_WIDTH, _HEIGHT = _SIZE[0] - _LEFT - 14, _SIZE[1] - _TOP - 46
+LEFT, TOP = 46, 28
+_RIGHT, _BELOW = 14, 46
 
 
-def draw(quantiles: Mapping[str, Any]) -> Html:
+@dataclass(frozen=True)
+class Scales:
+    """Places of a curve's values in a picture of a size, from LEFT and TOP on."""
+
+    curve: Mapping[str, Any]
+    size: tuple[int, int] = _SIZE
+
+    @property
+    def width(self) -> int:
+        return self.size[0] - LEFT - _RIGHT
+
+    @property
+    def most(self) -> float:
+        """The largest expected value, with room."""
+        return float(max([1.0, *self.curve["expected"]]) * 1.04)
+
+    @cached_property
+    def axis(self) -> Axis:
+        highest = [y for name in ("observed", "high") for _, y in self.pairs(name)]
+        return Axis(max([1.0, *highest]), self.size[1] - TOP - _BELOW)
+
+    def x(self, value: float) -> float:
+        return value / self.most * self.width
+
+    def pairs(self, name: str) -> list[tuple[float, float]]:
+        """The known values of this name, each after what is expected; a P of 0 has none."""
+        values = zip(self.curve["expected"], self.curve[name], strict=True)
+        return [(x, y) for x, y in values if x is not None and y is not None]
+
+
+def draw(quantiles: Mapping[str, Any], size: tuple[int, int] = _SIZE) -> Html:
     """The plot of all variants."""
-    curve = quantiles["curves"][0]
-    most: float = max([1.0, *curve["expected"]]) * 1.04
-    axis = Axis(max([1.0, *curve["observed"], *curve["high"]]), _HEIGHT)
-
-    def x(value: float) -> float:
-        return value / most * _WIDTH
+    scales = Scales(quantiles["curves"][0], size)
+    axis, x, most, width, height = scales.axis, scales.x, scales.most, scales.width, scales.axis.height
 
     def edge(name: str) -> list[str]:
-        pairs = zip(curve["expected"], curve[name], strict=True)
-        return [f"{short(x(expected))} {short(axis.y(value))}" for expected, value in pairs]
+        return [f"{short(x(expected))} {short(axis.y(value))}" for expected, value in scales.pairs(name)]
 
     around = [*edge("high"), *reversed(edge("low"))]
-    places = zip(curve["expected"], curve["observed"], strict=True)
+    places = scales.pairs("observed")
     return plot(
         in_words(quantiles),
-        _SIZE,
-        _LEFT,
-        _TOP,
+        size,
+        LEFT,
+        TOP,
         [
             tag("path", class_="band", d=f"M{'L'.join(around)}z" if around else ""),
-            *axis.drawn(_WIDTH, f"Observed {LOG_P}"),
-            tag("path", class_="axis", d=f"M0 {_HEIGHT}H{_WIDTH}"),
-            *(text(f"{tick:g}", x(tick), _HEIGHT + 18, "middle") for tick in ticks(most, 6)),
-            text(f"Expected {LOG_P}", _WIDTH / 2, _HEIGHT + 38, "middle", "title"),
-            tag("path", class_="expected", d=f"M0 {_HEIGHT}L{short(x(most))} {short(axis.y(most))}"),
+            *axis.drawn(width, f"Observed {LOG_P}"),
+            tag("path", class_="axis", d=f"M0 {height}H{width}"),
+            *(text(f"{tick:g}", x(tick), height + 18, "middle") for tick in ticks(most, max(2, width // 70))),
+            text(f"Expected {LOG_P}", width / 2, height + 38, "middle", "title"),
+            tag("path", class_="expected", d=f"M0 {height}L{short(x(most))} {short(axis.y(most))}"),
             tag("path", class_="dots", d="".join(dot(x(at), axis.y(value)) for at, value in places)),
         ],
     )

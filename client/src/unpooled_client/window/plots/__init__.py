@@ -1,1 +1,1 @@
-"""Manhattan and QQ plot as the browser draws them, from the numbers of `unpooled.pictures`."""
+"""Manhattan and QQ plot: the pictures of `unpooled.pictures`, drawn by Qt, with tips, keys and selection."""

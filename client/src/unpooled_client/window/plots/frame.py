@@ -1,18 +1,32 @@
-"""Base of both plots: room around them, axes, a picture that is kept, and a tip beside the pointer."""
+"""Base of both plots: a picture of the library's in the look's colours, and a tip beside the pointer."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, QRectF, QSize
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPixmap
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from unpooled_client.window.look.style import look
-from unpooled_client.window.plots.scale import Heights
+from unpooled.pages.page import Html
+from unpooled.pictures.drawing import RULES
+from unpooled_client.window.look.style import FACE, look
 
 _REACH = 12.0
 """Pixels from the pointer within which something is meant."""
+_TEXT = 12.0
+"""Pixels of text in the library's pictures."""
+_COLOUR = re.compile(r"var\(--([\w-]+)\)")
+_TOKENS = {"lead": "mark-lead", "band": "mark-band", "strong": "line-strong"}
+"""Colours of the pictures that the look calls otherwise."""
+# Qt strokes a text after it has filled it, whatever `paint-order` says: without a stroke it can be read.
+_STYLE = f"""\
+.plot .axis {{ stroke: var(--strong) }}
+.plot text {{ fill: var(--muted); font-family: {FACE}; font-size: {_TEXT:g}px }}
+{RULES}
+.plot text.label {{ stroke: none }}"""
 
 
 @dataclass(frozen=True)
@@ -36,8 +50,6 @@ class Plot(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._kept: QPixmap | None = None
         self.spots: list[Spot] = []
-        self.area = QRectF()
-        """Rectangle of the marks."""
         look().changed.connect(self.draw_anew)
 
     def minimumSizeHint(self) -> QSize:
@@ -47,24 +59,6 @@ class Plot(QWidget):
         self._kept = None
         self.update()
 
-    def _room(self) -> QRectF:
-        line = self.metrics.height()
-        return QRectF(self.rect()).adjusted(3.2 * line, 2 * line, -self.right, -2.9 * line)
-
-    @property
-    def right(self) -> float:
-        return self.metrics.height()
-
-    @property
-    def small(self) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(max(8, round(look().pixels("small") * 0.88)))
-        return font
-
-    @property
-    def metrics(self) -> QFontMetricsF:
-        return QFontMetricsF(self.small)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         ratio = painter.device().devicePixelRatioF()
@@ -73,53 +67,30 @@ class Plot(QWidget):
             self._kept = QPixmap(size)
             self._kept.setDevicePixelRatio(ratio)
             self._kept.fill(look().colour("surface"))
-            inner = QPainter(self._kept)
-            inner.setRenderHint(QPainter.RenderHint.Antialiasing)
-            inner.setFont(self.small)
-            self.spots, self.area = [], self._room()
-            self.draw(inner)
-            inner.end()
+            self._draw(self._kept)
         painter.drawPixmap(0, 0, self._kept)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.draw_over(painter)
 
-    def draw(self, painter: QPainter) -> None:
-        """Draw what stays, and say where the spots are."""
+    def _draw(self, onto: QPixmap) -> None:
+        """Draw the picture so that its text has the size of small text here, and scale the spots likewise."""
+        scale = max(8.0, 0.88 * look().pixels("small")) / _TEXT
+        size = round(self.width() / scale), round(self.height() / scale)
+        picture, spots = self.picture(size)
+        self.spots = [Spot(scale * spot.x, scale * spot.y, spot.tip, spot.lead) for spot in spots]
+        style = _COLOUR.sub(lambda name: look().colour(_TOKENS.get(name[1], name[1])).name(), _STYLE)
+        svg = picture.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+        svg = svg.replace("<title", f"<style>{style}</style><title", 1)
+        inner = QPainter(onto)
+        QSvgRenderer(QByteArray(svg.encode())).render(inner, QRectF(self.rect()))
+        inner.end()
+
+    def picture(self, size: tuple[int, int]) -> tuple[Html, list[Spot]]:
+        """Return the picture of this size, and its spots."""
         raise NotImplementedError
 
     def draw_over(self, painter: QPainter) -> None:
         """Draw what changes with the pointer."""
-
-    def draw_heights(self, painter: QPainter, heights: Heights, title: str) -> None:
-        """The axis at the left with its lines."""
-        area = self.area
-        for tick in heights.ticks:
-            y = area.top() + heights.y(tick)
-            painter.setPen(QPen(look().colour("line"), 1.0))
-            if tick:
-                painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-            painter.setPen(look().colour("muted"))
-            box = QRectF(0, y - 10, area.left() - 7, 20)
-            painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{tick:g}")
-        words = title + (", folded above 20" if heights.is_folded else "")
-        painter.setPen(look().colour("text"))
-        painter.drawText(QPointF(self.metrics.height() * 0.6, self.metrics.height() * 1.1), words)
-        painter.setPen(QPen(look().colour("line-strong"), 1.0))
-        painter.drawLine(area.topLeft(), area.bottomLeft())
-        painter.drawLine(area.bottomLeft(), area.bottomRight())
-
-    def draw_below(self, painter: QPainter, places: list[tuple[float, str]], title: str) -> None:
-        """Names below the plot, those apart that would touch the one before."""
-        area, free, line = self.area, -1e9, self.metrics.height()
-        painter.setPen(look().colour("muted"))
-        for x, text in places:
-            wide = self.metrics.horizontalAdvance(text)
-            if x - wide / 2 >= free:
-                painter.drawText(QPointF(x - wide / 2, area.bottom() + 1.25 * line), text)
-                free = x + wide / 2 + 4
-        painter.setPen(look().colour("text"))
-        wide = self.metrics.horizontalAdvance(title)
-        painter.drawText(QPointF(area.center().x() - wide / 2, area.bottom() + 2.5 * line), title)
 
     def point_of(self, spot: Spot) -> QPoint:
         return QPointF(spot.x, spot.y).toPoint()
