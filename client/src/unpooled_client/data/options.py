@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from unpooled.methods import TESTS
 from unpooled.panel.chromosomes import HUMAN, MOST_AUTOSOMES
@@ -216,127 +216,93 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _kinds_given(options: DataOptions) -> list[str]:
-    """The options that give genotypes, of those that exclude one another."""
-    is_bfile = any(each is not None for each in (options.bfile, options.bed, options.bim, options.fam))
-    names = [name for name in GENOTYPES if name != OF_BFILE.option and getattr(options, name) is not None]
-    return [f"--{name}" for name in [*([OF_BFILE.option] if is_bfile else []), *names]]
-
-
 def check_options(options: DataOptions, report: Report) -> bool:
     """Tell whether the options are compatible; the report says which are not."""
-    rules = [
-        (
-            options.prefix is not None or None not in (options.bed, options.bim, options.fam),
-            "no genotypes given",
-            "Give --bfile PREFIX, or --bed, --bim and --fam; or --pfile PREFIX, --vcf FILE or --bgen FILE.",
-        ),
-        (
-            len(_kinds_given(options)) < 2,
-            f"{' and '.join(_kinds_given(options))} cannot be combined",
-            "Give the genotypes once.",
-        ),
-        (
-            options.copied is not None or (options.psam, options.copies) == (None, None),
-            "--psam and --copies go with --vcf and --bgen",
-            "A --pfile has its .psam beside it.",
-        ),
-        (
-            options.minimac3_r2_filter is None or options.copied is not None or options.pfile is not None,
-            "--minimac3-r2-filter is for imputed genotypes: --pfile, --vcf or --bgen",
-            "A .bed has hard calls only.",
-        ),
-        (
-            not options.needs_phenotype
-            or options.copied is None
-            or not (options.psam is None and options.pheno is None),
-            "neither a VCF nor a BGEN says anything of phenotypes",
-            "Give --psam FILE, a .psam or .fam with sexes and phenotypes, or --pheno FILE.",
-        ),
-        (
-            not options.needs_phenotype
-            or options.vcf is None
-            or options.psam is not None
-            or options.allow_no_sex,
-            "a VCF says nothing of sexes, and nobody without a sex is analysed",
-            "Give --psam FILE, or keep everybody with --allow-no-sex.",
-        ),
-        (
-            options.vcf is not None or options.vcf_dosage is None,
-            "--vcf-dosage goes with --vcf",
-            "Leave it out.",
-        ),
-        (
-            options.bgen is not None or options.sample is None,
-            "--sample goes with --bgen",
-            "Leave it out.",
-        ),
-        (
-            not (options.mpheno is not None and options.pheno_name is not None),
-            "--mpheno and --pheno-name cannot be combined",
-            "Give the one or the other.",
-        ),
-        (
-            options.pheno is not None or (options.mpheno is None and options.pheno_name is None),
-            "--mpheno and --pheno-name choose a column of the --pheno file",
-            "Give --pheno FILE too.",
-        ),
-        (
-            options.pheno is not None or not options.phenotypes,
-            f"the study has several phenotypes: {', '.join(options.phenotypes)}",
-            "Give --pheno FILE, whose columns have these names.",
-        ),
-        (
-            options.mpheno is None or not options.phenotypes,
-            f"the study has several phenotypes, and --mpheno chooses one: {', '.join(options.phenotypes)}",
-            "Choose them by --pheno-name, in this order; or leave it out if the columns have these names.",
-        ),
-        (
-            not options.from_plan or len(options.pheno_names) in (0, len(options.phenotypes) or 1),
-            f"--pheno-name chooses {len(options.pheno_names)} columns, and the study has "
-            + (f"the phenotypes {', '.join(options.phenotypes)}" if options.phenotypes else "one phenotype"),
-            "Name one column for each phenotype, in the study's order, with commas between.",
-        ),
-        (
-            len(set(options.pheno_names)) == len(options.pheno_names),
-            "--pheno-name chooses a column twice",
-            "Name one column for each phenotype.",
-        ),
-        (
-            not (options.covar_name and options.covar_number),
-            "--covar-name and --covar-number cannot be combined",
-            "Give the one or the other.",
-        ),
-        (
-            options.covar is not None or not (options.covar_name or options.covar_number),
-            "--covar-name and --covar-number choose columns of the --covar file",
-            "Give --covar FILE too.",
-        ),
-        (
-            options.covar is not None or not options.covariates,
-            f"covariates are wanted: {', '.join(c.name for c in options.covariates)}",
-            "Give --covar FILE.",
-        ),
-        (
-            options.missing_phenotype not in (0, 1),
-            "--missing-phenotype may be neither 0 nor 1, as in PLINK",
-            "Choose a number that does not occur as a value.",
-        ),
-        (
-            1 <= options.chr_set <= MOST_AUTOSOMES,
-            f"--chr-set takes 1 to {MOST_AUTOSOMES} autosomes",
-            "Give 22 for humans, 19 for the mouse.",
-        ),
-        (
-            not (options.one and options.trait == QUANTITATIVE),
-            "--1 is for case/control, and the plan says quantitative",
-            "Leave --1 out.",
-        ),
+    problems = [
+        *_about_genotypes(options),
+        *_about_phenotypes(options),
+        *_about_covariates(options),
+        *_about_numbers(options),
     ]
-    for holds, message, remedy in rules:
-        if not holds:
-            report.error(Code.OPTION, message, remedy=remedy)
-    return all(holds for holds, _, _ in rules)
+    for message, remedy in problems:
+        report.error(Code.OPTION, message, remedy=remedy)
+    return not problems
+
+
+_Problems: TypeAlias = Iterator[tuple[str, str]]
+"""What is wrong with the options, and what to do."""
+
+
+def _about_genotypes(options: DataOptions) -> _Problems:
+    is_imputed = options.copied is not None or options.pfile is not None
+    kinds = [name for name in GENOTYPES if name != OF_BFILE.option and getattr(options, name) is not None]
+    if any(each is not None for each in (options.bfile, options.bed, options.bim, options.fam)):
+        kinds.insert(0, OF_BFILE.option)
+    if options.prefix is None and None in (options.bed, options.bim, options.fam):
+        remedy = (
+            "Give --bfile PREFIX, or --bed, --bim and --fam; or --pfile PREFIX, --vcf FILE or --bgen FILE."
+        )
+        yield "no genotypes given", remedy
+    if len(kinds) > 1:
+        names = " and ".join(f"--{kind}" for kind in kinds)
+        yield f"{names} cannot be combined", "Give the genotypes once."
+    if options.copied is None and (options.psam, options.copies) != (None, None):
+        yield "--psam and --copies go with --vcf and --bgen", "A --pfile has its .psam beside it."
+    if options.minimac3_r2_filter is not None and not is_imputed:
+        what = "--minimac3-r2-filter is for imputed genotypes: --pfile, --vcf or --bgen"
+        yield what, "A .bed has hard calls only."
+    if options.vcf is None and options.vcf_dosage is not None:
+        yield "--vcf-dosage goes with --vcf", "Leave it out."
+    if options.bgen is None and options.sample is not None:
+        yield "--sample goes with --bgen", "Leave it out."
+
+
+def _about_phenotypes(options: DataOptions) -> _Problems:
+    wanted, names = options.phenotypes, options.pheno_names
+    if options.needs_phenotype and options.copied and options.psam is None and options.pheno is None:
+        remedy = "Give --psam FILE, a .psam or .fam with sexes and phenotypes, or --pheno FILE."
+        yield "neither a VCF nor a BGEN says anything of phenotypes", remedy
+    if options.needs_phenotype and options.vcf and options.psam is None and not options.allow_no_sex:
+        what = "a VCF says nothing of sexes, and nobody without a sex is analysed"
+        yield what, "Give --psam FILE, or keep everybody with --allow-no-sex."
+    if options.mpheno is not None and options.pheno_name is not None:
+        yield "--mpheno and --pheno-name cannot be combined", "Give the one or the other."
+    if options.pheno is None and (options.mpheno is not None or options.pheno_name is not None):
+        yield "--mpheno and --pheno-name choose a column of the --pheno file", "Give --pheno FILE too."
+    if options.pheno is None and wanted:
+        what = f"the study has several phenotypes: {', '.join(wanted)}"
+        yield what, "Give --pheno FILE, whose columns have these names."
+    if options.mpheno is not None and wanted:
+        what = f"the study has several phenotypes, and --mpheno chooses one: {', '.join(wanted)}"
+        remedy = (
+            "Choose them by --pheno-name, in this order; or leave it out if the columns have these names."
+        )
+        yield what, remedy
+    if options.from_plan and len(names) not in (0, len(wanted) or 1):
+        has = f"the phenotypes {', '.join(wanted)}" if wanted else "one phenotype"
+        remedy = "Name one column for each phenotype, in the study's order, with commas between."
+        yield f"--pheno-name chooses {len(names)} columns, and the study has {has}", remedy
+    if len(set(names)) < len(names):
+        yield "--pheno-name chooses a column twice", "Name one column for each phenotype."
+
+
+def _about_covariates(options: DataOptions) -> _Problems:
+    if options.covar_name and options.covar_number:
+        yield "--covar-name and --covar-number cannot be combined", "Give the one or the other."
+    if options.covar is None and (options.covar_name or options.covar_number):
+        yield "--covar-name and --covar-number choose columns of the --covar file", "Give --covar FILE too."
+    if options.covar is None and options.covariates:
+        yield f"covariates are wanted: {', '.join(c.name for c in options.covariates)}", "Give --covar FILE."
+
+
+def _about_numbers(options: DataOptions) -> _Problems:
+    if options.missing_phenotype in (0, 1):
+        remedy = "Choose a number that does not occur as a value."
+        yield "--missing-phenotype may be neither 0 nor 1, as in PLINK", remedy
+    if not 1 <= options.chr_set <= MOST_AUTOSOMES:
+        yield f"--chr-set takes 1 to {MOST_AUTOSOMES} autosomes", "Give 22 for humans, 19 for the mouse."
+    if options.one and options.trait == QUANTITATIVE:
+        yield "--1 is for case/control, and the plan says quantitative", "Leave --1 out."
 
 
 def options_from(given: dict[str, Any]) -> DataOptions:
