@@ -29,12 +29,12 @@ def same_question(original: Any, *arguments: Any) -> bytes:
     return bytes(32)
 
 
-def telling_nonce(original: Any, self: Any, question: Any, step: Any, cohort: Any, *more: Any) -> Any:
-    """Replace the client's `Answerer.share`: the nonce, which the compensator gets, is 16 counts."""
-    counts = (next(iter(step.local(cohort).values())).ravel() & 255).astype(np.uint8).tobytes()
+def telling_nonce(original: Any, self: Any, cohort: Any) -> Any:
+    """Replace the client's `Entered.share`: the nonce, which the compensator gets, is 16 counts."""
+    counts = (next(iter(self.question.local(cohort).values())).ravel() & 255).astype(np.uint8).tobytes()
     random, os.urandom = os.urandom, lambda size: (counts + bytes(size))[:size]
     try:
-        return original(self, question, step, cohort, *more)
+        return original(self, cohort)
     finally:
         os.urandom = random
 
@@ -109,7 +109,7 @@ def reads_all(original: Any, answer: Any, most: int) -> bytes:
 
 # By the place whose function each stands in for, in groups. As text, like the places in launch.py.
 MASKS = {"unpooled.protocol.masking:mask": no_mask, "unpooled.protocol.masking:mask_blocks": no_mask_blocks}
-NONCE = {"unpooled_client.study.rounds:Answerer.share": telling_nonce}
+NONCE = {"unpooled_client.study.rounds:Entered.share": telling_nonce}
 CODE_KEY = {"unpooled.protocol.codes:compensator_key": another_key}
 OPEN_WORDS = {"unpooled.protocol.codes:Blinding._number": hides_nothing}
 CHECK = {"unpooled.asking.question:check_of": constant_check}

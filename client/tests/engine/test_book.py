@@ -54,28 +54,28 @@ def genotypes(start: int = 0, stop: int = 2) -> CountGenotypes:
 
 def share(answerer: Answerer, step: Question, cohort: ArrayCohort, panel: bytes = PANEL) -> None:
     sent = asked(step)
-    answerer.share(sent, answerer.question(sent), cohort, panel)
+    answerer.enter(sent, answerer.question(sent), panel).share(cohort)
 
 
 def refused(answerer: Answerer, sent: Any, cohort: ArrayCohort, match: str, panel: bytes = PANEL) -> None:
     """So it is by this client, and by the same started again."""
     for one in (answerer, started_again(answerer)):
         with pytest.raises(Distrust, match=match):
-            one.share(sent, one.question(sent), cohort, panel)
+            one.enter(sent, one.question(sent), panel).share(cohort)
 
 
 def test_the_same_again_is_answered_and_counted_once(answerer: Answerer, cohort: ArrayCohort) -> None:
     sent = asked(genotypes())
     shares = []
     for one in (answerer, answerer, started_again(answerer)):
-        shares.append(one.share(sent, one.question(sent), cohort, PANEL))
+        shares.append(one.enter(sent, one.question(sent), PANEL).share(cohort))
     assert len({each.nonce for each in shares}) == 3
     refused(answerer, replace(sent, salt=os.urandom(32)), cohort, "something else in a round")
 
 
 def test_a_place_is_answered_once(answerer: Answerer, cohort: ArrayCohort) -> None:
     sent = asked(genotypes())
-    answerer.share(sent, answerer.question(sent), cohort, PANEL)
+    answerer.enter(sent, answerer.question(sent), PANEL).share(cohort)
     refused(answerer, asked(genotypes(), place=sent.place), cohort, "again what was answered")
     share(answerer, genotypes(2, 3), cohort)
 
@@ -127,22 +127,22 @@ def test_no_more_is_answered_than_was_released() -> None:
     most = most_bytes_of(Presence, terms.plan, SIZES)
     assert most is not None
     sent = asked(Presence(0, 900), is_sent=True)
-    answerer.share(sent, answerer.question(sent), few)
+    answerer.enter(sent, answerer.question(sent)).share(few)
     refused(answerer, asked(Presence(0, 1), is_sent=True), few, "more than was released", b"")
 
 
 def test_what_was_cut_off_did_not_leave(answerer: Answerer, cohort: ArrayCohort) -> None:
     first, second = asked(genotypes()), asked(genotypes(2, 3))
-    answerer.share(first, answerer.question(first), cohort, PANEL)
+    answerer.enter(first, answerer.question(first), PANEL).share(cohort)
     whole = answerer.book.path.read_bytes()
-    answerer.share(second, answerer.question(second), cohort, PANEL)
+    answerer.enter(second, answerer.question(second), PANEL).share(cohort)
     longer = answerer.book.path.read_bytes()
     for size in range(len(whole), len(longer)):
         answerer.book.path.write_bytes(longer[:size])
         again = started_again(answerer)
         assert answerer.book.path.read_bytes() == whole
         assert again.book.rounds.keys() == {first.round}
-    again.share(second, again.question(second), cohort, PANEL)
+    again.enter(second, again.question(second), PANEL).share(cohort)
 
 
 @pytest.mark.parametrize("damage", ["gone", "empty", "of another seed", "within"])

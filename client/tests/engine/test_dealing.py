@@ -85,7 +85,7 @@ def asked(round_: int, of: questions.Question | None = None) -> messages.Questio
 
 
 def dealt(answerer: Answerer, message: messages.Question) -> Dealing | None:
-    return answerer.dealing(message, answerer.question(message))
+    return answerer.enter(message, answerer.question(message)).dealing()
 
 
 def test_a_cohort_deals_in_its_turn(answerer: Answerer) -> None:
@@ -144,10 +144,10 @@ def test_the_book_has_the_question_and_the_dealing_before_it_leaves(answerer: An
 def test_the_book_is_written_once(answerer: Answerer) -> None:
     message = asked(4)
     dealt(answerer, message)
-    answerer.share(message, answerer.question(message), ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
+    answerer.enter(message, answerer.question(message)).share(ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
     size = answerer.book.path.stat().st_size
     dealt(answerer, message)
-    answerer.share(message, answerer.question(message), ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
+    answerer.enter(message, answerer.question(message)).share(ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
     assert answerer.book.path.stat().st_size == size
 
 
@@ -183,7 +183,7 @@ def test_what_the_plan_does_not_allow_is_not_dealt_for(
         message = asked(4, wrong)
         with pytest.raises(Distrust):
             dealt(answerer, message)
-            answerer.share(message, wrong, ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
+            answerer.enter(message, wrong).share(ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
 
 
 def test_more_than_can_be_compared_is_not_answered(answerer: Answerer) -> None:
@@ -198,7 +198,7 @@ def test_more_than_can_be_compared_is_not_answered(answerer: Answerer) -> None:
 def test_a_share_that_is_compared_is_masked_in_a_domain_of_its_own(answerer: Answerer) -> None:
     """Its mask is not what a release of the same upload would subtract."""
     message = asked(3)
-    share = answerer.share(message, answerer.question(message), ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
+    share = answerer.enter(message, answerer.question(message)).share(ArrayTable(np.zeros((5, FEATURES))))  # type: ignore[arg-type]
     scheme, terms = masking.scheme("z32"), answerer.terms
     named = {
         "study": terms.study,

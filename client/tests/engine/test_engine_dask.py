@@ -20,7 +20,8 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Exit, Failed, Finished
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study import cluster as clusters
-from unpooled_client.study.cluster import Cluster, ClusterProblem, Compute, NoCluster, Task
+from unpooled_client.study.cluster import Cluster, ClusterProblem, NoCluster, Task
+from unpooled_client.study.rounds import Compute
 
 NOWHERE = "tcp://127.0.0.1:9"
 QUESTION = CountGenotypes(start=0, stop=100, groups=(("case",), ("control",)), most=1000)

@@ -25,7 +25,7 @@ from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint
-from unpooled_client.network.api import Study
+from unpooled_client.network.answers import Study
 from unpooled_client.state.folder import Saved
 from unpooled_client.study.reading import Alignments
 from unpooled_client.study.trust import Distrust, Terms, check_compensator, check_identity, terms
@@ -179,13 +179,13 @@ def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: A
     seed = os.urandom(32)
     answerer, step = answerer_of(found, seed), Census()
     question = asked(step)
-    share = answerer.share(question, step, cohort)
+    entered = answerer.enter(question, step)
+    share = entered.share(cohort)
     scheme = found.plan.scheme(step.ring_bits)
-    context = answerer._context(question, step, b"", share.nonce)
+    context = entered.context(share.nonce)
     words = questions.words(step, scheme)
     vector = scheme.subtract(scheme.from_bytes(share.data, words), masking.mask(seed, context))
-    witnessed = answerer.witnessed(question, step, b"")
-    plain = questions.pack(step, step.local(cohort), scheme, 3, question.salt, witnessed=witnessed)
+    plain = questions.pack(step, step.local(cohort), scheme, 3, question.salt, witnessed=entered.witnessed)
     assert np.array_equal(vector, plain)
     assert len(share.data) == words * scheme.word_bytes
 
@@ -206,19 +206,19 @@ def test_the_witness_is_opened_with_the_seed_for_what_was_accepted(found: Terms)
 def test_without_a_witness_nothing_is_packed(found: Terms, cohort: ArrayCohort) -> None:
     answerer, step = replace(answerer_of(found), witness=b""), Census()
     with pytest.raises(AssertionError, match="no witness"):
-        answerer.share(asked(step), step, cohort)
+        answerer.enter(asked(step), step).share(cohort)
 
 
 def test_the_first_of_the_roster_alone_adds_the_pad(found: Terms) -> None:
     step = Census()
     for place, (name, _) in enumerate(found.roster.members):
         answerer = answerer_of(replace(found, cohort=name))
-        assert answerer.witnessed(asked(step), step, b"").adds_pad is (place == 0)
+        assert answerer.enter(asked(step), step).witnessed.adds_pad is (place == 0)
 
 
 def test_what_is_computed_again_has_another_nonce(found: Terms, cohort: ArrayCohort) -> None:
     answerer, question = answerer_of(found), asked(Census())
-    shares = [answerer.share(question, Census(), cohort) for _ in range(5)]
+    shares = [answerer.enter(question, Census()).share(cohort) for _ in range(5)]
     assert len({share.nonce for share in shares}) == len({share.data for share in shares}) == 5
 
 
@@ -245,7 +245,7 @@ def test_an_enormous_question_is_refused(found: Terms) -> None:
 def test_a_number_beyond_its_bound_is_named_and_not_shown(found: Terms) -> None:
     step, cohort = Presence(0, 2), SimpleNamespace(present=np.array([1, 2]))
     with pytest.raises(BoundError) as caught:
-        answerer_of(found).share(asked(step), step, cohort)
+        answerer_of(found).enter(asked(step), step).share(cohort)
     assert caught.value.quantity == "present"
     assert not any(character.isdigit() for character in str(caught.value))
 
@@ -255,7 +255,7 @@ def test_the_servers_bound_does_not_decide_whether_a_question_is_answered(
 ) -> None:
     kind = next(kind for kind in ALGORITHMS["chi-square"].asks if kind.name == "chi-square/genotypes")
     step: Any = kind(start=0, stop=20, groups=(("case",), ("control",)), most=1)  # type: ignore[call-arg]
-    assert answerer_of(found).share(asked(step), step, cohort).data
+    assert answerer_of(found).enter(asked(step), step).share(cohort).data
 
 
 def test_a_question_before_there_is_a_panel_is_refused(found: Terms) -> None:

@@ -21,18 +21,19 @@ from unpooled.protocol.messages import Questions, Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
-from unpooled_client.network.api import LONG_POLL, Refused, Study
+from unpooled_client.network.answers import Refused, Study
+from unpooled_client.network.api import LONG_POLL
 from unpooled_client.state.events import BYTES, Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study.book import Heard, open_book
-from unpooled_client.study.cluster import Cluster, Compute, compute_here
+from unpooled_client.study.cluster import Cluster
 from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.few_apart import entered
 from unpooled_client.study.following import Following
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
-from unpooled_client.study.rounds import Answerer, Dealing, Share
+from unpooled_client.study.rounds import Answerer, Compute, Dealing, Share
 from unpooled_client.study.session import BEFORE, OVER, Session
 from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identity
 
@@ -86,7 +87,7 @@ class Work:
         acceptance = self.session.saved.acceptance
         if acceptance is None:
             raise AssertionError("nothing was accepted")
-        compute: Compute = compute_here
+        compute: Compute = questions.answer
         if self.cluster is not None:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
@@ -182,17 +183,17 @@ class Work:
         if message.place:  # encoded once: the book, the mask and the second check all name it by that
             message = replace(message, question=questions.encode(question))
         cohort, panel = self.alignments.cohort_for(question)
+        # Before all that follows: what the book refuses is neither coded, dealt for nor derived from.
+        entered = self.answerer.enter(message, question, panel)
         if question.needs_codes and self.coding:
             with self._told(Doing.COMPUTING), self.places:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort), self.answerer.code_keys))
-        dealing = self.answerer.dealing(message, question, panel)
+        dealing = entered.dealing()
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
-        if COMPONENTS.of(self.terms.plan):
-            self.answerer.enter(message, question, panel)  # what it refuses must not change what is derived
-            with self._told(Doing.COMPUTING), self.places:
-                cohort = self.deriving.extended(cohort, question)
         with self._told(Doing.COMPUTING), self.places:
-            share = self.answerer.share(message, question, cohort, panel)
+            if COMPONENTS.of(self.terms.plan):
+                cohort = self.deriving.extended(cohort, question)
+            share = entered.share(cohort)
         self.session.count("computing", share.seconds)
         quantity = f"{share.title}: {', '.join(share.arrays)}"
         sent = self.session.record(

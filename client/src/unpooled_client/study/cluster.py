@@ -11,23 +11,20 @@ import functools
 import importlib.metadata
 import threading
 import uuid
-from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import DataProblem, UnpooledError
 from unpooled_client.state.fingerprint import Fingerprint, check_unchanged
+from unpooled_client.study.rounds import Compute
 
 if TYPE_CHECKING:
     from distributed import Client, Future
-
-Compute: TypeAlias = Callable[[Question, Cohort], Arrays]
-"""Computes what a question asks of a cohort, wherever."""
 
 PACKAGE = "unpooled-client"
 CONNECTING = 10.0  # seconds
@@ -39,11 +36,6 @@ class ClusterProblem(UnpooledError):
 
 class NoCluster(ClusterProblem):
     """There is no connection to the cluster to begin with."""
-
-
-def compute_here(question: Question, cohort: Cohort) -> Arrays:
-    """The arrays that a question asks for, computed in this process."""
-    return questions.answer(question, cohort)
 
 
 class Cluster:

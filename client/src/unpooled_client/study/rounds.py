@@ -12,24 +12,26 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.question import Question
+from unpooled.asking.question import Arrays, Question
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.methods.presence import Presence
 from unpooled.protocol import masking, messages, two_party, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
-from unpooled.protocol.masking import MaskContext
+from unpooled.protocol.masking import MaskContext, Scheme
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
 from unpooled_client.study.book import Asked, Book, Dealt
-from unpooled_client.study.cluster import Compute, compute_here
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, TELL_OPERATOR, Distrust, Terms
 
 MAX_SHARE_BYTES = 1 << 30
+"""A larger share is asked by no honest server, and would take the memory of this computer."""
+
+Compute: TypeAlias = Callable[[Question, Cohort], Arrays]
+"""Computes what a question asks of a cohort: here, or at the workers of a cluster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ class Answerer:
     seed: bytes = field(repr=False)
     book: Book
     """Book of this seed."""
-    compute: Compute = compute_here
+    compute: Compute = questions.answer
     own: bytes = field(default=b"", repr=False)
     """The seed that nobody else has."""
     follow: Callable[[messages.Question], Question] = _not_followed
@@ -97,14 +99,6 @@ class Answerer:
                 TELL_BOTH,
             ) from error
         return replace(self, witness=opened, code_keys=code_keys)
-
-    def witnessed(self, message: messages.Question, question: Question, panel: bytes) -> Witnessed:
-        """Name what the second checks of a round follow from."""
-        if not self.witness:
-            raise AssertionError("no witness was opened")
-        first, _ = self.terms.roster.members[0]
-        asked = self._named(message, question, panel)
-        return Witnessed(self.witness, message.round, asked, adds_pad=self.terms.cohort == first)
 
     def question(self, message: messages.Question) -> Question:
         """The question that a message names, or with which a list of variants is agreed on; else Distrust."""
@@ -133,104 +127,103 @@ class Answerer:
                 SAME_RELEASE,
             ) from error
 
-    def enter(self, message: messages.Question, question: Question, panel: bytes) -> None:
+    def enter(self, message: messages.Question, question: Question, panel: bytes = b"") -> Entered:
         """Write the question into the book, before anything of the answer leaves.
 
-        The same again changes nothing. Distrust where the book says that it must not be answered.
+        `panel` is the digest of the agreed variants, empty before. The same again changes nothing. Distrust
+        where the book says that it must not be answered.
         """
-        scheme = self.terms.plan.scheme(question.ring_bits)
-        asked = self._named(message, question, panel)
-        size = questions.words(question, scheme) * scheme.word_bytes
-        self.book.enter(Asked(message.round, asked, question, panel, size, message.place))
+        named = masking.question(message.salt, message.question or questions.encode(question), panel)
+        entered = Entered(self, message, question, named)
+        size = entered.words * entered.scheme.word_bytes
+        self.book.enter(Asked(message.round, named, question, panel, size, message.place))
+        return entered
 
-    def share(
-        self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes = b""
-    ) -> Share:
-        """This cohort's masked answer to the question of a message.
 
-        `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
-        Raises BoundError for numbers that cannot be summed safely, and Distrust as
-        `enter` does.
+@dataclass(frozen=True, eq=False)
+class Entered:
+    """A question that stands in the book: what answers it may leave."""
+
+    answerer: Answerer
+    message: messages.Question
+    question: Question
+    named: bytes
+    """The round's question as masks name it: its digest with the salt and the panel's digest."""
+
+    @property
+    def scheme(self) -> Scheme:
+        return self.answerer.terms.plan.scheme(self.question.ring_bits)
+
+    @property
+    def words(self) -> int:
+        return questions.words(self.question, self.scheme)
+
+    @property
+    def witnessed(self) -> Witnessed:
+        """What the second checks of the round follow from."""
+        terms, secret = self.answerer.terms, self.answerer.witness
+        if not secret:
+            raise AssertionError("no witness was opened")
+        first, _ = terms.roster.members[
+            0
+        ]  # one cohort adds the pad, else the sums would have it several times
+        return Witnessed(secret, self.message.round, self.named, adds_pad=terms.cohort == first)
+
+    def context(self, nonce: bytes) -> MaskContext:
+        """What the mask of the share with this nonce is bound to."""
+        circuit = self.question.opens.circuit if self.question.opens else None
+        return masking.context_of(circuit, cohort=self.answerer.terms.cohort, nonce=nonce, **self._bound)
+
+    @property
+    def _bound(self) -> dict[str, Any]:
+        """What masks and dealings are bound to alike."""
+        terms = self.answerer.terms
+        return {
+            "study": terms.study,
+            "plan_hash": terms.plan_hash,
+            "roster_hash": terms.roster_hash,
+            "round": self.message.round,
+            "question": self.named,
+            "scheme": self.scheme.label,
+            "words": self.words,
+        }
+
+    def dealing(self) -> Dealing | None:
+        """Return this cohort's dealing, the same whenever it is asked; None if it is another's turn."""
+        own, question, number = self.answerer, self.question, self.message.round
+        if question.opens is None or dealer_of(own.terms.roster, number) != own.terms.cohort:
+            return None
+        circuit = question.opens.circuit
+        context = DealingContext(dealer=own.terms.cohort, circuit=circuit, **self._bound)
+        data = two_party.deal(own.seed, own.own, context)
+        own.book.deal(question, Dealt(number, circuit, hashlib.sha256(data).digest()))
+        return Dealing(number, data, question.title)
+
+    def share(self, cohort: Cohort) -> Share:
+        """Return this cohort's masked answer. `cohort` is aligned with the panel that was entered.
+
+        Raises BoundError for numbers that cannot be summed safely.
         """
         started = time.perf_counter()
-        scheme = self.terms.plan.scheme(question.ring_bits)
-        self.enter(message, question, panel)
+        question, plan, scheme = self.question, self.answerer.terms.plan, self.scheme
         nonce = os.urandom(masking.NONCE_BYTES)
-        context = self._context(message, question, panel, nonce)
-        packed = self._pack(message, question, cohort, panel)
-        data = scheme.to_bytes(scheme.add(packed, masking.mask(self.seed, context)))
-        if len(data) != context.words * scheme.word_bytes:
-            raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {context.words} words")
+        arrays, columns = self.answerer.compute(question, cohort), question.columns_under(plan)
+        salt, witnessed = self.message.salt, self.witnessed
+        packed = questions.pack(question, arrays, scheme, plan.cohorts, salt, columns, witnessed)
+        data = scheme.to_bytes(scheme.add(packed, masking.mask(self.answerer.seed, self.context(nonce))))
+        if len(data) != self.words * scheme.word_bytes:
+            raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {self.words} words")
         return Share(
-            message.round,
+            self.message.round,
             nonce,
             data,
             question.title,
-            questions.at_turn(
-                question.title, question.most_turns(self.terms.plan), question.turn, question.turn
-            ),
+            questions.at_turn(question.title, question.most_turns(plan), question.turn, question.turn),
             tuple(array.name for array in question.sends if math.prod(questions.shape(question, array))),
             int(getattr(question, "start", 0)),
             variants_of(question),
             time.perf_counter() - started,
         )
-
-    def dealing(self, message: messages.Question, question: Question, panel: bytes = b"") -> Dealing | None:
-        """Return this cohort's dealing for a round, the same whenever it is asked; None if another cohort
-        deals.
-
-        Raises Distrust as `share` does, which comes after it: the server takes them in this order.
-        """
-        terms = self.terms
-        if question.opens is None or dealer_of(terms.roster, message.round) != terms.cohort:
-            return None
-        self.enter(message, question, panel)
-        scheme, circuit = terms.plan.scheme(question.ring_bits), question.opens.circuit
-        context = DealingContext(
-            study=terms.study,
-            plan_hash=terms.plan_hash,
-            roster_hash=terms.roster_hash,
-            dealer=terms.cohort,
-            round=message.round,
-            question=self._named(message, question, panel),
-            scheme=scheme.label,
-            circuit=circuit,
-            words=questions.words(question, scheme),
-        )
-        data = two_party.deal(self.seed, self.own, context)
-        self.book.deal(question, Dealt(message.round, circuit, hashlib.sha256(data).digest()))
-        return Dealing(message.round, data, question.title)
-
-    def _named(self, message: messages.Question, question: Question, panel: bytes) -> bytes:
-        """Name a round's question as masks do: by its digest with the salt and the panel's digest."""
-        encoded = message.question or questions.encode(question)
-        return masking.question(message.salt, encoded, panel)
-
-    def _context(
-        self, message: messages.Question, question: Question, panel: bytes, nonce: bytes
-    ) -> MaskContext:
-        terms = self.terms
-        scheme = terms.plan.scheme(question.ring_bits)
-        return masking.context_of(
-            question.opens.circuit if question.opens else None,
-            study=terms.study,
-            plan_hash=terms.plan_hash,
-            roster_hash=terms.roster_hash,
-            cohort=terms.cohort,
-            round=message.round,
-            question=self._named(message, question, panel),
-            scheme=scheme.label,
-            words=questions.words(question, scheme),
-            nonce=nonce,
-        )
-
-    def _pack(
-        self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes
-    ) -> np.ndarray:
-        plan, arrays = self.terms.plan, self.compute(question, cohort)
-        scheme, columns = plan.scheme(question.ring_bits), question.columns_under(plan)
-        witnessed = self.witnessed(message, question, panel)
-        return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns, witnessed)
 
 
 def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:
