@@ -164,5 +164,5 @@ def test_words_from_outside_stay_words() -> None:
     evil = "<img src='http://example.org/x'>"
     asked = Proposal(PLAN, "", evil, False, (), description=evil)
     assert "<img" not in documents.proposal(asked, study=evil, server=evil)
-    assert "<img" not in documents.holdings({"summary": {evil: {evil: evil}}})
+    assert "<img" not in documents.holdings({evil: {evil: evil}})
     assert "<img" not in documents.card(Card(Tone.NOW, evil, evil, evil), muted="#000000")

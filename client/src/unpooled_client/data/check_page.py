@@ -9,7 +9,7 @@ from typing import Any
 from unpooled.pages.page import Html, columns, document, facts, joined, mark, section, share, table, tag
 from unpooled_client.data.findings.report import Finding, Report, Severity
 from unpooled_client.data.samples.table import MATCHING
-from unpooled_client.data.show import WORDS, details, headline, in_words, verdict
+from unpooled_client.data.show import WORDS, details, headline, in_words
 from unpooled_client.data.tables.categories import WORDS as WORDS_OF
 
 _TONES = {Severity.ERROR: "bad", Severity.WARNING: "warning", Severity.NOTE: "plain"}
@@ -48,7 +48,7 @@ def as_page(report: Report, when: datetime) -> str:
 
 def _verdict(report: Report) -> Iterator[str]:
     yield mark("good", "✓ ready") if report.ok else mark("bad", "✗ not ready")
-    yield " " + verdict(report)
+    yield f" {report.verdict}"
 
 
 def _findings(severity: Severity, found: list[Finding]) -> Html:

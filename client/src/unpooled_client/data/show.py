@@ -51,18 +51,7 @@ def plain_lines(report: Report) -> list[str]:
         lines += [f"    {name}: {value}" for name, value in details(finding)]
     for title, rows in _summary(report):
         lines.append(f"{title}: " + ", ".join(f"{name} {value}" for name, value in rows))
-    return [*lines, verdict(report)]
-
-
-def verdict(report: Report) -> str:
-    errors, warnings = (len(report.of(s)) for s in (Severity.ERROR, Severity.WARNING))
-    if errors:
-        return f"Not ready: {_number(errors, 'error')} to fix, {_number(warnings, 'warning')}."
-    return f"Ready: no errors, {_number(warnings, 'warning')}. Nothing was sent."
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return [*lines, report.verdict]
 
 
 def _ordered(report: Report) -> list[Finding]:
@@ -72,8 +61,7 @@ def _ordered(report: Report) -> list[Finding]:
 def headline(finding: Finding) -> str:
     """Return the place, message and count of a finding on one line."""
     where = f"{finding.where}: " if finding.where else ""
-    times = f" ({finding.count:,} times)" if finding.count > 1 else ""
-    return f"{where}{finding.message}{times}"
+    return f"{where}{finding.message}{finding.times}"
 
 
 def details(finding: Finding) -> list[tuple[str, str]]:
@@ -119,4 +107,4 @@ def _show_rich(report: Report, console: Console) -> None:
         lines = [Text.assemble((word, style), "  ", headline(finding), (f"  [{finding.code}]", "dim"))]
         lines += [Text.assemble((f"    {name:>8}  ", "dim"), value) for name, value in details(finding)]
         console.print(Group(*lines))
-    console.print(Text(verdict(report), style="bold green" if report.ok else "bold red"))
+    console.print(Text(report.verdict, style="bold green" if report.ok else "bold red"))

@@ -11,6 +11,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
+from unpooled_client.data.findings.report import Finding, Report, Severity
 from unpooled_client.sentences.sentences import amount
 from unpooled_client.state.events import Event, StepProgress
 from unpooled_client.window import documents, rows
@@ -48,7 +49,7 @@ class CheckPage(Page):
         self._folder = tempfile.TemporaryDirectory(prefix="unpooled-")
         self.findings = Table("What the check found", rows.FINDINGS, wraps=True)
         self.details, self.document = Facts("About this finding"), Document("What the files hold")
-        self._found: list[rows.Finding] = []
+        self._found: list[Finding] = []
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.addTab(self._make_findings(), "&Findings")
@@ -79,8 +80,7 @@ class CheckPage(Page):
 
     def start(self, form: DataForm) -> None:
         """Check these files under the plan agreed to."""
-        self._study.report = {}
-        self._put({})
+        self._put(None)
         arguments = ["--json", "--progress", "--html", str(self._html), *form.arguments()]
         self._child = self._study.call(
             "check", *arguments, doing="Reading the files", told=self._hear, ended=self._end
@@ -108,31 +108,33 @@ class CheckPage(Page):
         return Path(self._folder.name) / "check.html"
 
     def _end(self, ended: Ended) -> None:
-        report = ended.json()
-        if ended.code in (0, 1) and isinstance(report, dict) and "findings" in report:
-            self._study.report = report
+        found = ended.json()
+        if ended.code in (0, 1) and isinstance(found, dict) and "findings" in found:
+            report = Report.from_json(found)
             self._put(report)
             self._show(_verdict(report))
         else:
             self._show(trouble(ended.errors))
         self._study.refresh()
 
-    def _put(self, report: dict[str, Any]) -> None:
-        self._found = rows.ordered(report)
+    def _put(self, report: Report | None) -> None:
+        self._study.report = report
+        self._found = [one for severity in Severity for one in report.of(severity)] if report else []
         self.findings.put(rows.findings(self._found))
-        self.document.show_html(documents.holdings(report))
+        self.document.show_html(documents.holdings(report.summary if report else {}))
         self.tabs.setTabText(0, f"&Findings ({len(self._found)})" if report else "&Findings")
         self.tabs.setCurrentIndex(0 if self._found or not report else 1)
-        self.tabs.setVisible(bool(report))
+        self.tabs.setVisible(report is not None)
         self._show_details()
 
     def _show(self, card: Card | None = None) -> None:
         self.card.show_card(card)
         report = self._study.report
-        self.next_button.setEnabled(bool(report.get("ok")))
-        self.save_button.setEnabled(bool(report))
-        self.next_button.setDefault(bool(report.get("ok")))
-        self.back_button.setDefault(not report.get("ok"))
+        is_ready = report is not None and report.ok
+        self.next_button.setEnabled(is_ready)
+        self.save_button.setEnabled(report is not None)
+        self.next_button.setDefault(is_ready)
+        self.back_button.setDefault(not is_ready)
         self.focus()
 
     def _save(self) -> None:
@@ -142,22 +144,22 @@ class CheckPage(Page):
 
     def save_report(self, file: Path) -> None:
         """Keep the report: as JSON or text, as the command prints it, or as the page that the check wrote."""
-        from unpooled_client.data.findings.report import Report
-        from unpooled_client.data.show import as_json, as_text
+        from unpooled_client.data.show import as_json, as_text  # which loads what a terminal is drawn with
 
         write = {".json": as_json, ".txt": as_text}.get(file.suffix.lower())
         if write is None:
             shutil.copyfile(self._html, file)
-        else:
-            file.write_text(write(Report.from_json(self._study.report)), encoding="utf-8")
+        elif self._study.report is not None:
+            file.write_text(write(self._study.report), encoding="utf-8")
 
 
-def _verdict(report: dict[str, Any]) -> Card:
-    if report.get("ok"):
-        return Card(Tone.GOOD, rows.verdict(report))
+def _verdict(report: Report) -> Card:
+    verdict = report.verdict.removesuffix(".")
+    if report.ok:
+        return Card(Tone.GOOD, verdict)
     return Card(
         Tone.PROBLEM,
-        rows.verdict(report),
+        verdict,
         "Fix the files, or choose others; what you typed is kept.",
         "in this cohort's files",
     )

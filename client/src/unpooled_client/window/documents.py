@@ -105,24 +105,16 @@ def _quote(text: str) -> str:
     return f'<table cellpadding="1">{lines}</table>'
 
 
-def holdings(values: Mapping[str, Any]) -> str:
-    """Describe the content of the files, from a check."""
-    return "".join(
-        heading(_capital(title)) + facts(rows) for title, rows in summary(values.get("summary", {}))
-    )
-
-
-def summary(content: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The summary of a check as (title, rows of name and value)."""
+def holdings(summary: Mapping[str, Any]) -> str:
+    """Describe the content of the files, from the summary of a check."""
     parts = []
-    for title, values in content.items():
+    for title, values in summary.items():
         for part in values if isinstance(values, list) else [values]:
-            if not isinstance(part, Mapping):
-                part = {title: part}
-            name = f"{title[:-1]} {part.get('name', '')}" if title in ("phenotypes", "covariates") else title
-            rows = [(_capital(str(key)), _value(value)) for key, value in part.items()]
-            parts.append((name, [(key, value) for key, value in rows if value]))
-    return [(title, rows) for title, rows in parts if rows]
+            name = f"{title[:-1]} {part['name']}" if title in ("phenotypes", "covariates") else title
+            rows = [(_capital(key), _value(value)) for key, value in part.items()]
+            if known := [(key, value) for key, value in rows if value]:
+                parts.append(heading(_capital(name)) + facts(known))
+    return "".join(parts)
 
 
 def _value(value: Any) -> str:

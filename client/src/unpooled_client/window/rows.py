@@ -9,12 +9,13 @@ from typing import Any
 from unpooled.described.facts import Change
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import fingerprint
+from unpooled_client.data.findings.report import Finding, Severity
 from unpooled_client.sentences import sentences
 from unpooled_client.window.model import Tone
 from unpooled_client.window.tables import Cell, Column, Row, number, strong
 from unpooled_client.window.wording import in_window, name_and_option
 
-_SEVERITIES = {"error": Tone.PROBLEM, "warning": Tone.WARNING, "note": Tone.LATER}
+_SEVERITIES = {Severity.ERROR: Tone.PROBLEM, Severity.WARNING: Tone.WARNING, Severity.NOTE: Tone.LATER}
 
 # Who takes part
 
@@ -39,62 +40,30 @@ def changes(found: Iterable[Change]) -> list[Row]:
 
 FINDINGS = (Column("Finding", 5), Column("Where", 2))
 
-Finding = Mapping[str, Any]
-
-
-def ordered(report: Mapping[str, Any]) -> list[Finding]:
-    """The findings of a check, the errors first."""
-    severities = list(_SEVERITIES)
-    found: list[Finding] = report.get("findings", [])
-    return sorted(found, key=lambda finding: severities.index(finding["severity"]))
-
 
 def findings(found: Iterable[Finding]) -> list[Row]:
     return [
-        [Cell(_message(one), tone=_SEVERITIES[one["severity"]], order=rank), Path(_where(one)).name]
+        [Cell(_message(one), tone=_SEVERITIES[one.severity], order=rank), Path(one.where).name]
         for rank, one in enumerate(found)
     ]
 
 
 def details(finding: Finding) -> list[tuple[str, str]]:
     """Return the details of one finding, by name."""
-    examples = "; ".join(finding.get("examples") or ()) if _times(finding) else ""
     known = [
         ("What", _message(finding)),
-        ("Where", _where(finding)),
-        ("Read", finding.get("read")),
-        ("Expected", finding.get("expected")),
-        ("For example", examples),
-        ("What to do", finding.get("remedy")),
+        ("Where", finding.where),
+        ("Read", finding.read),
+        ("Expected", finding.expected),
+        ("For example", "; ".join(finding.examples) if finding.times else ""),
+        ("What to do", finding.remedy),
     ]
-    return [(name, in_window(str(value))) for name, value in known if value]
+    return [(name, in_window(value)) for name, value in known if value]
 
 
 def _message(finding: Finding) -> str:
-    message: str = in_window(finding["message"])
-    return f"{message[:1].upper()}{message[1:]}{_times(finding)}"
-
-
-def _times(finding: Finding) -> str:
-    count = finding.get("count", 1)
-    return f" ({count:,} times)" if count > 1 else ""
-
-
-def _where(finding: Finding) -> str:
-    parts = [finding.get("file"), finding.get("line"), finding.get("column")]
-    return ":".join(str(part) for part in parts if part is not None)
-
-
-def verdict(report: Mapping[str, Any]) -> str:
-    found = report.get("findings", [])
-    errors, warnings = (sum(one["severity"] == kind for one in found) for kind in ("error", "warning"))
-    if errors:
-        return f"Not ready: {_count(errors, 'error')} to fix, {_count(warnings, 'warning')}"
-    return f"Ready: no errors, {_count(warnings, 'warning')}. Nothing was sent"
-
-
-def _count(many: int, noun: str) -> str:
-    return f"{many} {noun}{'' if many == 1 else 's'}"
+    message = in_window(finding.message)
+    return f"{message[:1].upper()}{message[1:]}{finding.times}"
 
 
 # What leaves this computer, and what has left

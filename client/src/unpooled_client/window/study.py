@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
 from unpooled.plan.plan import Plan
 from unpooled.protocol.invitation import Invitation
+from unpooled_client.data.findings.report import Report
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.state.journal import Journal
@@ -37,7 +38,7 @@ class Study(QObject):
         self.folder, self._invitation = folder, invitation
         self.saved: Saved | None = None
         self.progress, self._journal = Progress(), Journal(folder.log)
-        self.report: dict[str, Any] = {}
+        self.report: Report | None = None
         """Report of the last check in this window."""
         self.is_alive = False
         self._typed: DataForm | None = None

@@ -134,7 +134,8 @@ class StudyView(QWidget):
     def _check_tone(self) -> Tone:
         if self.check.is_checking:
             return Tone.WAITING
-        return Tone.GOOD if self.study.report.get("ok") else Tone.PROBLEM
+        report = self.study.report
+        return Tone.GOOD if report is not None and report.ok else Tone.PROBLEM
 
 
 def _has_ended(join: JoinPage) -> bool:

@@ -187,6 +187,11 @@ class Finding:
     """The covariate or the feature, as the plan names it."""
 
     @property
+    def times(self) -> str:
+        """How often there is one, in brackets; empty for once."""
+        return f" ({self.count:,} times)" if self.count > 1 else ""
+
+    @property
     def where(self) -> str:
         """`file:line:column`, as far as they are known."""
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
@@ -256,6 +261,15 @@ class Report:
     @property
     def ok(self) -> bool:
         return not self.of(Severity.ERROR)
+
+    @property
+    def verdict(self) -> str:
+        """Describe on one line whether the files are ready."""
+        errors, warnings = (len(self.of(kind)) for kind in (Severity.ERROR, Severity.WARNING))
+        told = f"{warnings} warning{'' if warnings == 1 else 's'}"
+        if errors:
+            return f"Not ready: {errors} error{'' if errors == 1 else 's'} to fix, {told}."
+        return f"Ready: no errors, {told}. Nothing was sent."
 
     def problem(self) -> DataProblem:
         """The first error as an exception, for callers that need the data or nothing."""

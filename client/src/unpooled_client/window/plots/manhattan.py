@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from PySide6.QtCore import QPointF, Qt, Signal
@@ -55,15 +56,16 @@ class ManhattanPlot(Plot):
         genome, axis = manhattan_svg.scales(self._told, size)
         points, leads = self._told["points"], set(self._told["leads"])
 
-        def spot(name: str, place: int, size: float, word: str, p: str, lead: int | None = None) -> Spot:
-            tip = f"{word}\n{name}:{place:,}\nP {p}"
+        def spot(row: tuple[str, int, float, str], lead: int | None = None) -> Spot:
+            name, place, size, word = row
+            tip = f"{word}\n{name}:{place:,}\nP {p_text(size)}"
             return Spot(LEFT + genome.x(name, place), TOP + axis.y(size), tip, lead)
 
-        columns = (points[name] for name in ("chromosome", "position", "neg_log10_p", "id"))
-        rows = [row for k, row in enumerate(zip(*columns, strict=True)) if k not in leads]
-        spots = [spot(*row, p_text(row[2])) for row in rows]
-        names = ("chromosome", "position", "neg_log10_p", "id", "p")
-        spots += [spot(*(row[name] for name in names), lead=k) for k, row in enumerate(self._loci)]
+        names = ("chromosome", "position", "neg_log10_p", "id")
+        of_points = enumerate(zip(*(points[name] for name in names), strict=True))
+        spots = [spot(row) for k, row in of_points if k not in leads]
+        of_locus = itemgetter(*names)
+        spots += [spot(of_locus(row), k) for k, row in enumerate(self._loci)]
         return manhattan_svg.draw(self._told, size), spots
 
     def draw_over(self, painter: QPainter) -> None:
