@@ -13,17 +13,9 @@ from client_scripted import FINGERPRINT, Scripted
 from tests.patience import PATIENCE, until
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
-from unpooled_client.network.api import (
-    Api,
-    Conflict,
-    Over,
-    Refused,
-    ResultFile,
-    Stopped,
-    TokenRefused,
-    Unanswered,
-    Unusable,
-)
+from unpooled_client.network.answers import Conflict, Over, Refused, ResultFile, TokenRefused
+from unpooled_client.network.api import Api, Stopped
+from unpooled_client.network.connection import Unanswered, Unusable
 
 
 @pytest.fixture

@@ -19,7 +19,9 @@ from test_engine_doctor import examined
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.network import connection
-from unpooled_client.network.api import Api, Network, TokenRefused, Unanswered, Unusable
+from unpooled_client.network.answers import TokenRefused
+from unpooled_client.network.api import Api, Network
+from unpooled_client.network.connection import Unanswered, Unusable
 from unpooled_client.state.events import Finished, Joined
 from unpooled_client.study.engine import Until
 

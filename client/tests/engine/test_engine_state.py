@@ -18,7 +18,7 @@ from unpooled.memory.spool import NoRoom
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
 from unpooled_client.data.options import DataOptions
-from unpooled_client.network.api import ResultFile
+from unpooled_client.network.answers import ResultFile
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Exit
 from unpooled_client.state.files import StateError

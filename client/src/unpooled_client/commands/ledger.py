@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unpooled.protocol.stages import Doing
 from unpooled_client.commands.cli import EXIT_CODES
 from unpooled_client.commands.options import network_options, state_option
 from unpooled_client.commands.status import joined
@@ -21,7 +19,7 @@ from unpooled_client.state.folder import StateFolder
 from unpooled_client.state.ledger import Entry, LedgerError
 
 if TYPE_CHECKING:
-    from unpooled_client.network.api import Counted
+    from unpooled_client.network.answers import Counted
 
 
 @click.command(epilog=EXIT_CODES)
@@ -99,14 +97,12 @@ def _verify(
 
 def _ask(folder: StateFolder, given: dict[str, Any]) -> Counted | str:
     """Return the server's counts, or the reason why there are none."""
-    from unpooled_client.network.api import Api, Network, ServerError
+    from unpooled_client.network.api import Api, Network
+    from unpooled_client.network.connection import ServerError
 
     saved = folder.load()
     try:
-        network = Network(**given).or_saved(saved.network)
-        api = Api(saved.invitation, saved.instance, patient=False, **vars(network))
-        api.doing = Doing.LOOKING
-        with contextlib.closing(api):
+        with Api.looking(saved, Network(**given).or_saved(saved.network)) as api:
             return api.counted()
     except ServerError as error:
         return str(error)

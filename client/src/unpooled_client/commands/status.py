@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import click
 
 from unpooled.protocol.sealing import SigningKey, fingerprint
-from unpooled.protocol.stages import Doing
 from unpooled_client.commands.options import network_options, state_option
 from unpooled_client.state import ledger as ledgers
 from unpooled_client.state.files import StateError
@@ -74,13 +72,11 @@ def _sent(folder: StateFolder) -> dict[str, Any]:
 
 
 def _ask(saved: Saved, given: dict[str, Any]) -> dict[str, Any]:
-    from unpooled_client.network.api import Api, Network, ServerError
+    from unpooled_client.network.api import Api, Network
+    from unpooled_client.network.connection import ServerError
 
     try:
-        network = Network(**given).or_saved(saved.network)
-        api = Api(saved.invitation, saved.instance, patient=False, **vars(network))
-        api.doing = Doing.LOOKING
-        with contextlib.closing(api):
+        with Api.looking(saved, Network(**given).or_saved(saved.network)) as api:
             study = api.study()
     except ServerError as error:
         return {"problem": str(error)}

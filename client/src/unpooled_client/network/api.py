@@ -1,13 +1,4 @@
-"""The one network seam: every request to the server, what its answers mean, and patience when there is none.
-
-    ServerError
-    ├── Unanswered      there is no answer (to a client that is not patient, or from a server unknown so far)
-    ├── Unusable        the server's certificate or answer is of no use: trying again does not help
-    └── Refused         the server says no, with its code, message and remedy
-        ├── TokenRefused    the token is unknown or was revoked (401)
-        ├── Conflict        not in this state of the study (409)
-        └── Over            the study has ended (410)
-    Stopped             this client was told to stop while it waited
+"""The one network seam: every request to the server, and patience where there is no answer.
 
 A lost connection, or a server that is being restarted, is no error here: the request is sent again, with the
 same bytes, until it is answered or the client is stopped. `Api.trouble` says since when. Only a server that
@@ -19,33 +10,26 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx
 
-from unpooled.errors import CodecError, UnpooledError
+from unpooled.errors import UnpooledError
 from unpooled.panel.list_file import MOST_BYTES
-from unpooled.panel.overlap import Overlap
-from unpooled.plan.plan import Plan
-from unpooled.protocol import VERSION, bodies, messages, stages
+from unpooled.protocol import VERSION, bodies, stages
 from unpooled.protocol.codes import answer_bytes, patience
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.messages import Questions, Roster, Told
+from unpooled.protocol.messages import Questions, Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection
-from unpooled_client.network.connection import Answer
-from unpooled_client.network.connection import (
-    ServerError as ServerError,  # with those below, what asking may raise
-)
-from unpooled_client.network.connection import Unanswered as Unanswered
-from unpooled_client.network.connection import Unusable as Unusable
-
-T = TypeVar("T")
+from unpooled_client.network.answers import Counted, ResultFile, Study, decoded, granted, parsed, text_of
+from unpooled_client.network.connection import Answer, Unanswered, Unusable
+from unpooled_client.state.folder import Saved
 
 LONG_POLL = 20.0
 """Seconds that the server may hold a question without an answer."""
@@ -61,123 +45,8 @@ _MOST_STUDY = 1 << 24
 _MOST_QUESTIONS = 1 << 29
 
 
-class Refused(ServerError):
-    """The server understood and said no."""
-
-    def __init__(self, status: int, code: str, message: str, remedy: str = "") -> None:
-        self.status, self.code = status, code
-        super().__init__(message, remedy)
-
-
-class TokenRefused(Refused):
-    """The token is unknown or was revoked."""
-
-
-class Conflict(Refused):
-    """The request does not fit the state of the study."""
-
-
-class Over(Refused):
-    """The study has ended."""
-
-
 class Stopped(UnpooledError):
     """The client was told to stop."""
-
-
-@dataclass(frozen=True)
-class ResultFile:
-    """A result file as the server announces it."""
-
-    name: str
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Study:
-    """The server's answer to `GET study`, checked for form; `study/trust.py` checks what it claims."""
-
-    version: int
-    id: str
-    name: str
-    state: str
-    reason: str
-    plan: Plan | None
-    plan_hash: str
-    cohort: str
-    cohort_state: str
-    roster: Roster | None
-    roster_hash: str
-    compensator_key: bytes
-    one_operator: bool
-    panel_digest: str
-    waiting_for: tuple[str, ...]
-    waits: tuple[str, ...]
-    """Parties that the study waits for, each with what it must do: "Munich to join"."""
-    results: tuple[ResultFile, ...]
-    description: str = ""
-    """The coordinator's words, which no hash holds."""
-    is_repeated: bool = False
-    """The study is over, and this cohort is invited to the one that repeats it."""
-    list_apart: Overlap | None = None
-    """Overlap of this cohort's list with the others', if the cohort must give other files."""
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Study:
-        study, plan, roster = values["study"], values["plan"], values["roster"]
-        return cls(
-            version=int(values["version"]),
-            id=_text(study["id"]),
-            name=_text(study["name"]),
-            description=_text(study.get("description") or ""),
-            state=_text(study["state"]),
-            reason=_text(study.get("reason") or ""),
-            plan=Plan.from_json(plan) if plan else None,
-            plan_hash=_text(values.get("plan_hash") or ""),
-            cohort=_text(values["cohort"]),
-            cohort_state=_text(values["cohort_state"]),
-            roster=_roster(roster) if roster else None,
-            roster_hash=_text(values.get("roster_hash") or ""),
-            compensator_key=bytes.fromhex(values["compensator"]["key"]),
-            one_operator=bool(values["compensator"].get("one_operator")),
-            panel_digest=_text(values.get("panel_digest") or ""),
-            waiting_for=tuple(map(_text, values.get("waiting_for") or ())),
-            waits=tuple(map(_wait, values.get("waits") or ())),
-            results=tuple(map(_result_file, values.get("results") or ())),
-            is_repeated=bool(values.get("is_repeated")),
-            list_apart=Overlap.from_json(values["list_apart"]) if values.get("list_apart") else None,
-        )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"got {type(value).__name__}; want text")
-    return "".join(c for c in value if c.isprintable() or c == "\n")  # it is shown on a terminal
-
-
-def _wait(values: Any) -> str:
-    who = [_text(name) for name in values["who"]]
-    return f"{' and '.join(filter(None, [', '.join(who[:-1]), *who[-1:]]))} to {_text(values['to'])}"
-
-
-def _result_file(values: Any) -> ResultFile:
-    file = ResultFile(_text(values["name"]), values["bytes"], _text(values["sha256"]))
-    if type(file.bytes) is not int or file.bytes < 0:
-        raise TypeError(f"got a file of {file.bytes!r} bytes; want a number")
-    return file
-
-
-def _roster(members: Any) -> Roster:
-    return Roster(tuple((_text(member["name"]), bytes.fromhex(member["key"])) for member in members))
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Messages of this cohort that reached the server, and their bytes without headers."""
-
-    messages: int
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -274,6 +143,15 @@ class Api:
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         )
 
+    @classmethod
+    @contextlib.contextmanager
+    def looking(cls, saved: Saved, network: Network) -> Iterator[Api]:
+        """Look at a study without taking part in it, and without patience."""
+        api = cls(saved.invitation, saved.instance, **vars(network), patient=False)
+        api.doing = Doing.LOOKING
+        with contextlib.closing(api):
+            yield api
+
     def keep_heard(self, every: float = 20.0) -> None:
         """Ask something at times, until the client is stopped, so that the server knows that it lives.
 
@@ -295,7 +173,7 @@ class Api:
         """The study as it is; with `seen`, once its version is another, or after `wait` seconds."""
         query = {} if seen is None else {"wait": f"{wait:g}", "seen": str(seen)}
         answer = self._ask("GET", "study", params=query, wait=wait, most=_MOST_STUDY)
-        return _parsed(answer, Study.from_json)
+        return parsed(answer, Study.from_json)
 
     def join(self, public_key: bytes) -> None:
         self._tell("POST", "join", bodies.joining(public_key))
@@ -303,7 +181,7 @@ class Api:
     def repetition(self) -> tuple[str, str]:
         """The study that repeats this one, which has ended, and a token for it."""
         answer = self._ask("POST", "repetition")
-        return _parsed(answer, lambda values: (_text(values["study"]), _text(values["token"])))
+        return parsed(answer, lambda values: (text_of(values["study"]), text_of(values["token"])))
 
     def accept(self, plan_hash: bytes, roster_hash: bytes, sealed: bytes, signature: bytes) -> None:
         self._tell("POST", "accept", bodies.acceptance(plan_hash, roster_hash, sealed, signature))
@@ -311,7 +189,7 @@ class Api:
     def put_panel_digest(self, digest: bytes) -> bool:
         """Deliver the digest of this cohort's list; whether the list itself is wanted."""
         answer = self._tell("PUT", "panel/digest", bodies.digest(digest))
-        return bool(_parsed(answer, lambda values: values["list_wanted"]))
+        return bool(parsed(answer, lambda values: values["list_wanted"]))
 
     def put_panel_list(self, start: int, size: int, part: bytes) -> None:
         """Deliver a part of this cohort's list, which has `size` bytes, from byte `start` on."""
@@ -328,11 +206,11 @@ class Api:
         """The rounds to answer without those in `seen`, which are at work; waits if there are none."""
         query = {"wait": f"{wait:g}"} | ({"seen": ",".join(map(str, seen))} if seen else {})
         answer = self._ask("GET", "questions", params=query, wait=wait, most=_MOST_QUESTIONS)
-        return _decoded(answer, Questions)
+        return decoded(answer, Questions)
 
     def told(self, place: str) -> Told:
         """The sums that were asked for at a place in the study, given its label."""
-        return _decoded(self._ask("GET", f"told/{place}", most=_MOST_QUESTIONS), Told)
+        return decoded(self._ask("GET", f"told/{place}", most=_MOST_QUESTIONS), Told)
 
     def put_share(self, round_number: int, nonce: bytes, share: bytes) -> None:
         self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})
@@ -364,7 +242,7 @@ class Api:
     def counted(self) -> Counted:
         """Ask for the server's counts of this cohort's messages."""
         answer = self._ask("GET", "traffic")
-        return _parsed(answer, lambda values: Counted(int(values["messages"]), int(values["bytes"])))
+        return parsed(answer, lambda values: Counted(int(values["messages"]), int(values["bytes"])))
 
     def _tell(self, method: str, path: str, body: bytes) -> Answer:
         """Send one of the small messages."""
@@ -395,7 +273,7 @@ class Api:
             answer, reason = self._once(request, most, into)
             if answer is not None and not reason:
                 self.trouble, self._answered, self._known = None, time.monotonic(), True
-                return _granted(answer)
+                return granted(answer)
             if not self._patient:
                 raise Unanswered(f"{self.server} does not answer: {reason}.", connection.LOOK)
             if not self._known and time.monotonic() - self._began > FIRST_PATIENCE:
@@ -460,59 +338,3 @@ def _delays() -> Iterator[float]:
 def _retry_after(answer: Answer | None) -> float:
     seconds = answer.headers.get("Retry-After", "") if answer is not None else ""
     return min(float(seconds), 60.0) if seconds.isdecimal() else 0.0
-
-
-def _granted(answer: Answer) -> Answer:
-    status = answer.status
-    if status < 300:
-        return answer
-    if status < 400:
-        raise Unusable(
-            "the server's address has moved.", "Ask the coordinator for an invitation with the new address."
-        )
-    code, message, remedy = _explained(answer)
-    match status:
-        case 401:
-            raise TokenRefused(
-                status,
-                code,
-                "the server does not know this cohort's token, or it was revoked.",
-                remedy or "Ask the coordinator for a new invitation.",
-            )
-        case 409:
-            raise Conflict(status, code, message, remedy)
-        case 410:
-            raise Over(status, code, message, remedy)
-    raise Refused(status, code, message, remedy)
-
-
-def _explained(answer: Answer) -> tuple[str, str, str]:
-    try:
-        error = answer.json()["error"]
-        return _text(error["code"]), _text(error["message"]), _text(error.get("remedy") or "")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        what = f"the answer has status {answer.status} and is not this platform's."
-        return "", what, "Check that the invitation's address, and any proxy on the way, are right."
-
-
-def _parsed(answer: Answer, parse: Callable[[Any], T]) -> T:
-    try:
-        return parse(answer.json())
-    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, UnpooledError) as error:
-        raise _unusable(error) from error
-
-
-def _decoded(answer: Answer, kind: type[T]) -> T:
-    """The message of this kind in an answer; Unusable if it has another one."""
-    try:
-        found: T = messages.decode(answer.content, kind)
-    except CodecError as error:
-        raise _unusable(error) from error
-    return found
-
-
-def _unusable(error: Exception) -> Unusable:
-    return Unusable(
-        f"the server's answer cannot be read: {error}.",
-        "Server and client may be of different versions: update this program, or tell the server's operator.",
-    )

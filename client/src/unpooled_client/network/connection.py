@@ -30,7 +30,7 @@ import certifi
 import httpx
 import truststore
 
-from unpooled.errors import UnpooledError
+from unpooled_client.state.files import Remediable
 
 CONNECTING = 10.0
 """Seconds that a connection may take to be established."""
@@ -51,12 +51,8 @@ class Place(StrEnum):
     SERVER = "server"
 
 
-class ServerError(UnpooledError):
-    """Base of what can go wrong between client and server; `remedy` says what the person can do."""
-
-    def __init__(self, message: str, remedy: str = "") -> None:
-        self.message, self.remedy = message, remedy
-        super().__init__(" ".join(part for part in (message, remedy) if part))
+class ServerError(Remediable):
+    """Base of what can go wrong between client and server."""
 
 
 class Unusable(ServerError):

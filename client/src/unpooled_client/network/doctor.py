@@ -28,9 +28,8 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from unpooled.protocol import VERSION
-from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection, machine
-from unpooled_client.network.api import Api
+from unpooled_client.network.api import Api, Network
 from unpooled_client.network.connection import Place, Proxy, ServerError
 from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import StateFolder, default_root
@@ -354,11 +353,8 @@ def study(subject: Subject) -> Finding | None:
     if subject.folder is None or subject.visit.answer is None:
         return None
     try:
-        saved = subject.folder.load()
-        trust, http = subject.ca_bundle, subject.allow_http
-        api = Api(saved.invitation, saved.instance, ca_bundle=trust, allow_http=http, patient=False)
-        api.doing = Doing.LOOKING
-        with contextlib.closing(api):
+        network = Network(subject.ca_bundle, subject.allow_http)
+        with Api.looking(subject.folder.load(), network) as api:
             found = api.study()
     except ServerError as error:
         return Finding("Study", Mark.PROBLEM, _plain(error), error.remedy)

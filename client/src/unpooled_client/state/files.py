@@ -12,6 +12,14 @@ from typing import BinaryIO
 from unpooled.errors import UnpooledError
 
 
+class Remediable(UnpooledError):
+    """A problem that has a remedy: what is wrong and where, and what the person can do."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        self.message, self.remedy = message, remedy
+        super().__init__(f"{message} {remedy}".strip())
+
+
 class StateError(UnpooledError):
     """The state folder cannot be used; says which and what to do."""
 

@@ -13,24 +13,23 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from unpooled.errors import UnpooledError
-from unpooled_client.state.files import draft_of, replace, sync_folder, write_atomically
+from unpooled_client.state.files import Remediable, draft_of, replace, sync_folder, write_atomically
 from unpooled_client.state.folder import StateFolder
 
 ELSEWHERE = "Move them away, or choose another folder with --out, and start again."
 
 
-class NotOurs(UnpooledError):
-    """Files that this client did not write stand where it would write; `remedy` says what to do."""
+class NotOurs(Remediable):
+    """Files that this client did not write stand where it would write."""
 
     def __init__(self, *paths: Path, remedy: str = ELSEWHERE) -> None:
-        self.paths, self.remedy = paths, remedy
+        self.paths = paths
         names = ", ".join(path.name for path in paths)
-        self.message = (
+        super().__init__(
             f"{paths[0].parent} has files that this program did not write: {names}. They were left alone, "
-            "and the new files of the same names were not written."
+            "and the new files of the same names were not written.",
+            remedy,
         )
-        super().__init__(f"{self.message} {remedy}")
 
 
 class Written:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from unpooled.asking.sizes import Sizes
 from unpooled.described.file_list import most_bytes, result_files, results_name
-from unpooled.errors import UnpooledError
 from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.file_names import is_plain
 from unpooled.plan.plan import Plan
-from unpooled_client.network.api import ResultFile, ServerError, Study
+from unpooled_client.network.answers import ResultFile, Study
+from unpooled_client.network.connection import ServerError
 from unpooled_client.state.events import Event, Results
+from unpooled_client.state.files import Remediable
 from unpooled_client.state.folder import Saved
 from unpooled_client.state.written import NotOurs, Written, digest_of
 from unpooled_client.study.session import Session
@@ -30,12 +31,8 @@ class DeliveryError(ServerError):
     """A result file that is not what was announced, or not of the study that was accepted."""
 
 
-class NoPlace(UnpooledError):
-    """A result file cannot be written where it is to be; `remedy` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        self.message, self.remedy = message, remedy
-        super().__init__(f"{message} {remedy}")
+class NoPlace(Remediable):
+    """A result file cannot be written where it is to be."""
 
 
 def agreed_plan(study: Study, saved: Saved) -> Plan:

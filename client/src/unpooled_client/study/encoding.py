@@ -12,7 +12,7 @@ from unpooled.methods.tables.encoding.options import FOLDS
 from unpooled.plan.plan import ENCODING_FILE, Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
-from unpooled_client.network.api import ServerError
+from unpooled_client.network.connection import ServerError
 from unpooled_client.state.events import Event, Transformed
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.state.written import Written

@@ -37,7 +37,8 @@ from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
-from unpooled_client.network.api import Api, Conflict, Network, Over, Refused, Study
+from unpooled_client.network.answers import Conflict, Over, Refused, Study
+from unpooled_client.network.api import Api, Network
 from unpooled_client.state.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded, Started
 from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import Saved, StateFolder, with_invitation

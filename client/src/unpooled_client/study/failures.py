@@ -9,9 +9,11 @@ from unpooled.errors import BoundError, DataProblem, UnpooledError
 from unpooled.memory.spool import NoRoom
 from unpooled.protocol.invitation import InvitationError
 from unpooled.protocol.problems import Problem
-from unpooled_client.network.api import Refused, ServerError, Stopped, Study
+from unpooled_client.network.answers import Refused, Study
+from unpooled_client.network.api import Stopped
+from unpooled_client.network.connection import ServerError
 from unpooled_client.state.events import Exit
-from unpooled_client.state.files import StateError
+from unpooled_client.state.files import Remediable, StateError
 from unpooled_client.state.written import NotOurs
 from unpooled_client.study.cluster import NoCluster
 from unpooled_client.study.delivery import NoPlace
@@ -34,12 +36,8 @@ class NotDone(UnpooledError):
         super().__init__(f"the study has no results yet: it is {study.state}{waits}.")
 
 
-class UsageProblem(UnpooledError):
+class UsageProblem(Remediable):
     """The command lacks something."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        self.message, self.remedy = message, remedy
-        super().__init__(f"{message} {remedy}")
 
 
 LIST_APART = "list-apart"
@@ -65,16 +63,12 @@ class Explanation:
 def explain(error: Exception) -> Explanation | None:
     """None for an error that nobody has foreseen."""
     match error:
-        case UsageProblem():
+        case UsageProblem() | Unanswered():
             return Explanation(Exit.USAGE, error.message, error.remedy)
-        case StateError() | InvitationError():
-            return Explanation(Exit.USAGE, str(error))
-        case NoCluster():
+        case StateError() | InvitationError() | NoCluster():
             return Explanation(Exit.USAGE, str(error))
         case Declined():
             return Explanation(Exit.REFUSED, error.message, error.remedy, Problem.DECLINED)
-        case Unanswered():
-            return Explanation(Exit.USAGE, error.message, error.remedy)
         case StudyEnded():
             return Explanation(Exit.STUDY_ENDED, str(error), _REPEATED)
         case Stopped():

@@ -16,7 +16,8 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
-from unpooled_client.network.api import LONG_POLL, Conflict, Refused, Study
+from unpooled_client.network.answers import Conflict, Refused, Study
+from unpooled_client.network.api import LONG_POLL
 from unpooled_client.state.events import (
     Accepted,
     Agreed,

@@ -14,7 +14,7 @@ from unpooled.plan.plan import PARAMETERS_FILE, Plan
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables import read_features, write_normalized
-from unpooled_client.network.api import ServerError
+from unpooled_client.network.connection import ServerError
 from unpooled_client.state.events import Event, Transformed
 from unpooled_client.state.written import Written
 from unpooled_client.study.reading import guard

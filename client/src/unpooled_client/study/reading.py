@@ -42,7 +42,7 @@ from unpooled_client.data.imputed.pieces import Told
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables import open_table
 from unpooled_client.data.thorough.completeness import kept_by_mind
-from unpooled_client.network.api import Study
+from unpooled_client.network.answers import Study
 from unpooled_client.state.events import Checked, Event, PanelAgreed, StepProgress
 from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
 from unpooled_client.study.book import has_answered

@@ -12,7 +12,8 @@ from collections.abc import Generator
 from concurrent.futures import Future
 from pathlib import Path
 
-from unpooled_client.network.api import Api, Network, Study
+from unpooled_client.network.answers import Study
+from unpooled_client.network.api import Api, Network
 from unpooled_client.state.events import Event, Repeated, ReviewNeeded
 from unpooled_client.state.folder import (
     Agreement,

@@ -19,7 +19,8 @@ from unpooled.described import what_leaves
 from unpooled.described.what_leaves import Form
 from unpooled.errors import UnpooledError
 from unpooled.protocol import bodies
-from unpooled_client.network.api import Api, Study, Trouble
+from unpooled_client.network.answers import Study
+from unpooled_client.network.api import Api, Trouble
 from unpooled_client.state.events import (
     Event,
     Reachable,

@@ -14,7 +14,8 @@ from unpooled.plan.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint
-from unpooled_client.network.api import Study
+from unpooled_client.network.answers import Study
+from unpooled_client.state.files import Remediable
 from unpooled_client.state.folder import Saved
 
 TELL_BOTH = "Nothing was sent for it. Tell the coordinator and the server's operator."
@@ -26,12 +27,12 @@ SAME_RELEASE = (
 """Remedy for a question that was not answered."""
 
 
-class Distrust(UnpooledError):
+class Distrust(Remediable):
     """The server says something that does not hold together; `problem` is what it may be told about that."""
 
     def __init__(self, problem: Problem, message: str, remedy: str) -> None:
-        self.problem, self.message, self.remedy = problem, message, remedy
-        super().__init__(f"{message} {remedy}")
+        self.problem = problem
+        super().__init__(message, remedy)
 
 
 @dataclass(frozen=True)
