@@ -52,7 +52,7 @@ from unpooled_client.commands.run import run as of_client
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.options import DataOptions, options_from
 from unpooled_client.data.tables.encoded import suffix_of
-from unpooled_client.study import encoding, normalizing, scoring
+from unpooled_client.study import own_table, scoring
 from unpooled_client.study.failures import explain
 from unpooled_client.study.reading import Alignments, DataRefused, ListedCohort, open_under
 from unpooled_server.services import lists
@@ -265,8 +265,8 @@ def _own_files(party: Party, plan: Plan, folder: Path) -> Iterator[Path]:
     if PARAMETERS_FILE in plan.files:
         table = options.paths["table"]
         scaler = Scaler.from_file(folder / report_name(PARAMETERS_FILE, plan))
-        target = normalizing.beside(table, plan)
-        normalizing.write_to(target, table, plan, scaler, cast(ArrayTable, party.data).values)
+        target = own_table.beside(table, plan)
+        own_table.normalize_to(target, table, plan, scaler, cast(ArrayTable, party.data).values)
         yield target
     if ENCODING_FILE in plan.files:
         yield _encoded(options, plan, cast(ArrayTable, party.data), folder)
@@ -274,7 +274,7 @@ def _own_files(party: Party, plan: Plan, folder: Path) -> Iterator[Path]:
 
 def _encoded(options: DataOptions, plan: Plan, data: ArrayTable, folder: Path) -> Path:
     table, encoder = options.paths["table"], Encoder.from_file(folder / report_name(ENCODING_FILE, plan))
-    target = normalizing.beside(table, plan).with_suffix(suffix_of(table, encoder))
+    target = own_table.beside(table, plan).with_suffix(suffix_of(table, encoder))
     as_there = as_codes(data, plan) if plan.searched and SPELLED.of(plan) == OWN else data
-    encoding.write_to(target, options, plan, encoder, as_there)
+    own_table.encode_to(target, options, plan, encoder, as_there)
     return target

@@ -17,7 +17,7 @@ from unpooled.fitted.scaler import Scaler
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
 from unpooled_client.data.tables import csv_table, csv_write
-from unpooled_client.study.normalizing import beside, write_to
+from unpooled_client.study.own_table import beside, normalize_to
 
 FEATURES = [{"name": "age", "unit": "", "n": 9, "mean": 0.1, "deviation": 3.0},
             {"name": "bmi", "unit": "", "n": 9, "mean": -7.0, "deviation": 3.0}]  # fmt: skip
@@ -32,7 +32,7 @@ def z(age: float, bmi: float) -> tuple[str, str]:
 
 
 def write_beside(table: Path, plan: Plan, scaler: Scaler) -> Path:
-    write_to(target := beside(table, plan), table, plan, scaler)
+    normalize_to(target := beside(table, plan), table, plan, scaler)
     return target
 
 

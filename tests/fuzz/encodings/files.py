@@ -16,8 +16,7 @@ from unpooled.methods.tables.encoding.options import FOLDS, SPELLED
 from unpooled.plan.plan import Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables.encoded import suffix_of, write_encoded
-from unpooled_client.study.encoding import write_to
-from unpooled_client.study.normalizing import beside
+from unpooled_client.study.own_table import beside, encode_to
 from unpooled_client.study.reading import open_under
 
 from ..tables.files import INDEX, WORDS, RefusedFile, write_columns
@@ -61,7 +60,7 @@ def encoded(plan: Plan, path: Path, encoder: Encoder, table: ArrayTable, *, is_k
         folds = table.categories.folds if FOLDS.of(plan) > 1 else None
         write_encoded(path, target, plan.schema, as_codes(table, plan).words, encoder, folds)
     else:
-        write_to(target, DataOptions(table=path), plan, encoder, table if is_known else None)
+        encode_to(target, DataOptions(table=path), plan, encoder, table if is_known else None)
     return target
 
 

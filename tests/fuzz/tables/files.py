@@ -16,7 +16,7 @@ from unpooled.fitted.scaler import Scaler
 from unpooled.plan.categories import MARKERS, is_missing
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.tables import open_table
-from unpooled_client.study.normalizing import beside, write_to
+from unpooled_client.study.own_table import beside, normalize_to
 
 from .columns import Random
 from .federation import Federation
@@ -60,7 +60,7 @@ def read(federation: Federation, path: Path) -> ArrayTable:
 
 def normalized(federation: Federation, path: Path, scaler: Scaler, table: ArrayTable) -> np.ndarray:
     """Return the file that the client writes next to a table, read by others: float64 (rows, features)."""
-    write_to(target := beside(path, federation.plan), path, federation.plan, scaler, table.values)
+    normalize_to(target := beside(path, federation.plan), path, federation.plan, scaler, table.values)
     titles = [column.title for column in federation.plan.features]
     if target.suffix == ".parquet":
         found = pq.read_table(target)

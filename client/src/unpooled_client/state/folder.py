@@ -23,7 +23,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -150,51 +150,39 @@ class Saved:
         return cls(invitation, os.urandom(16).hex(), SigningKey.generate().private)
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        plain = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        return plain | {
             "format": _FORMAT,
             "invitation": self.invitation.to_text(),
-            "instance": self.instance,
             "signing_key": self.signing_key.hex(),
-            "cohort": self.cohort,
-            "network": self.network,
             "agreement": self.agreement and self.agreement.to_json(),
-            "options": self.options,
             "files": {name: vars(file) for name, file in self.files.items()},
-            "sizes": self.sizes,
             "released": self.released.hex(),
             "few_apart": [vars(each) for each in self.few_apart],
             "few_released": [vars(each) for each in self.few_released],
             "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
-            "out": self.out,
-            "delivered": self.delivered,
             "problem": self.problem and self.problem.to_json(),
-            "repeated_in": self.repeated_in,
         }
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Saved:
-        if values.get("format") != _FORMAT:
+        """The state that `to_json` wrote, perhaps of an earlier release, whose states lack some values."""
+        given = dict(values)
+        if given.pop("format", None) != _FORMAT:
             raise ValueError("written by another version of this program")
-        acceptance, agreement = values["acceptance"], values["agreement"]
-        return cls(
-            invitation=Invitation.from_text(values["invitation"]),
-            instance=values["instance"],
-            signing_key=bytes.fromhex(values["signing_key"]),
-            cohort=values["cohort"],
-            network=values["network"],
-            agreement=agreement and Agreement.from_json(agreement),
-            options=values["options"],
-            files={name: Fingerprint(**file) for name, file in values["files"].items()},
-            sizes=values["sizes"],
-            released=bytes.fromhex(values["released"]),
-            few_apart=_few_apart(values.get("few_apart", ())),  # states of earlier releases have none
-            few_released=_few_apart(values.get("few_released", ())),
-            acceptance=acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
-            out=values["out"],
-            delivered=values["delivered"],
-            problem=_problem(values.get("problem")),
-            repeated_in=values.get("repeated_in", ""),  # states of earlier releases have none
-        )
+        acceptance, agreement = given["acceptance"], given["agreement"]
+        read = {
+            "invitation": Invitation.from_text(given["invitation"]),
+            "signing_key": bytes.fromhex(given["signing_key"]),
+            "agreement": agreement and Agreement.from_json(agreement),
+            "files": {name: Fingerprint(**file) for name, file in given["files"].items()},
+            "released": bytes.fromhex(given["released"]),
+            "few_apart": tuple(FewApart(**each) for each in given.get("few_apart", ())),
+            "few_released": tuple(FewApart(**each) for each in given.get("few_released", ())),
+            "acceptance": acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
+            "problem": _problem(given.get("problem")),
+        }
+        return cls(**given | read)
 
     @property
     def is_released(self) -> bool:
@@ -207,10 +195,6 @@ class Saved:
     def has_released(self) -> bool:
         """True if a person released what leaves of these files under the plan agreed to."""
         return self.agreement is not None and self.released == self.agreement.plan.hash()
-
-
-def _few_apart(told: Iterable[dict[str, Any]]) -> tuple[FewApart, ...]:
-    return tuple(FewApart(**each) for each in told)
 
 
 def _problem(told: dict[str, Any] | None) -> Failed | None:

@@ -7,20 +7,23 @@ does not follow from that plan, larger than the plan allows, or over a file that
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 from unpooled.asking.sizes import Sizes
 from unpooled.described.file_list import most_bytes, result_files, results_name
 from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.file_names import is_plain
 from unpooled.plan.plan import Plan
+from unpooled_client.data.options import DataOptions
 from unpooled_client.network.answers import ResultFile, Study
 from unpooled_client.network.connection import ServerError
-from unpooled_client.state.events import Event, Results
+from unpooled_client.state.events import Event, Results, Transformed
 from unpooled_client.state.files import Remediable
 from unpooled_client.state.folder import Saved
 from unpooled_client.state.written import NotOurs, Written, digest_of
+from unpooled_client.study.reading import guard
 from unpooled_client.study.session import Session
 from unpooled_client.study.trust import checked_plan
 
@@ -133,6 +136,20 @@ def fetch(session: Session, file: ResultFile, folder: Path) -> None:
             f"the result file {target} cannot be written: {error.strerror}.",
             "Make room or choose another folder with --out, and start again: the results stay available.",
         ) from error
+
+
+def write_beside(
+    session: Session, options: DataOptions, target: Path, what: str, write: Callable[..., None], *made: Any
+) -> Generator[Event, None, None]:
+    """Write a file about this cohort's own people, beside its data: `write` gets the path, and `made`.
+
+    Raises DataChanged if the data are no longer those that were accepted, and NotOurs if a file of other
+    origin stands in the place.
+    """
+    guard(session.saved.files, options.paths)
+    with Written(session.folder, "Move it away and start again.").draft(target, of_people=True) as part:
+        yield from session.wait_for(write, part, *made)
+    yield Transformed(str(target), what)
 
 
 def _has(path: Path, file: ResultFile) -> bool:

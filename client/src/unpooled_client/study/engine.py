@@ -387,14 +387,10 @@ def _of_own_people(file: str) -> _Writes | None:
     """Return the function that writes something about the cohort's own people from this result file; None if
     there is none.
     """
-    if file == PARAMETERS_FILE:
-        from unpooled_client.study.normalizing import transform
+    if file in (PARAMETERS_FILE, ENCODING_FILE):
+        from unpooled_client.study.own_table import encode, normalize
 
-        return transform
-    if file == ENCODING_FILE:
-        from unpooled_client.study.encoding import encode
-
-        return encode
+        return normalize if file == PARAMETERS_FILE else encode
     if file in (SCORE_FILE, LOADINGS_FILE):
         from unpooled_client.study.scoring import project, score
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -31,24 +31,18 @@ from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import read_fam
-from unpooled_client.state.events import Event, Transformed
-from unpooled_client.state.written import Written
-from unpooled_client.study.reading import guard, open_under
+from unpooled_client.state.events import Event
+from unpooled_client.study.delivery import write_beside
+from unpooled_client.study.reading import open_under
 from unpooled_client.study.session import Session
-
-_Write = Callable[[Path, DataOptions, Plan, Path], None]
 
 
 def score(
     session: Session, plan: Plan, options: DataOptions, folder: Path, table: ArrayTable | None
 ) -> Generator[Event, None, None]:
-    """Write the score of each person of the cohort, by the weights that were delivered into `folder`.
-
-    Raises DataChanged if the files are no longer those that were accepted, and NotOurs if a file of other
-    origin stands in the new one's place.
-    """
-    target = Path(f"{options.prefix}.{plan.test}.tsv")
-    yield from _write(session, plan, options, folder, target, write_to, "scores of this cohort's people")
+    """Write the score of each person of the cohort, by the weights that were delivered into `folder`."""
+    target, made = Path(f"{options.prefix}.{plan.test}.tsv"), (options, plan, folder)
+    yield from write_beside(session, options, target, "scores of this cohort's people", write_to, *made)
 
 
 def project(
@@ -56,27 +50,11 @@ def project(
 ) -> Generator[Event, None, None]:
     """Write the principal components of each person of the cohort, likewise; and draw them over the pool's
     density, where that was delivered."""
-    target = Path(f"{options.prefix}.eigenvec")
-    yield from _write(session, plan, options, folder, target, write_eigenvec, "this cohort's components")
+    target, made = Path(f"{options.prefix}.eigenvec"), (options, plan, folder)
+    yield from write_beside(session, options, target, "this cohort's components", write_eigenvec, *made)
     if DENSITY_FILE in plan.files:
-        picture = Path(f"{target}.html")
-        about = "a picture of this cohort's people over the pool's density"
-        yield from _write(session, plan, options, folder, picture, draw_people, about)
-
-
-def _write(
-    session: Session,
-    plan: Plan,
-    options: DataOptions,
-    folder: Path,
-    target: Path,
-    write: _Write,
-    about: str,
-) -> Generator[Event, None, None]:
-    guard(session.saved.files, options.paths)
-    with Written(session.folder, "Move it away and start again.").draft(target, of_people=True) as part:
-        yield from session.wait_for(write, part, options, plan, folder)
-    yield Transformed(str(target), about)
+        picture, about = Path(f"{target}.html"), "a picture of this cohort's people over the pool's density"
+        yield from write_beside(session, options, picture, about, draw_people, *made)
 
 
 def write_to(target: Path, options: DataOptions, plan: Plan, folder: Path) -> None:
