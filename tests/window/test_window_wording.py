@@ -31,7 +31,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z0-9]|unpooled-client [a-z]")
 def sentences() -> list[str]:
     """Every text of the engine's that has an option in it, docstrings apart."""
     found = []
-    for folder in ("data", "study", "network", "state", "words", "compare"):
+    for folder in ("data", "study", "network", "state", "sentences", "compare"):
         for file in (SOURCES / folder).rglob("*.py"):
             tree = ast.parse(file.read_text("utf-8"))
             said = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Iterator
-from concurrent.futures import Future
 
 from unpooled.described.what_leaves import SEED, SIGNING_KEY, TO_COHORTS, TO_COMPENSATOR, Form, what_leaves
 from unpooled.errors import listed
@@ -162,7 +161,7 @@ def agree(
                 session.api.doing = Doing.ACCEPTED
                 yield Agreed(found.plan_hash.hex(), found.roster_hash.hex())
                 return study, found
-            if (yield from _ask(session, study, found, _review(session, study, found, agreement))):
+            if (yield from _ask(session, study, found, review(session, study, agreement))):
                 session.save(**kept_under(session.saved, agreement, options))
             study = yield from session.study()
     raise StudyEnded(study)
@@ -201,14 +200,17 @@ def proposal(study: Study) -> Proposal:
     )
 
 
-def _review(session: Session, study: Study, found: Terms, agreement: Agreement) -> ReviewNeeded:
+def review(session: Session, study: Study, agreement: Agreement, *, repeats: bool = False) -> ReviewNeeded:
+    """Return what a person reads of an agreement; `repeats`: the study of the one before has ended."""
+    old = session.saved.agreement
     return ReviewNeeded(
         **vars(proposal(study)),
-        roster=found.roster,
-        roster_hash=found.roster_hash.hex(),
-        cohort=found.cohort,
-        changed=agreement.changed_since(session.saved.agreement),
-        changes=agreement.differences(session.saved.agreement),
+        roster=agreement.roster,
+        roster_hash=agreement.roster.hash().hex(),
+        cohort=study.cohort,
+        changed=agreement.changed_since(old),
+        changes=agreement.differences(old),
+        repeats=old.study if old and repeats else "",
     )
 
 
@@ -216,8 +218,7 @@ def _ask(
     session: Session, study: Study, found: Terms, question: ReviewNeeded | ReleaseNeeded
 ) -> Generator[Event, None, bool]:
     """Ask the person; False if plan or roster changed meanwhile. Raises Declined, or Unanswered."""
-    session.decision, session.asked = Future(), question
-    yield question
+    yield from session.ask(question)
     while not session.decision.done():
         # Asking meanwhile lets the server know that we are there, and us that nothing has changed.
         asking = session.spawn(session.api.study, LONG_POLL, study.version)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Generator
-from concurrent.futures import Future
 from pathlib import Path
 
 from unpooled_client.network.answers import Study
 from unpooled_client.network.api import Api, Network
-from unpooled_client.state.events import Event, Repeated, ReviewNeeded
+from unpooled_client.state.events import Event, Repeated
 from unpooled_client.state.folder import (
     Agreement,
     Saved,
@@ -22,7 +21,7 @@ from unpooled_client.state.folder import (
     folder_of,
     with_invitation,
 )
-from unpooled_client.study.joining import Declined, proposal
+from unpooled_client.study.joining import Declined, review
 from unpooled_client.study.released import kept_under
 from unpooled_client.study.session import Session
 from unpooled_client.study.trust import check_compensator, check_identity, checked_plan
@@ -88,29 +87,11 @@ def _agreed(session: Session, seen: Study, fresh: Saved) -> Generator[Event, Non
         return kept  # who has left is known only there, and a person is asked there
     # Keys stay, so the roster is the same again, unless somebody has lost theirs: then all are asked again.
     agreement = Agreement(seen.name, plan, roster, seen.one_operator)
-    yield from _ask(session, _review(session, seen, agreement))
-    return dataclasses.replace(kept, **kept_under(kept, agreement, None))
-
-
-def _review(session: Session, seen: Study, agreement: Agreement) -> ReviewNeeded:
-    old = session.saved.agreement
-    return ReviewNeeded(
-        **vars(proposal(seen)),
-        roster=agreement.roster,
-        roster_hash=agreement.roster.hash().hex(),
-        cohort=session.saved.cohort,
-        changed=agreement.changed_since(old),
-        changes=agreement.differences(old),
-        repeats=old.study if old else "",
-    )
-
-
-def _ask(session: Session, question: ReviewNeeded) -> Generator[Event, None, None]:
-    session.decision, session.asked = Future(), question
-    yield question
+    yield from session.ask(review(session, seen, agreement, repeats=True))
     yield from session.until_one([session.decision])
     if not session.decision.result():
         raise Declined(session)
+    return dataclasses.replace(kept, **kept_under(kept, agreement, None))
 
 
 def _results_folder(old: Saved, study: str) -> str:

@@ -71,6 +71,11 @@ class Session:
         self._waiting: Waiting | None = None
         self._news: Event | None = None
 
+    def ask(self, question: ReviewNeeded | ReleaseNeeded) -> Iterator[Event]:
+        """Have a person asked; the answer comes as `decision`."""
+        self.decision, self.asked = Future(), question
+        yield question
+
     @property
     def asks_anew(self) -> bool:
         """True if what is asked would replace what a person accepted earlier."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTabWidget
 
 from unpooled_client.data.findings.report import Finding, Report, Severity
 from unpooled_client.sentences.sentences import amount
@@ -17,9 +17,8 @@ from unpooled_client.state.events import Event, StepProgress
 from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
-from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone, trouble
-from unpooled_client.window.parts import Document, Facts, Page, panel, save_as
+from unpooled_client.window.parts import Document, Facts, Page, panel, save_as, stacked
 from unpooled_client.window.study import Study
 from unpooled_client.window.tables import Table
 
@@ -52,25 +51,15 @@ class CheckPage(Page):
         self._found: list[Finding] = []
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.addTab(self._make_findings(), "&Findings")
+        self.panel = panel(self.details)
+        self.findings.on_chosen(self._show_details)
+        self.tabs.addTab(stacked(self.findings, self.panel), "&Findings")
         self.tabs.addTab(self.document, "What the files &hold")
         self.body.addWidget(self.tabs, 1)
         self.save_button = self.add_tool("&Save the report…", self._save, icon="save")
         self.back_button = self.add_button("&Back to the data", back)
         self.next_button = self.add_button("&Next: review what leaves", go_on, default=True)
         self._show()
-
-    def _make_findings(self) -> QWidget:
-        """The table, and below it all that is known of the finding that is chosen."""
-        self.panel = panel(self.details)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, look().pixels("3"), 0, 0)
-        column.setSpacing(look().pixels("3"))
-        column.addWidget(self.findings, 1)
-        column.addWidget(self.panel)
-        self.findings.on_chosen(self._show_details)
-        return inside
 
     def _show_details(self) -> None:
         row = self.findings.chosen

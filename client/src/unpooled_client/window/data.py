@@ -26,6 +26,9 @@ from unpooled.plan.common_options import COVARIATES, PHENOTYPES
 from unpooled.plan.plan import Plan
 from unpooled_client.window.child import Ended
 from unpooled_client.window.form import (
+    FLAGS,
+    LISTS,
+    TEXTS,
     DataForm,
     covariates_found,
     genotypes_of,
@@ -43,18 +46,6 @@ from unpooled_client.window.parts import FileChoice, Page, label
 from unpooled_client.window.study import Study
 from unpooled_client.window.wording import in_window
 
-_LISTS = {
-    "keep": "Only the samples in",
-    "remove": "Not the samples in",
-    "extract": "Only the variants in",
-    "exclude": "Not the variants in",
-}
-_TEXTS = ("minimac3_r2_filter", "missing_phenotype")
-_FLAGS = {
-    "one": "Controls are &0 and cases 1",
-    "allow_no_sex": "Keep phenotypes of samples of un&known sex",
-    "one_class": "This cohort has only cases, o&r only controls",
-}
 _PATTERN = " ".join(
     [
         *(f"*.{kind}" for fileset in FILESETS for kind in fileset.kinds),
@@ -135,16 +126,15 @@ class DataPage(Page):
         self.more.toggled.connect(self._show_fields)
         look().changed.connect(self._draw_more)
         self._add("", self.more)
-        self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in _LISTS.items()}
-        for name, text in _LISTS.items():
-            self._add(text, self.lists[name], option_of(name))
-        self.quality = QLineEdit()
+        self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in LISTS.items()}
+        self.quality, self.missing = QLineEdit(), QLineEdit()
         self.quality.setPlaceholderText("all variants")
-        self._add("Least quality of imputation", self.quality, option_of("minimac3_r2_filter"))
-        self.missing = QLineEdit()
         self.missing.setPlaceholderText("-9")
-        self._add("Missing phenotype", self.missing, option_of("missing_phenotype"))
-        self.flags = {name: QCheckBox(text) for name, text in _FLAGS.items()}
+        self.flags = {name: QCheckBox(text) for name, text in FLAGS.items()}
+        for name, text in LISTS.items():
+            self._add(text, self.lists[name], option_of(name))
+        for (name, text), edit in zip(TEXTS.items(), (self.quality, self.missing), strict=True):
+            self._add(text, edit, option_of(name))
         for name, box in self.flags.items():
             self._add("", box, option_of(name))
 
@@ -181,77 +171,72 @@ class DataPage(Page):
         self._show_fields()
         self._look()
 
+    @property
+    def _texts(self) -> dict[str, QLineEdit]:
+        """What is typed, by the fields of the form."""
+        files = {name: getattr(self, name).edit for name in ("table", "sample", "psam", "pheno", "covar")}
+        lists = {name: choice.edit for name, choice in self.lists.items()}
+        return files | lists | dict(zip(TEXTS, (self.quality, self.missing), strict=True))
+
     def _fill(self, form: DataForm) -> None:
-        self.table.edit.setText(form.table)
+        for name, edit in self._texts.items():
+            edit.setText(getattr(form, name))
         self.genotypes.edit.setText(genotypes_text(form))
         self.dosage.setCurrentText(form.vcf_dosage or _BEST)
-        self.sample.edit.setText(form.sample)
-        self.psam.edit.setText(form.psam)
-        self.pheno.edit.setText(form.pheno)
         self.pheno_name.setEditText(form.pheno_name)
-        self.covar.edit.setText(form.covar)
-        for name, choice in self.lists.items():
-            choice.edit.setText(getattr(form, name))
-        self.quality.setText(form.minimac3_r2_filter)
-        self.missing.setText(form.missing_phenotype)
         for name, box in self.flags.items():
             box.setChecked(getattr(form, name))
-        self.more.setChecked(any(getattr(form, name) for name in (*_TEXTS, *_LISTS, *_FLAGS)))
+        self.more.setChecked(form.has_more)
 
     @property
     def form(self) -> DataForm:
-        """Content of the form as typed."""
+        """Content of the form as typed, as far as it belongs to the files that were chosen."""
         if self._plan is not None and self._plan.of_tables:
             return DataForm(table=self.table.path)
-        lists = {name: choice.path for name, choice in self.lists.items()}
-        flags = {name: box.isChecked() for name, box in self.flags.items()}
         genotypes = genotypes_of(self.genotypes.path)
-        more: dict[str, Any] = lists | flags | genotypes | self._of_copy(genotypes)
+        typed: dict[str, Any] = {name: edit.text().strip() for name, edit in self._texts.items()}
+        dosage, column = self.dosage.currentText(), self.pheno_name.currentText().strip()
+        typed |= {"vcf_dosage": "" if dosage == _BEST else dosage, "pheno_name": column}
+        unused = {"table", *(name for name, is_used in self._uses(genotypes).items() if not is_used)}
+        flags = {name: box.isChecked() for name, box in self.flags.items()}
         return DataForm(
-            pheno=self.pheno.path,
-            pheno_name=self.pheno_name.currentText().strip() if self._chooses_column else "",
-            covar=self.covar.path,
-            minimac3_r2_filter=self.quality.text().strip() if _is_imputed(genotypes) else "",
-            missing_phenotype=self.missing.text().strip(),
-            **more,
+            **{name: text for name, text in typed.items() if name not in unused} | flags | genotypes
         )
 
-    def _of_copy(self, genotypes: dict[str, Any]) -> dict[str, str]:
-        """Return the typed options of a file that is copied, as far as they belong to this one."""
-        found = {}
-        if OF_VCF.option in genotypes and self.dosage.currentText() != _BEST:
-            found["vcf_dosage"] = self.dosage.currentText()
-        if OF_BGEN.option in genotypes:
-            found["sample"] = self.sample.path
-        if any(copied.option in genotypes for copied in COPIED):
-            found["psam"] = self.psam.path
-        return found
+    def _uses(self, genotypes: dict[str, Any]) -> dict[str, bool]:
+        """Tell which fields belong to these genotypes, of those that do not belong to all."""
+        return {
+            "vcf_dosage": OF_VCF.option in genotypes,
+            "sample": OF_BGEN.option in genotypes,
+            "psam": any(copied.option in genotypes for copied in COPIED),
+            "minimac3_r2_filter": OF_BFILE.option not in genotypes,  # a .bed has no quality of imputation
+            "pheno_name": self._chooses_column,
+        }
 
     def _show_fields(self) -> None:
         if self._plan is None:
             return
         tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
         self._draw_more()
-        genotypes = {} if tables else genotypes_of(self.genotypes.path)
-        shown = {
+        uses = self._uses({} if tables else genotypes_of(self.genotypes.path))
+        shown: dict[QWidget, bool] = {
             self.table: tables,
             self.table_note: tables,
             self.genotypes: not tables,
-            self.dosage: OF_VCF.option in genotypes,
-            self.sample: OF_BGEN.option in genotypes,
-            self.psam: any(copied.option in genotypes for copied in COPIED),
+            self.dosage: uses["vcf_dosage"],
+            self.sample: uses["sample"],
+            self.psam: uses["psam"],
             self.pheno: not tables,
-            self.pheno_name: not tables and self._chooses_column,
+            self.pheno_name: not tables and uses["pheno_name"],
             self.pheno_note: not tables,
             self.covar: bool(COVARIATES.of(self._plan)),
             self.covar_note: bool(COVARIATES.of(self._plan)),
             self.more: not tables,
-            self.quality: more and _is_imputed(genotypes),
+            self.quality: more and uses["minimac3_r2_filter"],
             self.missing: more,
         }
-        for field, visible in (
-            shown | dict.fromkeys([*self.lists.values(), *self.flags.values()], more)
-        ).items():
+        shown |= dict.fromkeys([*self.lists.values(), *self.flags.values()], more)
+        for field, visible in shown.items():
             self._form.setRowVisible(self._rows[field], visible)
         if COVARIATES.of(self._plan):
             self.flags["allow_no_sex"].setEnabled(True)
@@ -339,11 +324,6 @@ class DataPage(Page):
             return
         self.card.show_card(None)
         self._check(form)
-
-
-def _is_imputed(genotypes: dict[str, Any]) -> bool:
-    """Tell whether the files may hold the imputation quality of variants."""
-    return OF_BFILE.option not in genotypes
 
 
 def _small(option: str) -> QLabel:

@@ -14,6 +14,20 @@ from unpooled.plan.plan import Plan
 
 MOST_NAMES = 12
 
+LISTS = {
+    "keep": "Only the samples in",
+    "remove": "Not the samples in",
+    "extract": "Only the variants in",
+    "exclude": "Not the variants in",
+}
+TEXTS = {"minimac3_r2_filter": "Least quality of imputation", "missing_phenotype": "Missing phenotype"}
+FLAGS = {
+    "one": "Controls are &0 and cases 1",
+    "allow_no_sex": "Keep phenotypes of samples of un&known sex",
+    "one_class": "This cohort has only cases, o&r only controls",
+}
+"""Fields that are shown when a person asks for more, by their labels: files with lists, texts, and boxes."""
+
 
 @dataclass(frozen=True)
 class DataForm:
@@ -64,6 +78,11 @@ class DataForm:
         if COVARIATES.of(plan) and not self.covar:
             return "Choose the file of covariates: the plan asks for some."
         return ""
+
+    @property
+    def has_more(self) -> bool:
+        """True if any field is filled in that is not shown at once."""
+        return any(getattr(self, name) for name in (*TEXTS, *LISTS, *FLAGS))
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> DataForm:

@@ -28,7 +28,6 @@ from unpooled_client.state.events import (
     Sent,
     Started,
     StepProgress,
-    Transformed,
     Unreachable,
     Waiting,
 )
@@ -208,21 +207,39 @@ class Bar:
     """Text of the amount done, and of the remaining time if that is known."""
 
 
+_KEPT: dict[type[Event], str] = {
+    ReviewNeeded: "asks",
+    Finished: "finished",
+    Failed: "failed",
+    Unreachable: "_trouble",
+    Paused: "_paused",
+    Waiting: "_waiting",
+}
+"""The events of which the latest counts, by where it is kept; and those that end what another began."""
+_ENDED: dict[type[Event], str] = {
+    Waiting: "asks",
+    Agreed: "asks",
+    Reachable: "_trouble",
+    Resumed: "_paused",
+    StepProgress: "_waiting",
+    Sent: "_waiting",
+    PanelAgreed: "_waiting",
+    Results: "_waiting",
+    ReviewNeeded: "_waiting",
+    Finished: "_waiting",
+}
+
+
 @dataclass
 class Progress:
     """Summary of the events of a study's latest run."""
 
     study: str = ""
-    cohort: str = ""
-    fingerprint: str = ""
     proposal: Proposal | None = None
     asks: ReviewNeeded | None = None
     """Plan and roster, which nobody has accepted yet."""
-    panel: PanelAgreed | None = None
     sent: int = 0
     messages: int = 0
-    results: Results | None = None
-    transformed: Transformed | None = None
     finished: Finished | None = None
     failed: Failed | None = None
     log: list[str] = field(default_factory=list)
@@ -242,47 +259,20 @@ class Progress:
             self.__init__()  # type: ignore[misc]  # another run begins
         self.last = event
         self.log += sentences.lines(event)
-        if isinstance(event, StepProgress | Sent | PanelAgreed | Results | ReviewNeeded | Finished):
-            self._waiting = None
+        if name := _KEPT.get(type(event)):
+            setattr(self, name, event)
+        if name := _ENDED.get(type(event)):
+            setattr(self, name, None)
         match event:
             case Joined():
-                self.study, self.cohort, self.fingerprint = event.name, event.cohort, event.fingerprint
-            case ReviewNeeded():
-                self.proposal = self.asks = event
-            case Proposal():
+                self.study = event.name
+            case Proposal():  # and a review, which is one
                 self.proposal = event
-            case PanelAgreed():
-                self.panel = event
             case StepProgress():
                 self._steps[event.step] = event
             case Sent():
                 self.sent += event.bytes
                 self.messages += 1
-            case Results():
-                self.results = event
-            case Transformed():
-                self.transformed = event
-            case _:
-                self._add_state(event)
-
-    def _add_state(self, event: Event) -> None:
-        match event:
-            case Waiting():
-                self._waiting, self.asks = event, None
-            case Agreed():
-                self.asks = None
-            case Unreachable():
-                self._trouble = event
-            case Reachable():
-                self._trouble = None
-            case Paused():
-                self._paused = event
-            case Resumed():
-                self._paused = None
-            case Finished():
-                self.finished = event
-            case Failed():
-                self.failed = event
 
     @property
     def bars(self) -> list[Bar]:

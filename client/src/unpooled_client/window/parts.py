@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QFileDialog,
     QFrame,
     QGridLayout,
@@ -288,6 +289,25 @@ class FileChoice(QWidget):
         found, _ = QFileDialog.getOpenFileName(self, self._name, start, f"{self._pattern};;All files (*)")
         if found:
             self.set_path(found)
+
+
+def stacked(*widgets: QWidget, buttons: Iterable[Button] = ()) -> QWidget:
+    """Widgets below one another in a tab, tables as high as there is room, and buttons below."""
+    inside = QWidget()
+    column = QVBoxLayout(inside)
+    column.setContentsMargins(0, look().pixels("3"), 0, 0)
+    column.setSpacing(look().pixels("3"))
+    for widget in widgets:
+        column.addWidget(widget, int(isinstance(widget, QAbstractItemView)))
+    if not any(isinstance(widget, QAbstractItemView) for widget in widgets):
+        column.addStretch(0)
+    row = QHBoxLayout()
+    for button in buttons:
+        row.addWidget(button)
+    if row.count():
+        row.addStretch(1)
+        column.addLayout(row)
+    return inside
 
 
 def panel(inside: QWidget) -> QFrame:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QTabWidget, QWidget
 
 from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.plan import Plan
@@ -16,9 +16,8 @@ from unpooled_client.compare.report import own_files
 from unpooled_client.state.stage import Stage
 from unpooled_client.window import rows
 from unpooled_client.window.child import Ended
-from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone, trouble
-from unpooled_client.window.parts import Button, Facts, Page, label, save_as
+from unpooled_client.window.parts import Button, Facts, Page, label, save_as, stacked
 from unpooled_client.window.pictures import Pictures
 from unpooled_client.window.study import Study
 from unpooled_client.window.tables import Table
@@ -55,12 +54,12 @@ class ResultsPage(Page):
         self.tabs.setDocumentMode(True)
         self.own_button = Button("Open as a pa&ge", self._open_own, icon="page")
         self.compare_button = Button("&Compare again", self._compare, icon="again")
-        own = _column(self.no_own, self.own, buttons=[self.compare_button, self.own_button])
+        own = stacked(self.no_own, self.own, buttons=[self.compare_button, self.own_button])
         export = Button("&Export the ledger…", self._export, icon="save")
         self.tabs.addTab(self.pictures, "&Pictures")
         self.tabs.addTab(own, "&Your cohort and the pool")
-        self.tabs.addTab(_column(self.files), "&Files")
-        self.tabs.addTab(_column(self.totals, self.ledger, buttons=[export]), "Everything that was &sent")
+        self.tabs.addTab(stacked(self.files), "&Files")
+        self.tabs.addTab(stacked(self.totals, self.ledger, buttons=[export]), "Everything that was &sent")
         self.body.addWidget(self._phenotypes)
         self.body.addWidget(self.tabs, 1)
         self.open_button = self.add_button("&Open the folder", self._open, default=True, icon="folder")
@@ -170,22 +169,3 @@ class ResultsPage(Page):
         chosen = save_as(self, "Export the ledger", "unpooled-ledger.jsonl", "JSON lines (*.jsonl)")
         if chosen is not None:
             shutil.copyfile(self._study.folder.ledger, chosen)
-
-
-def _column(*widgets: QWidget, buttons: list[Button] | None = None) -> QWidget:
-    """Widgets below one another, the last one as high as there is room, and buttons below."""
-    inside = QWidget()
-    column = QVBoxLayout(inside)
-    column.setContentsMargins(0, look().pixels("3"), 0, 0)
-    column.setSpacing(look().pixels("3"))
-    for widget in widgets:
-        column.addWidget(widget, int(isinstance(widget, Table)))
-    if not any(isinstance(widget, Table) for widget in widgets):
-        column.addStretch(0)
-    if buttons:
-        row = QHBoxLayout()
-        for button in buttons:
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
-    return inside

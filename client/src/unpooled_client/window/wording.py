@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from unpooled_client.window.form import FLAGS, LISTS, TEXTS, option_of
+
 FIELDS = {
     "--table": "the table",
     "--bfile": "the genotypes",
@@ -24,15 +26,7 @@ FIELDS = {
     "--pheno-name": "“Phenotype column”",
     "--mpheno": "“Phenotype column”",
     "--covar": "the covariate file",
-    "--keep": "“Only the samples in”",
-    "--remove": "“Not the samples in”",
-    "--extract": "“Only the variants in”",
-    "--exclude": "“Not the variants in”",
-    "--minimac3-r2-filter": "“Least quality of imputation”",
-    "--missing-phenotype": "“Missing phenotype”",
-    "--1": "“Controls are 0 and cases 1”",
-    "--allow-no-sex": "“Keep phenotypes of samples of unknown sex”",
-    "--one-class": "“This cohort has only cases, or only controls”",
+    **{option_of(name): f"“{label.replace('&', '')}”" for name, label in (LISTS | TEXTS | FLAGS).items()},
     "--threads": "cores",
     "--out": "the folder for the results",
     "--join-anew": "“Join anew”",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,12 +68,10 @@ def read_bytes(path: Path, what: str, report: Report) -> bytes | None:
     """The whole content of a text file without its byte order mark, or None with the reason in the report."""
     if not exists(path, what, report):
         return None
-    try:
+    data = None
+    with readable(path, what, report):
         data = path.read_bytes()
-    except OSError as error:
-        unreadable(error, path, what, report)
-        return None
-    if not is_text(data[:4096], path, what, report):
+    if data is None or not is_text(data[:4096], path, what, report):
         return None
     if data.startswith(BYTE_ORDER_MARK):
         warn_of_mark(path, report)
@@ -109,6 +108,23 @@ def note_of_end(data: bytes, path: Path, what: str, report: Report) -> None:
             file=path,
             remedy="Look at the end of the file: if it was cut off there, copy it again.",
         )
+
+
+@contextlib.contextmanager
+def readable(path: Path, what: str, report: Report) -> Iterator[None]:
+    """Read a file in this block; if it cannot be, the report says so, and what follows the block is done."""
+    try:
+        yield
+    except OSError as error:
+        unreadable(error, path, what, report)
+
+
+def head_of(path: Path, what: str, size: int, report: Report) -> bytes | None:
+    """The first bytes of a file; None where there are none, and the report says why."""
+    if exists(path, what, report):
+        with readable(path, what, report), path.open("rb") as file:
+            return file.read(size)
+    return None
 
 
 def unreadable(error: OSError, path: Path, what: str, report: Report) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -18,8 +17,7 @@ import numpy as np
 
 from unpooled.errors import DataProblem
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
-from unpooled_client.data.findings.report import shown
-from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of
+from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of, readable
 from unpooled_client.data.plink.imputation import in_units, r2_of
 
 if TYPE_CHECKING:
@@ -32,6 +30,9 @@ _UNITS = (255, 65535)
 precision.
 """
 _NEAR = 2**-22  # above the error of single precision, far below the distance of two numbers of 16 bits
+
+_READS = "BGEN 1.2 or 1.3", "Copy it again"
+"""Formats that are read here, and what to do with a file that cannot be."""
 
 PLOIDY = "genotypes of more than two alleles"
 
@@ -59,7 +60,7 @@ class BgenFile:
 
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
         """All variants in their order; `notes` counts what was odd."""
-        with _readable(self.path):
+        with readable(self.path, *_READS):
             rows = (self._row(variant, notes) for variant in _opened(self.path))
             yield from pieces_of(rows, at_once(self.samples))
 
@@ -114,7 +115,7 @@ def open_bgen(path: Path) -> BgenFile:
     import bgen  # noqa: F401
 
     _check_layout(path)
-    with _readable(path):
+    with readable(path, *_READS):
         file = _opened(path)
         header = file.header
         people = tuple(file.samples) if header.has_sample_ids else ()
@@ -135,18 +136,3 @@ def _check_layout(path: Path) -> None:
             remedy="Write it as a .pgen with `plink2 --bgen OLD.bgen ref-first --sample … --make-pgen`, and "
             "give that with --pfile; or as BGEN 1.2 with `qctool`.",
         )
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turns what the package raises into a DataProblem."""
-    try:
-        yield
-    except (DataProblem, ImportError):
-        raise
-    except Exception as error:  # it opens an index beside the file as well, which may be anything
-        raise DataProblem(
-            "the file is damaged or cut off, or is no BGEN 1.2 or 1.3",
-            file=path,
-            remedy=f"Copy it again. Its reader says: {shown(str(error))}",
-        ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -56,6 +57,21 @@ class Dosed(Protocol):
     def variants(self, told: Told) -> int: ...
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
         """All variants in their order; `notes` counts what is odd. DataProblem if the file is damaged."""
+
+
+@contextmanager
+def readable(path: Path, formats: str, remedy: str) -> Iterator[None]:
+    """Turn what a package raises into a DataProblem. Of damage they raise nearly anything."""
+    try:
+        yield
+    except (DataProblem, ImportError):
+        raise
+    except Exception as error:
+        raise DataProblem(
+            f"the file is damaged or cut off, or is no {formats}",
+            file=path,
+            remedy=f"{remedy}. Its reader says: {shown(str(error))}",
+        ) from error
 
 
 def at_once(people: int) -> int:

@@ -15,7 +15,7 @@ import gzip
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -26,8 +26,7 @@ from unpooled.errors import DataProblem, listed
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.filesets import DOSAGE_FIELDS
-from unpooled_client.data.findings.report import shown
-from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of
+from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of, readable
 from unpooled_client.data.imputed.vcf_lines import count_variants
 from unpooled_client.data.plink.imputation import in_units, r2_of
 
@@ -47,6 +46,9 @@ _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b00030000000000000
 _WHOLE_CALL = re.compile(rb"\t[.0-9]+[/|][.0-9]+\r?\Z")
 _INDEXES = (".tbi", ".csi")
 THREADS = 2  # that unpack
+
+_READS = "VCF or BCF", "Copy it again and look at it with `bcftools view`"
+"""Formats that are read here, and what to do with a file that cannot be."""
 
 HALF_CALLS = "calls of one allele such as 0/., of more than two, or of an allele that is not there"
 NO_DOSAGES = "numbers that are no dosage, below 0 or too large"
@@ -74,7 +76,7 @@ class VcfFile:
         """Count them by looking at the lines; a BCF's index says how many there are, or they are read."""
         from cyvcf2 import VCF
 
-        with _readable(self.path):
+        with readable(self.path, *_READS):
             if self.is_text:
                 is_packed = _begins_with(self.path, _GZIP)
                 return count_variants(self.path, len(self.people), told, is_packed=is_packed)
@@ -91,7 +93,7 @@ class VcfFile:
         """All variants in their order; `notes` counts what was odd."""
         from cyvcf2 import VCF
 
-        with _readable(self.path):
+        with readable(self.path, *_READS):
             rows = (self._row(record, notes) for record in VCF(str(self.path), threads=THREADS))
             yield from pieces_of(rows, at_once(len(self.people)))
 
@@ -220,7 +222,7 @@ def open_vcf(path: Path, wanted: str | None, autosomes: int) -> VcfFile:
     """
     from cyvcf2 import VCF
 
-    with _readable(path):
+    with readable(path, *_READS):
         file = VCF(str(path))
         people, has = tuple(file.samples), [field for field in DOSAGE_FIELDS if _has(file, field)]
         _check_end(path, of_calls=has == ["GT"])
@@ -288,18 +290,3 @@ def _check_end(path: Path, *, of_calls: bool) -> None:
     else:
         return
     raise DataProblem("the file was cut off: its end is missing", file=path, remedy=remedy)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turns what cyvcf2 raises into a DataProblem."""
-    try:
-        yield
-    except (DataProblem, ImportError):
-        raise
-    except Exception as error:  # of damage it raises just that
-        raise DataProblem(
-            "the file is damaged or cut off, or is no VCF or BCF",
-            file=path,
-            remedy=f"Copy it again and look at it with `bcftools view`. Its reader says: {shown(str(error))}",
-        ) from error

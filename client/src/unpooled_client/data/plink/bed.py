@@ -19,7 +19,7 @@ import numpy as np
 from unpooled.asking.cohort import ALL_MISSING, Packed, dosages_of
 from unpooled.errors import DataProblem
 from unpooled_client.data.findings.report import Code, Report
-from unpooled_client.data.findings.source import exists, unreadable
+from unpooled_client.data.findings.source import head_of
 
 MAGIC = b"\x6c\x1b"
 SNP_MAJOR, SAMPLE_MAJOR = b"\x01", b"\x00"
@@ -115,20 +115,9 @@ def _follow(numbers: np.ndarray) -> bool:
 
 def has_header(path: Path, report: Report) -> bool:
     """Tell whether a file begins as a SNP-major .bed; if not, the report says what it is."""
-    if not exists(path, WHAT, report):
-        return False
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEADER)
-    except OSError as error:
-        unreadable(error, path, WHAT, report)
-        return False
-    return _is_snp_major(head, path, report)
-
-
-def _is_snp_major(head: bytes, path: Path, report: Report) -> bool:
-    if head == MAGIC + SNP_MAJOR:
-        return True
+    head = head_of(path, WHAT, HEADER, report)
+    if head is None or head == MAGIC + SNP_MAJOR:
+        return head is not None
     if head == MAGIC + SAMPLE_MAJOR:
         report.error(
             Code.BED_SAMPLE_MAJOR,

@@ -19,7 +19,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE, from_copies
 from unpooled.kernels.packing import pack_copies
 from unpooled.panel.filesets import OF_PFILE
 from unpooled_client.data.findings.report import Code, Report
-from unpooled_client.data.findings.source import exists, how_to_install, unreadable
+from unpooled_client.data.findings.source import head_of, how_to_install
 from unpooled_client.data.plink.genotypes import stretches
 from unpooled_client.data.plink.imputation import r2_of
 from unpooled_client.data.plink.pgen_records import take_dosages
@@ -202,16 +202,9 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
 
 def is_pgen(path: Path, report: Report) -> bool:
     """Tell whether a file begins as a .pgen; if not, the report says what it is."""
-    if not exists(path, WHAT, report):
-        return False
-    try:
-        with path.open("rb") as file:
-            head = file.read(3)
-    except OSError as error:
-        unreadable(error, path, WHAT, report)
-        return False
-    if head[:2] == MAGIC and head[2:] not in PLINK_1:
-        return True
+    head = head_of(path, WHAT, 3, report)
+    if head is None or (head[:2] == MAGIC and head[2:] not in PLINK_1):
+        return head is not None
     bed = "If it is a .bed, give it with --bfile. " if head[:2] == MAGIC else ""
     report.error(
         Code.PGEN_MAGIC,

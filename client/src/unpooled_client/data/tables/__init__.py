@@ -23,7 +23,7 @@ from unpooled.plan.floors import MIN_SAMPLES
 from unpooled.plan.schema import Column
 from unpooled_client.data.estimate import of_search
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, shown
-from unpooled_client.data.findings.source import exists, unreadable
+from unpooled_client.data.findings.source import exists, readable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.categories import check_words, read_words
 from unpooled_client.data.tables.faults import WHAT, Faults
@@ -69,26 +69,21 @@ def read_features(
     """The schema's numbers, float64 (rows, features); None if there is any error, which the report has."""
     if not exists(path, WHAT, report):
         return None
-    try:
+    with readable(path, WHAT, report):
         _use(threads)
         reader = parquet.read if parquet.is_one(path) else csv_table.read
         return reader(path, schema, Faults(path, report))
-    except OSError as error:
-        unreadable(error, path, WHAT, report)
-        return None
+    return None
 
 
 def schema_of(path: Path, report: Report) -> tuple[Column, ...] | None:
     """The columns that a table has: of Parquet by their types, of CSV all taken to be numbers."""
     if not exists(path, WHAT, report):
         return None
-    try:
-        if parquet.is_one(path):
-            return parquet.schema_of(path, Faults(path, report))
-        return csv_table.schema_of(path, Faults(path, report))
-    except OSError as error:
-        unreadable(error, path, WHAT, report)
-        return None
+    with readable(path, WHAT, report):
+        look = parquet.schema_of if parquet.is_one(path) else csv_table.schema_of
+        return look(path, Faults(path, report))
+    return None
 
 
 def cells_of(path: Path, report: Report) -> list[tuple[str, dict[bytes, int], int]] | None:
@@ -96,12 +91,10 @@ def cells_of(path: Path, report: Report) -> list[tuple[str, dict[bytes, int], in
 
     None if the table cannot be read, which the report has.
     """
-    try:
+    with readable(path, WHAT, report):
         look = parquet.cells_of if parquet.is_one(path) else csv_table.cells_of
         return look(path, Faults(path, report))
-    except OSError as error:
-        unreadable(error, path, WHAT, report)
-        return None
+    return None
 
 
 def write_normalized(
