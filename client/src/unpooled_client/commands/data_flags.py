@@ -57,6 +57,10 @@ def _prefix(context: click.Context, option: click.Parameter, given: Path | None)
     return given
 
 
+def _file(name: str, text: str) -> Callable[[_Command], _Command]:
+    return click.option(name, type=_FILE, metavar="FILE", help=text)
+
+
 _OPTIONS = [
     click.option(
         "--bfile",
@@ -72,38 +76,33 @@ _OPTIONS = [
         metavar="PREFIX",
         help="Instead: PREFIX.pgen, PREFIX.pvar and PREFIX.psam.",
     ),
-    click.option("--vcf", type=_FILE, metavar="FILE", help="Instead: a VCF or BCF, of which a copy is made."),
+    _file("--vcf", "Instead: a VCF or BCF, of which a copy is made."),
     click.option(
         "--vcf-dosage",
         type=click.Choice(DOSAGE_FIELDS),
         help="Its field that dosages are taken from.  [the first of these that it has]",
     ),
-    click.option("--bgen", type=_FILE, metavar="FILE", help="Instead: a BGEN, of which a copy is made."),
-    click.option("--sample", type=_FILE, metavar="FILE", help="The .sample of --bgen."),
-    click.option(
-        "--psam",
-        type=_FILE,
-        metavar="FILE",
-        help="Sexes and phenotypes of --vcf's or --bgen's people: a .psam or .fam.",
-    ),
+    _file("--bgen", "Instead: a BGEN, of which a copy is made."),
+    _file("--sample", "The .sample of --bgen."),
+    _file("--psam", "Sexes and phenotypes of --vcf's or --bgen's people: a .psam or .fam."),
     click.option(
         "--copies", type=_FILE, metavar="DIR", help="Folder for such copies.  [one in your profile's cache]"
     ),
-    click.option("--bed", type=_FILE, metavar="FILE", help="Genotypes, if not beside --bfile."),
-    click.option("--bim", type=_FILE, metavar="FILE", help="Variants, if not beside --bfile."),
-    click.option("--fam", type=_FILE, metavar="FILE", help="Samples, if not beside --bfile."),
-    click.option("--pheno", type=_FILE, metavar="FILE", help="Phenotypes, instead of the .fam's."),
+    _file("--bed", "Genotypes, if not beside --bfile."),
+    _file("--bim", "Variants, if not beside --bfile."),
+    _file("--fam", "Samples, if not beside --bfile."),
+    _file("--pheno", "Phenotypes, instead of the .fam's."),
     click.option("--mpheno", type=click.IntRange(1), metavar="N", help="N-th phenotype of --pheno."),
     click.option("--pheno-name", metavar="NAME,…", help="Phenotype of --pheno by its name, or several."),
-    click.option("--covar", type=_FILE, metavar="FILE", help="Covariates."),
+    _file("--covar", "Covariates."),
     click.option(
         "--covar-name", multiple=True, metavar="NAME,A-B", help="Covariates by name, or from A to B."
     ),
     click.option("--covar-number", multiple=True, metavar="N,M-P", help="Covariates by number, from 1."),
-    click.option("--keep", type=_FILE, metavar="FILE", help="Only the samples listed (FID IID)."),
-    click.option("--remove", type=_FILE, metavar="FILE", help="Not the samples listed (FID IID)."),
-    click.option("--extract", type=_FILE, metavar="FILE", help="Only the variants listed (IDs)."),
-    click.option("--exclude", type=_FILE, metavar="FILE", help="Not the variants listed (IDs)."),
+    _file("--keep", "Only the samples listed (FID IID)."),
+    _file("--remove", "Not the samples listed (FID IID)."),
+    _file("--extract", "Only the variants listed (IDs)."),
+    _file("--exclude", "Not the variants listed (IDs)."),
     click.option(
         "--minimac3-r2-filter",
         type=click.FloatRange(0, 1),

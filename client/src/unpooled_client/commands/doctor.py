@@ -7,7 +7,6 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -49,13 +48,14 @@ def doctor(
     used. None of your data is read or sent. Ends with status 1 if something must be fixed.
     """
     joined = _joined(folder) if not (server or invitation) else None
+    saved = _state_of(joined)
     if server:
         address = _address(server)
     elif invitation:
         address = invitation_from(invitation).server
     else:
-        address = _server_of(joined)
-    network = Network(ca_bundle, allow_http).or_saved(_network_of(joined))
+        address = saved.invitation.server if saved else ""
+    network = Network(ca_bundle, allow_http).or_saved(saved.network if saved else {})
     found = examine(Subject(out, address, joined, network.ca_bundle, network.allow_http))
     click.echo(_json(found, address) if as_json else _text(found, address))
     return int(any(finding.mark is Mark.PROBLEM for finding in found))
@@ -67,17 +67,6 @@ def _joined(given: Path | None) -> StateFolder | None:
         return StateFolder(given)
     known = known_folders()
     return known[0] if len(known) == 1 else None
-
-
-def _server_of(joined: StateFolder | None) -> str:
-    saved = _state_of(joined)
-    return saved.invitation.server if saved else ""
-
-
-def _network_of(joined: StateFolder | None) -> dict[str, Any]:
-    """Return the saved network settings of a study; empty without any."""
-    saved = _state_of(joined)
-    return saved.network if saved else {}
 
 
 def _state_of(joined: StateFolder | None) -> Saved | None:

@@ -39,18 +39,8 @@ def _lines(found: dict[str, Any]) -> str:
     told = "NA" if inflation is None else inflation_text(inflation)
     head = [f"# genomic inflation {told}, {len(found['loci'])} loci, from {found['file']}"]
     titles = ("CHR", "BP", "ID", "A1", found["effect"], "P", "START", "END", "VARIANTS")
-    rows = (
-        (
-            row["chromosome"],
-            row["position"],
-            row["id"],
-            row["a1"],
-            row["effect"],
-            row["p"],
-            *row["locus"].values(),
-        )
-        for row in found["loci"]
-    )
+    names = ("chromosome", "position", "id", "a1", "effect", "p")
+    rows = ((*(row[name] for name in names), *row["locus"].values()) for row in found["loci"])
     return "\n".join([*head, *("\t".join(map(_word, row)) for row in (titles, *rows))])
 
 

@@ -5,13 +5,13 @@ Progress goes to standard error; the names of result files, and JSON, to standar
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,17 +33,24 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 
-class Screen(Protocol):
+class Screen(contextlib.AbstractContextManager["Screen", None]):
     """A place to show events."""
 
-    def show(self, event: Event) -> None: ...
+    @abc.abstractmethod
+    def show(self, event: Event) -> None:
+        """Show an event, if it is worth it."""
+
     def ask(self, question: str, more: str = "") -> bool | None:
         """Return a person's answer, who may read `more` first; None if there is nobody to ask."""
+        if not sys.stdin.isatty():
+            return None
+        return _confirmed(question, more) if more else click.confirm(question, default=False, err=True)
 
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def screen_for(*, as_json: bool, quiet: bool) -> Screen:
@@ -79,21 +86,6 @@ def in_lines(title: str) -> Iterator[Callable[[int, int], None]]:
     yield lambda done, total: screen.show(StepProgress(title, done, total or None, "variants", 1))
 
 
-class _Base:
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def ask(self, question: str, more: str = "") -> bool | None:
-        if not sys.stdin.isatty():
-            return None
-        return _confirmed(question, more) if more else click.confirm(question, default=False, err=True)
-
-
 def _confirmed(question: str, more: str) -> bool:
     """Ask until it is answered; for `?` show more."""
     answers = click.Choice(["y", "yes", "n", "no", "?"], case_sensitive=False)
@@ -107,7 +99,7 @@ def _confirmed(question: str, more: str) -> bool:
         click.echo(more, err=True)
 
 
-class JsonScreen(_Base):
+class JsonScreen(Screen):
     """Every event as one line of JSON on standard output, a failure too.
 
     What is asked is answered by another program: a line `yes` or `no` on standard input.
@@ -120,7 +112,7 @@ class JsonScreen(_Base):
         return {"yes": True, "no": False}.get(sys.stdin.readline().strip())
 
 
-class QuietScreen(_Base):
+class QuietScreen(Screen):
     """Screen that shows only failures, and what somebody must accept."""
 
     def __init__(self) -> None:
@@ -156,7 +148,7 @@ class LineScreen(QuietScreen):
                 click.echo(file)
 
 
-class TerminalScreen(_Base):
+class TerminalScreen(Screen):
     """Lines for what happens, a bar for each step, and a last line that says what is waited for."""
 
     def __init__(self) -> None:
@@ -176,11 +168,6 @@ class TerminalScreen(_Base):
         self._status, self._waits = Spinner("dots"), False
         self._live = Live(get_renderable=self._draw, console=self._console, refresh_per_second=6)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop()
-
     def show(self, event: Event) -> None:
         status = sentences.status(event)
         self._waits = bool(status)
@@ -193,12 +180,12 @@ class TerminalScreen(_Base):
             for line in sentences.lines(event):
                 self._console.print(line, highlight=False, markup=False, soft_wrap=True)
         if isinstance(event, Results | Compared):
-            self._stop()
+            self.close()
             for file in event.files:
                 click.echo(file)
 
     def ask(self, question: str, more: str = "") -> bool | None:
-        self._stop()
+        self.close()
         return super().ask(question, more)
 
     def _bar(self, event: StepProgress) -> None:
@@ -216,6 +203,6 @@ class TerminalScreen(_Base):
 
         return Group(self._bars, self._status) if self._waits else Group(self._bars)
 
-    def _stop(self) -> None:
+    def close(self) -> None:
         self._waits = False
         self._live.stop()

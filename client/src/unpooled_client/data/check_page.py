@@ -35,9 +35,11 @@ def as_page(report: Report, when: datetime) -> str:
         *map(_phenotype, of.get("phenotypes", [])),
         *([_covariates(of["covariates"])] if of.get("covariates") else []),
         *([_variants(of["variants"])] if "variants" in of else []),
-        *([_calls(of["calls"])] if of.get("calls") else []),
-        *([_people(of["people"])] if of.get("people") else []),
-        *([_frequencies(of["frequencies"])] if of.get("frequencies") else []),
+        *(
+            _counted(title, of[name], caption, counts, width)
+            for name, title, caption, counts, width in _PICTURED
+            if of.get(name)
+        ),
         *([_plain("The table", of["table"])] if "table" in of else []),
         *(_words(about) for about in of.get(WORDS_OF, [])),
         *([_plain("What a study would take here", of["estimate"])] if "estimate" in of else []),
@@ -135,31 +137,23 @@ def _variants(about: Summary) -> Html:
     return section("Variants", _facts(others), picture, tag("p", in_words(counts), class_="muted"))
 
 
-def _calls(about: Summary) -> Html:
-    name = "people by share missing"
-    counts = list(about[name].items())
-    others = {key: value for key, value in about.items() if key != name}
-    return section(
-        "Missing calls", _facts(others), columns("People by their share of missing calls", counts, 480)
-    )
+_PICTURED = (
+    ("calls", "Missing calls", "people by share missing", "People by their share of missing calls"),
+    ("people", "People", "distribution", "People by F, which lacking heterozygous calls raise; below each "
+     "column is the least F in it"),
+    ("frequencies", "Frequencies beside the reference", "distribution", "Variants by the difference of their "
+     "frequency from the reference's"),
+)  # fmt: skip
+"""Parts of the summary with counts to be drawn: the part, its title, and the counts with their caption."""
 
 
-def _people(about: Summary) -> Html:
-    counts = list(about["distribution"].items())
-    others = {name: value for name, value in about.items() if name != "distribution"}
-    caption = "People by F, which lacking heterozygous calls raise; below each column is the least F in it"
-    return section("People", _facts(others), columns(caption, counts, 60 * len(counts)))
-
-
-def _frequencies(about: Summary) -> Html:
-    others = {name: value for name, value in about.items() if name != "distribution"}
-    counts = list(about.get("distribution", {}).items())
-    caption = "Variants by the difference of their frequency from the reference's"
-    return section(
-        "Frequencies beside the reference",
-        _facts(others),
-        *([columns(caption, counts, 360)] if counts else []),
-    )
+def _pictured(of: Summary) -> Iterator[Html]:
+    for part, title, name, caption in _PICTURED:
+        if about := of.get(part):
+            others = {key: value for key, value in about.items() if key != name}
+            counts = list(about.get(name, {}).items())
+            picture = [columns(caption, counts, max(360, 60 * len(counts)))] if counts else []
+            yield section(title, _facts(others), *picture)
 
 
 def _words(about: Summary) -> Html:

@@ -6,30 +6,21 @@ from unpooled.plan.plan import Plan
 from unpooled.protocol.problems import Problem
 from unpooled_client.data.findings.report import Code, Finding, Report, Severity
 
-_PROBLEMS = {
-    Code.TOO_FEW_SAMPLES: Problem.FLOOR,
-    Code.TOO_FEW_CASES: Problem.FLOOR_PER_CLASS,
-    Code.TOO_FEW_CONTROLS: Problem.FLOOR_PER_CLASS,
-    Code.VARIANT_ABSENT: Problem.NO_VARIANT,
-    Code.NO_SUCH_SEX: Problem.NO_SUCH_SEX,
-    Code.COLUMN_UNKNOWN: Problem.NO_COLUMN,
-    Code.COLUMN_MISSING: Problem.NO_COLUMN,
-    Code.COLUMN_AMBIGUOUS: Problem.NO_COLUMN,
-    Code.COVARIATE_EMPTY: Problem.NO_VALUES,
-    Code.COVARIATE_LEVEL: Problem.LEVEL,
-    Code.COVARIATE_TEXT: Problem.VALUES,
-    Code.VALUE_TEXT: Problem.VALUES,
-    Code.VALUE_INFINITE: Problem.VALUES,
-    Code.VALUE_FRACTION: Problem.VALUES,
-    Code.VALUE_OUTSIDE: Problem.VALUES,
-    Code.COLUMN_TYPE: Problem.VALUES,
-    Code.WORD_TYPE: Problem.VALUES,
-    Code.WORD_NONE_LISTED: Problem.LEVEL,
-    Code.WORDS_TOO_MANY: Problem.VALUES,
-    Code.PHENOTYPE_TEXT: Problem.VALUES,
-    Code.PHENOTYPE_CODING: Problem.VALUES,
-    Code.PHENOTYPE_TRAIT: Problem.VALUES,
+_CODES: dict[Problem, tuple[Code, ...]] = {
+    Problem.FLOOR: (Code.TOO_FEW_SAMPLES,),
+    Problem.FLOOR_PER_CLASS: (Code.TOO_FEW_CASES, Code.TOO_FEW_CONTROLS),
+    Problem.NO_VARIANT: (Code.VARIANT_ABSENT,),
+    Problem.NO_SUCH_SEX: (Code.NO_SUCH_SEX,),
+    Problem.NO_COLUMN: (Code.COLUMN_UNKNOWN, Code.COLUMN_MISSING, Code.COLUMN_AMBIGUOUS),
+    Problem.NO_VALUES: (Code.COVARIATE_EMPTY,),
+    Problem.LEVEL: (Code.COVARIATE_LEVEL, Code.WORD_NONE_LISTED),
+    Problem.VALUES: (
+        *(Code.COVARIATE_TEXT, Code.PHENOTYPE_TEXT, Code.PHENOTYPE_CODING, Code.PHENOTYPE_TRAIT),
+        *(Code.VALUE_TEXT, Code.VALUE_INFINITE, Code.VALUE_FRACTION, Code.VALUE_OUTSIDE),
+        *(Code.COLUMN_TYPE, Code.WORD_TYPE, Code.WORDS_TOO_MANY),
+    ),
 }
+_PROBLEMS = {code: problem for problem, codes in _CODES.items() for code in codes}
 """Problems that the coordinator can fix, too: in the plan. Only the data manager hears of all others."""
 
 _FLOORS = {Problem.FLOOR, Problem.FLOOR_PER_CLASS}

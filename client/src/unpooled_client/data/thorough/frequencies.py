@@ -7,6 +7,7 @@ depends on how many men there are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -199,28 +200,37 @@ def expected_of(
 def observed_in(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The frequency of the panel's first allele among the people who are kept, and how many were counted."""
     masks = group_masks(data.samples.kept[None, :])
-    found, alleles = np.empty(len(mine)), np.empty(len(mine))
-    at_once = max(1, AT_ONCE // max(1, len(data.samples) // 4))
-    for start in range(0, len(mine), at_once):
-        some = mine[start : start + at_once]
-        counts = count_genotypes(data.genotypes.words(data.variants.row[some]), masks)[:, 0]
-        here = slice(start, start + at_once)
-        alleles[here] = 2 * counts.sum(axis=1)
-        of_a1 = (2 * counts[:, 0] + counts[:, 1]) / np.where(alleles[here] > 0, alleles[here], np.nan)
-        found[here] = np.where(data.variants.a1_is_first[some], of_a1, 1 - of_a1)
-    return found, alleles
+
+    def count(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        counts = count_genotypes(data.genotypes.words(rows), masks)[:, 0]
+        return 2 * counts[:, 0] + counts[:, 1], 2 * counts.sum(axis=1)
+
+    return _in_blocks(data, mine, len(data.samples) // 4, count)
 
 
 def dosed_in(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same by dosages: the mean share of the panel's first allele, and of how many alleles."""
+
+    def count(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        people, copies, _ = count_dosages(data.genotypes.dosages(rows), data.samples.kept[None, :])[:, 0].T
+        return copies / COPY, 2 * people
+
+    return _in_blocks(data, mine, 2 * len(data.samples), count)
+
+
+def _in_blocks(
+    data: PlinkData,
+    mine: np.ndarray,
+    row_bytes: int,
+    count: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Have copies of A1, and alleles, counted in a few rows at once: all would not fit in memory."""
     found, alleles = np.empty(len(mine)), np.empty(len(mine))
-    at_once = max(1, AT_ONCE // (2 * len(data.samples)))
+    at_once = max(1, AT_ONCE // max(1, row_bytes))
     for start in range(0, len(mine), at_once):
         some, here = mine[start : start + at_once], slice(start, start + at_once)
-        dosages = data.genotypes.dosages(data.variants.row[some])
-        people, copies, _ = count_dosages(dosages, data.samples.kept[None, :])[:, 0].T
-        alleles[here] = 2 * people
-        of_a1 = copies / COPY / np.where(people > 0, 2 * people, np.nan)
+        copies, alleles[here] = count(data.variants.row[some])
+        of_a1 = copies / np.where(alleles[here] > 0, alleles[here], np.nan)
         found[here] = np.where(data.variants.a1_is_first[some], of_a1, 1 - of_a1)
     return found, alleles
 
