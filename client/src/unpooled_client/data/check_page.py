@@ -35,11 +35,7 @@ def as_page(report: Report, when: datetime) -> str:
         *map(_phenotype, of.get("phenotypes", [])),
         *([_covariates(of["covariates"])] if of.get("covariates") else []),
         *([_variants(of["variants"])] if "variants" in of else []),
-        *(
-            _counted(title, of[name], caption, counts, width)
-            for name, title, caption, counts, width in _PICTURED
-            if of.get(name)
-        ),
+        *_pictured(of),
         *([_plain("The table", of["table"])] if "table" in of else []),
         *(_words(about) for about in of.get(WORDS_OF, [])),
         *([_plain("What a study would take here", of["estimate"])] if "estimate" in of else []),

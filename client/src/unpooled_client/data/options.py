@@ -230,7 +230,7 @@ def check_options(options: DataOptions, report: Report) -> bool:
 
 
 _Problems: TypeAlias = Iterator[tuple[str, str]]
-"""What is wrong with the options, and what to do."""
+"""Problems of the options, each with its remedy."""
 
 
 def _about_genotypes(options: DataOptions) -> _Problems:

@@ -160,7 +160,7 @@ class Entered:
 
     @property
     def witnessed(self) -> Witnessed:
-        """What the second checks of the round follow from."""
+        """Return the secret and the round, from which the second checks follow."""
         terms, secret = self.answerer.terms, self.answerer.witness
         if not secret:
             raise AssertionError("no witness was opened")
@@ -170,13 +170,13 @@ class Entered:
         return Witnessed(secret, self.message.round, self.named, adds_pad=terms.cohort == first)
 
     def context(self, nonce: bytes) -> MaskContext:
-        """What the mask of the share with this nonce is bound to."""
+        """Return what binds the mask of the share with this nonce."""
         circuit = self.question.opens.circuit if self.question.opens else None
         return masking.context_of(circuit, cohort=self.answerer.terms.cohort, nonce=nonce, **self._bound)
 
     @property
     def _bound(self) -> dict[str, Any]:
-        """What masks and dealings are bound to alike."""
+        """Names that bind both masks and dealings."""
         terms = self.answerer.terms
         return {
             "study": terms.study,

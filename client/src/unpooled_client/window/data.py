@@ -173,7 +173,7 @@ class DataPage(Page):
 
     @property
     def _texts(self) -> dict[str, QLineEdit]:
-        """What is typed, by the fields of the form."""
+        """Widgets in which text is typed, by the fields of the form."""
         files = {name: getattr(self, name).edit for name in ("table", "sample", "psam", "pheno", "covar")}
         lists = {name: choice.edit for name, choice in self.lists.items()}
         return files | lists | dict(zip(TEXTS, (self.quality, self.missing), strict=True))

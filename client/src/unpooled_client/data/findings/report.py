@@ -188,7 +188,7 @@ class Finding:
 
     @property
     def times(self) -> str:
-        """How often there is one, in brackets; empty for once."""
+        """Number of cases in brackets; empty for a single one."""
         return f" ({self.count:,} times)" if self.count > 1 else ""
 
     @property
