@@ -117,7 +117,7 @@ UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.two_party:deal": false_dealing}
 FLIPPED = {"unpooled.protocol.two_party:deal": flipped_dealing}
 SENT = {"unpooled_client.study.rounds:Answerer._decoded": answers_what_is_sent}
-BOOK = {"unpooled_client.study.book:Book._check": checks_nothing}
+BOOK = {"unpooled_client.study.book:Book._require_allowed": checks_nothing}
 # Without the first, the book still knows how much was released: the answers about a short list.
 LIST = {"unpooled_client.study.reading:_check_listed": checks_nothing} | BOOK
 CONSENT = {"unpooled_client.study.engine:Engine.accept_unseen": accepts_what_is_changed}

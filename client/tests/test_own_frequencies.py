@@ -19,7 +19,7 @@ from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
-from unpooled_client.compare.frequencies import SHOWN, beside_dosages, beside_the_pool
+from unpooled_client.compare.frequencies import SHOWN, compare_calls, compare_dosages
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 
@@ -52,14 +52,14 @@ def cohort(made: Path, number: int) -> PlinkData:
 
 def test_cohorts_that_are_alike_have_no_flag(made: Path) -> None:
     for number in (1, 2, 3):
-        found = beside_the_pool(made / "all.frq", cohort(made, number), PLAN, None)
+        found = compare_calls(made / "all.frq", cohort(made, number), PLAN, None)
         assert found.variants > 1500
         assert (found.far, found.farthest) == (0, ())
 
 
 def test_mixed_up_alleles_have(made: Path) -> None:
     data = cohort(made, 4)
-    found = beside_the_pool(made / "all.frq", data, PLAN, None)
+    found = compare_calls(made / "all.frq", data, PLAN, None)
     assert FLIPPED // 2 < found.far <= FLIPPED
     assert len(found.farthest) == SHOWN
     names = {line.split()[1] for line in (made / "cohort4.bim").read_text().splitlines()[:FLIPPED]}
@@ -67,7 +67,7 @@ def test_mixed_up_alleles_have(made: Path) -> None:
     first = found.farthest[0]
     assert abs(first.score) == max(abs(one.score) for one in found.farthest) > FAR
     nobody = np.zeros(len(data.samples), bool)
-    assert beside_the_pool(made / "all.frq", data, PLAN, nobody).variants == 0
+    assert compare_calls(made / "all.frq", data, PLAN, nobody).variants == 0
 
 
 def test_a_study_that_counts_them_has_the_sum_of_what_each_cohort_finds(made: Path, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_study_that_counts_them_has_the_sum_of_what_each_cohort_finds(made: Pa
     test = ALGORITHMS[plan.test]
     with (tmp_path / "all.frq").open("wb") as file:
         test.files["frq"](file, panel, test.columns_for("frq", tables), plan)
-    far = [beside_the_pool(tmp_path / "all.frq", data, plan, None).far for data in cohorts]
+    far = [compare_calls(tmp_path / "all.frq", data, plan, None).far for data in cohorts]
     assert far[0] > FLIPPED // 2
     summary = test.summarise(tables)
     assert summary is not None and summary["frequencies_far"] == sum(far)
@@ -89,9 +89,9 @@ def test_only_founders_are_compared_unless_the_plan_says_otherwise(made: Path) -
     data = cohort(made, 1)
     samples = dataclasses.replace(data.samples, founder=np.zeros(len(data.samples), bool))
     data = dataclasses.replace(data, samples=samples)
-    assert beside_the_pool(made / "all.frq", data, PLAN, None).variants == 0
+    assert compare_calls(made / "all.frq", data, PLAN, None).variants == 0
     everybody = dataclasses.replace(PLAN, nonfounders=True)
-    assert beside_the_pool(made / "all.frq", data, everybody, None).variants > 1500
+    assert compare_calls(made / "all.frq", data, everybody, None).variants > 1500
 
 
 def test_a_study_of_dosages_has_the_same_flags(made: Path, tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_a_study_of_dosages_has_the_same_flags(made: Path, tmp_path: Path) -> No
         data = cohort(made, number)
         names = np.char.replace(data.panel.name, b"rs", b"rs:")
         renamed = dataclasses.replace(data.variants, panel=dataclasses.replace(data.panel, ids=names))
-        found = beside_dosages(ssf, dataclasses.replace(data, variants=renamed), PLAN, None)
-        wanted = beside_the_pool(made / "all.frq", data, PLAN, None)
+        found = compare_dosages(ssf, dataclasses.replace(data, variants=renamed), PLAN, None)
+        wanted = compare_calls(made / "all.frq", data, PLAN, None)
         assert (found.variants, found.far) == (wanted.variants, wanted.far)
         for one, other in zip(found.farthest, wanted.farthest, strict=True):
             assert (one.own, one.pool) == (pytest.approx(other.own), pytest.approx(other.pool))

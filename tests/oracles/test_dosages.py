@@ -12,7 +12,7 @@ import pytest
 
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.plan.plan import NO_KEY, Plan
-from unpooled_client.compare.frequencies import beside_dosages
+from unpooled_client.compare.frequencies import compare_dosages
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.pgen import PgenFile
@@ -145,7 +145,7 @@ def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path:
     for part in mice.parts:
         data, report = open_cohort(DataOptions(pfile=part).under(plan))
         assert data is not None, report.findings
-        found = beside_dosages(tmp_path / "ours.tsv.gz", data, plan, None)
+        found = compare_dosages(tmp_path / "ours.tsv.gz", data, plan, None)
         assert found.variants > 700 and found.far < 0.01 * found.variants
         plink2("--pfile", part, *mice.chr_set, "--require-pheno", "--freq", "--out", tmp_path / "own")
         alt = {row["ID"]: float(row["ALT_FREQS"]) for row in rows(tmp_path / "own.afreq")}

@@ -73,7 +73,7 @@ def read(path: Path) -> tuple[list[str], np.ndarray]:
 MakeStudy = Callable[..., Trial]
 
 
-def beside_the_pool(member: Member) -> dict[tuple[str, str], tuple[float, float]]:
+def compare_calls(member: Member) -> dict[tuple[str, str], tuple[float, float]]:
     """Return the pool's number and this cohort's, by feature and number."""
     with (member.out / "study.own-against-pool.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
@@ -109,7 +109,7 @@ def test_every_cohort_gets_parameters_and_its_own_table(
     assert found["features"][0]["unit"] == "g/l"
     part = np.array_split(pooled, COHORTS)[0]
     what, own = OWN[method]
-    told = beside_the_pool(trial.members[0])
+    told = compare_calls(trial.members[0])
     numbers = [told[feature["name"], what] for feature in found["features"]]
     assert [pool for pool, _ in numbers] == [feature[what] for feature in found["features"]]
     np.testing.assert_allclose([number for _, number in numbers], own(part), rtol=1e-4)
@@ -152,7 +152,7 @@ def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> Non
     found = (trial.members[0].out / "study.summary.tsv").read_text().splitlines()
     assert len(found) == 1 + pooled.shape[1] and found[1].startswith("alcohol\tnumber\tg/l\t")
     assert float(found[1].split("\t")[5]) == pytest.approx(np.nanmean(pooled[:, 0]), rel=1e-12)
-    own = [beside_the_pool(member)["alcohol", "mean"][1] for member in trial.members]
+    own = [compare_calls(member)["alcohol", "mean"][1] for member in trial.members]
     wanted = [np.nanmean(part[:, 0]) for part in np.array_split(pooled, COHORTS)]
     assert own == pytest.approx(wanted, rel=1e-12)
 

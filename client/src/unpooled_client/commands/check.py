@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from unpooled.plan.plan import Plan
     from unpooled.plan.schema import Column
     from unpooled_client.data.findings.report import Report
-    from unpooled_client.data.imputed.pieces import Told
+    from unpooled_client.data.imputed.pieces import Progress
     from unpooled_client.data.options import DataOptions
-    from unpooled_client.data.thorough import Closer
+    from unpooled_client.data.thorough import Thorough
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -64,20 +64,20 @@ def check(
     from unpooled_client.data.cohort import open_cohort
     from unpooled_client.data.imputed.copies import COPYING
     from unpooled_client.data.options import options_from
-    from unpooled_client.data.thorough import Closer, look_closer
+    from unpooled_client.data.thorough import Thorough, check_thoroughly
 
     options = options_from(given)
     if html is not None and options.reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
-    closer, copying = Closer(king_cutoff, read_freq), (in_lines if lines else progress)(COPYING)
+    thorough, copying = Thorough(king_cutoff, read_freq), (in_lines if lines else progress)(COPYING)
     if state is not None:
-        with copying as told:
-            report = _check_for_study(state, options, closer, told)
+        with copying as hear:
+            report = _check_for_study(state, options, thorough, hear)
     elif options.table is None:
-        with copying as told:
-            data, report = open_cohort(options, told)
+        with copying as hear:
+            data, report = open_cohort(options, hear)
         if data is not None:
-            look_closer(data, closer, report)
+            check_thoroughly(data, thorough, report)
     else:
         report = _check_table(options.table, schema, options)
     report.summary = {"files": _sizes(options)} | report.summary
@@ -115,13 +115,13 @@ def _sizes(options: DataOptions) -> dict[str, str]:
     return found
 
 
-def _check_for_study(state: Path, options: DataOptions, closer: Closer, told: Told) -> Report:
+def _check_for_study(state: Path, options: DataOptions, thorough: Thorough, progress: Progress) -> Report:
     from unpooled.protocol.sealing import grouped
     from unpooled_client.state.folder import StateFolder
     from unpooled_client.study.before_run import agreement_of, check_for_study
 
     folder = StateFolder(state)
-    report = check_for_study(folder, options, os.cpu_count() or 1, closer, told)
+    report = check_for_study(folder, options, os.cpu_count() or 1, thorough, progress)
     _, agreement = agreement_of(folder)
     about = {"name": agreement.study, "plan hash": grouped(agreement.plan.hash().hex())}
     report.summary = {"study": about} | report.summary

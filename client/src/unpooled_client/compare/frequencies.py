@@ -51,7 +51,7 @@ class Frequencies:
     farthest: tuple[Far, ...]
 
 
-def beside_the_pool(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
+def compare_calls(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
     """Compare the cohort with the pool's `.frq`, which is read in pieces.
 
     `kept`, bool (n,), is who was in the study, where --mind has left people out.
@@ -62,7 +62,7 @@ def beside_the_pool(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | N
     return _compared(_of_frq(Report(frq), plan), _of(who, data), lambda names: names, observed_in, plan)
 
 
-def beside_dosages(ssf: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
+def compare_dosages(ssf: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
     """The same of a study of dosages, which has no `.frq`: with GWAS-SSF, of the people in its regressions.
 
     Imputed dosages vary less than calls, so that the scores are rather too small.

@@ -21,7 +21,7 @@ from unpooled_client.compare.frequencies import Frequencies
 from unpooled_client.state.written import Written
 
 if TYPE_CHECKING:
-    from unpooled_client.compare.tables import Beside
+    from unpooled_client.compare.tables import PoolAndOwn
 
 _NAME = "own-against-pool"
 TITLE = "This cohort against the pool"
@@ -96,7 +96,7 @@ def write_variants(
     return _write(place, [head, *rows], page)
 
 
-def write_tables(place: Place, study: Study, compared: Sequence[Beside]) -> tuple[Path, Path]:
+def write_tables(place: Place, study: Study, compared: Sequence[PoolAndOwn]) -> tuple[Path, Path]:
     """Write both files about columns; their paths. Raises NotOurs."""
     head = ["COLUMN", "UNIT", "WHAT", "POOL", "OWN"]
     rows = [[one.feature, one.unit, one.what, _full(one.pool), _full(one.own)] for one in compared]
@@ -351,7 +351,7 @@ def _place(effect: float, odds: bool) -> float:
     return math.log(effect) if effect > 0 else math.nan
 
 
-def _numbers_table(some: Sequence[Beside]) -> Html:
+def _numbers_table(some: Sequence[PoolAndOwn]) -> Html:
     unit = f", {some[0].unit}" if some[0].unit else ""
     rows = [[one.what, f"{one.pool:.6g}", _plain(one.own) if math.isfinite(one.own) else ""] for one in some]
     return table(f"The pool, and this cohort's table{unit}", ["", "pool", "here"], rows, numbers={1, 2})

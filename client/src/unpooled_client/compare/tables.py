@@ -43,7 +43,7 @@ Found = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
-class Beside:
+class PoolAndOwn:
     """One number of a feature, in the pool and here."""
 
     feature: str
@@ -54,7 +54,7 @@ class Beside:
     """NaN where this cohort has no such number."""
 
 
-def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list[Beside]:
+def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list[PoolAndOwn]:
     """Each number of the pool beside that of this cohort's table.
 
     `files` are the delivered result files. Raises NothingToCompare if none has parameters.
@@ -70,7 +70,7 @@ def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list
         pool[_WHOLE][WITHOUT] = error_without(json.loads(sums.read_bytes()), table, plan)
     units = {feature.title: feature.unit for feature in plan.features}
     return [
-        Beside(feature, units.get(feature, ""), what, number, own.get(feature, {}).get(what, math.nan))
+        PoolAndOwn(feature, units.get(feature, ""), what, number, own.get(feature, {}).get(what, math.nan))
         for feature, numbers in pool.items()
         for what, number in numbers.items()
     ]

@@ -21,9 +21,9 @@ from unpooled_client.data.checks.data_checks import check_floors, check_samples,
 from unpooled_client.data.checks.outliers import check_outliers
 from unpooled_client.data.checks.sexes import check_sexes
 from unpooled_client.data.findings.report import Code, Report, Severity
-from unpooled_client.data.imputed.copies import nobody, with_copy
+from unpooled_client.data.imputed.copies import silent, with_copy
 from unpooled_client.data.imputed.filter import well_imputed
-from unpooled_client.data.imputed.pieces import Told
+from unpooled_client.data.imputed.pieces import Progress
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.plink.bed import BedFile, has_header, has_size
 from unpooled_client.data.plink.bim import read_bim
@@ -100,16 +100,16 @@ class PlinkData:
         return PlinkCohort(self.samples, self.genotypes, rows.column(), alignment.swapped)
 
 
-def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | None, Report]:
+def open_cohort(options: DataOptions, progress: Progress = silent) -> tuple[PlinkData | None, Report]:
     """Read and check all files of a cohort. Opens no socket.
 
     Returns the data, or None if there is any error, and the report with all findings. A file of another
-    format is copied first, which may take long: `told` hears how far that is.
+    format is copied first, which may take long: `progress` hears how far that is.
     """
     report = Report()
     if not check_options(options, report):
         return None, report
-    copied = with_copy(options, report, told)
+    copied = with_copy(options, report, progress)
     if copied is None:
         return None, report
     options = copied
@@ -148,7 +148,7 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
     if sound:  # else people are missing for another reason, which is in the report
         check_floors(samples, names, trait, options, report)
     summarise(samples, phenotypes, trait, covariates, variants, options, report)
-    # A line of the .fam that is too short is told already, and shifts the calls.
+    # A line of the .fam that is too short is reported already, and shifts the calls.
     if variants is not None and genotypes is not None and genotypes.samples == len(samples):
         check_sexes(fam, samples, variants, genotypes, options.chr_set, report)
         report.summary["calls"] = look_at_calls(fam, samples, variants, genotypes, options.chr_set, report)

@@ -28,7 +28,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\b.*")
 
 
 @dataclass
-class _Seen:
+class _Found:
     """A column in all tables that have it."""
 
     title: str
@@ -81,44 +81,46 @@ def _type(counts: Mapping[bytes, int], words: set[str]) -> str:
 
 def draft(tables: Sequence[Path], report: Report) -> tuple[list[Column], list[str]] | None:
     """The columns of some tables, and what a person should know of them; None if one cannot be read."""
-    seen: dict[str, _Seen] = {}
+    found: dict[str, _Found] = {}
     for path in tables:
         cells = cells_of(path, report)
         if cells is None:
             return None
         for title, counts, missing in cells:
-            seen.setdefault(title, _Seen(title)).add(path.name, counts, missing)
-    columns = {title: each.column() for title, each in seen.items()}
-    remarks = [remark for each in seen.values() for remark in _disagreements(each, [p.name for p in tables])]
-    if patient := _patient(seen):
+            found.setdefault(title, _Found(title)).add(path.name, counts, missing)
+    columns = {title: each.column() for title, each in found.items()}
+    remarks = [remark for each in found.values() for remark in _disagreements(each, [p.name for p in tables])]
+    if patient := _patient(found):
         columns[patient] = Column(patient, TEXT, role=PATIENT)
-    if outcome := _outcome([columns[title] for title, each in seen.items() if each.values]):
-        columns[outcome] = seen[outcome].as_outcome()
+    if outcome := _outcome([columns[title] for title, each in found.items() if each.values]):
+        columns[outcome] = found[outcome].as_outcome()
         remarks.append(f"{shown(outcome)}: proposed as the outcome")
     if left_out := [f"{shown(c.title)} ({c.left_out})" for c in columns.values() if c.left_out]:
         remarks.append(f"no features: {', '.join(left_out)}")
     return list(columns.values()), remarks
 
 
-def _disagreements(seen: _Seen, tables: Sequence[str]) -> Iterator[str]:
+def _disagreements(found: _Found, tables: Sequence[str]) -> Iterator[str]:
     """Say which tables lack the column, or have other words or numbers in it."""
-    if lacking := [table for table in tables if table not in seen.types]:
-        yield f"{shown(seen.title)}: not in {', '.join(lacking)}"
-    types = {kind: [t for t in seen.types if seen.types[t] == kind] for kind in seen.types.values() if kind}
+    if lacking := [table for table in tables if table not in found.types]:
+        yield f"{shown(found.title)}: not in {', '.join(lacking)}"
+    types = {
+        kind: [t for t in found.types if found.types[t] == kind] for kind in found.types.values() if kind
+    }
     if len(types) > 1:
         said = "; ".join(f"{kind} in {', '.join(those)}" for kind, those in types.items())
-        yield f"{shown(seen.title)}: {said}; taken for {seen.type}"
-    if seen.type == CATEGORY:
-        for word in sorted(seen.values):
-            having = [table for table, words in seen.words.items() if word in words]
-            if len(having) < len(seen.words):
-                yield f"{shown(seen.title)}: {shown(word)} only in {', '.join(having)}"
+        yield f"{shown(found.title)}: {said}; taken for {found.type}"
+    if found.type == CATEGORY:
+        for word in sorted(found.values):
+            having = [table for table, words in found.words.items() if word in words]
+            if len(having) < len(found.words):
+                yield f"{shown(found.title)}: {shown(word)} only in {', '.join(having)}"
 
 
-def _patient(seen: Mapping[str, _Seen]) -> str | None:
+def _patient(found: Mapping[str, _Found]) -> str | None:
     """The column that says whose row it is: by its name, or the first with another word in each row."""
-    named = (title for title in seen if _NAMES_PATIENT.fullmatch(title))
-    naming = (title for title, each in seen.items() if each.type == TEXT and each.names_rows)
+    named = (title for title in found if _NAMES_PATIENT.fullmatch(title))
+    naming = (title for title, each in found.items() if each.type == TEXT and each.names_rows)
     return next(named, next(naming, None))
 
 

@@ -244,28 +244,28 @@ def name(subject: Subject) -> Finding | None:
 
 def proxy(subject: Subject) -> Finding:
     """Check the proxy: report which one is used, and whether it lets us through."""
-    seen = subject.visit
-    if seen.error and seen.place in (Place.PROXY, Place.SETTINGS):
-        what = "Proxy" if seen.place is Place.PROXY else "Settings"
-        return Finding(what, Mark.PROBLEM, _plain(seen.error), seen.error.remedy)
-    if seen.proxy is None:
+    visit = subject.visit
+    if visit.error and visit.place in (Place.PROXY, Place.SETTINGS):
+        what = "Proxy" if visit.place is Place.PROXY else "Settings"
+        return Finding(what, Mark.PROBLEM, _plain(visit.error), visit.error.remedy)
+    if visit.proxy is None:
         return Finding("Proxy", Mark.GOOD, f"none for {subject.host}")
-    login = ", with a user name and a password" if seen.proxy.user else ""
-    return Finding("Proxy", Mark.GOOD, f"{seen.proxy.address} from {seen.proxy.source}{login}")
+    login = ", with a user name and a password" if visit.proxy.user else ""
+    return Finding("Proxy", Mark.GOOD, f"{visit.proxy.address} from {visit.proxy.source}{login}")
 
 
 def tls(subject: Subject) -> Finding | None:
     """Check the certificate: report its issuer, whether it is trusted, and how long it is valid."""
-    seen = subject.visit
+    visit = subject.visit
     if urlsplit(subject.server).scheme != "https":
         return _without_tls(subject)
-    issued = f"issued by {_issuer(seen.certificate)}" if seen.certificate else ""
-    if seen.error and seen.place is Place.TLS:
-        text = f"{_plain(seen.error)}; it was {issued}" if issued else _plain(seen.error)
-        return Finding("TLS", Mark.PROBLEM, text, seen.error.remedy)
-    if seen.certificate is None:
+    issued = f"issued by {_issuer(visit.certificate)}" if visit.certificate else ""
+    if visit.error and visit.place is Place.TLS:
+        text = f"{_plain(visit.error)}; it was {issued}" if issued else _plain(visit.error)
+        return Finding("TLS", Mark.PROBLEM, text, visit.error.remedy)
+    if visit.certificate is None:
         return None
-    until = seen.certificate.not_valid_after_utc
+    until = visit.certificate.not_valid_after_utc
     text = f"certificate {issued}, good until {until:%Y-%m-%d}"
     if (until - datetime.now(UTC)).days < _SOON:
         return Finding("TLS", Mark.WARNING, text, "Tell the server's operator to renew it.")
@@ -294,18 +294,18 @@ def _issuer(certificate: x509.Certificate) -> str:
 
 def server(subject: Subject) -> Finding | None:
     """Check that an Unpooled server answers, and speaks the same protocol."""
-    seen = subject.visit
-    if seen.answer is None:
-        if seen.error is None or seen.place is not Place.SERVER:
+    visit = subject.visit
+    if visit.answer is None:
+        if visit.error is None or visit.place is not Place.SERVER:
             return None
-        remedy = seen.error.remedy or "If it persists, ask the coordinator whether the server runs."
-        return Finding("Server", Mark.PROBLEM, _plain(seen.error), remedy)
-    spoken = _protocol(seen.answer)
+        remedy = visit.error.remedy or "If it persists, ask the coordinator whether the server runs."
+        return Finding("Server", Mark.PROBLEM, _plain(visit.error), remedy)
+    spoken = _protocol(visit.answer)
     if spoken is None:
         return Finding(
             "Server",
             Mark.PROBLEM,
-            f"{subject.server} answers with status {seen.answer.status}, and not as an Unpooled server does",
+            f"{subject.server} answers with status {visit.answer.status}, and not as an Unpooled server does",
             "Is the address right? A sign-in page of the network may be in the way: open it in a browser.",
         )
     if spoken != VERSION:
@@ -316,14 +316,14 @@ def server(subject: Subject) -> Finding | None:
             f"the {older} is too old: the server speaks protocol {spoken}, this client {VERSION}",
             "Install the server's own release of unpooled-client, which the coordinator has.",
         )
-    if seen.answer.status != 200:
+    if visit.answer.status != 200:
         return Finding(
             "Server",
             Mark.WARNING,
-            f"{subject.server} answers with status {seen.answer.status}",
+            f"{subject.server} answers with status {visit.answer.status}",
             "It may be starting. If it persists, tell its operator.",
         )
-    return Finding("Server", Mark.GOOD, f"answers within {seen.seconds:.2f} s, protocol {spoken}")
+    return Finding("Server", Mark.GOOD, f"answers within {visit.seconds:.2f} s, protocol {spoken}")
 
 
 def _protocol(answer: connection.Answer) -> int | None:
@@ -337,11 +337,11 @@ def _protocol(answer: connection.Answer) -> int | None:
 
 def clock(subject: Subject) -> Finding | None:
     """Check this computer's clock, because certificates are checked against it."""
-    seen = subject.visit
-    if seen.offset is None:
+    visit = subject.visit
+    if visit.offset is None:
         return None
-    text = f"{abs(seen.offset):.0f} s {'ahead of' if seen.offset > 0 else 'behind'} the server's"
-    if abs(seen.offset) <= _OFF:
+    text = f"{abs(visit.offset):.0f} s {'ahead of' if visit.offset > 0 else 'behind'} the server's"
+    if abs(visit.offset) <= _OFF:
         return Finding("Clock", Mark.GOOD, text)
     return Finding(
         "Clock", Mark.WARNING, text, "Set this computer's clock: certificates are checked against it."

@@ -93,7 +93,7 @@ class Work:
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
         following = Following(
             self.terms,
-            self._told_sums,
+            self._sums_of,
             self.alignments.agreed_panel,
             lambda: self.answerer.witness,
             lambda question, place, told: book.hear(question, Heard.of(place, told)),
@@ -186,11 +186,11 @@ class Work:
         # Before all that follows: what the book refuses is neither coded, dealt for nor derived from.
         entered = self.answerer.enter(message, question, panel)
         if question.needs_codes and self.coding:
-            with self._told(Doing.COMPUTING), self.places:
+            with self._doing(Doing.COMPUTING), self.places:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort), self.answerer.code_keys))
         dealing = entered.dealing()
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
-        with self._told(Doing.COMPUTING), self.places:
+        with self._doing(Doing.COMPUTING), self.places:
             if COMPONENTS.of(self.terms.plan):
                 cohort = self.deriving.extended(cohort, question)
             share = entered.share(cohort)
@@ -206,7 +206,7 @@ class Work:
         self.outbox.append(sent)
         return share if delivered else None
 
-    def _told_sums(self, place: str) -> Told:
+    def _sums_of(self, place: str) -> Told:
         """The sums of a place; Gone where the study has ended meanwhile, Distrust if they are kept back."""
         try:
             return self.session.api.told(place)
@@ -241,7 +241,7 @@ class Work:
         return delivered
 
     @contextlib.contextmanager
-    def _told(self, doing: Doing) -> Iterator[None]:
+    def _doing(self, doing: Doing) -> Iterator[None]:
         """Have the requests of this time tell what is being done: computing, if anything is computed."""
         self._count(doing, 1)
         try:
@@ -264,7 +264,7 @@ class Work:
 
     def _deliver(self, put: Callable[[], None]) -> bool:
         """Deliver a part of an answer; False if the server no longer waits for it."""
-        with self._told(Doing.SENDING), self.session.clock("sending"):
+        with self._doing(Doing.SENDING), self.session.clock("sending"):
             try:
                 put()
             except Refused as error:

@@ -7,10 +7,10 @@ import dataclasses
 from unpooled.errors import DataProblem, listed
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
-from unpooled_client.data.imputed.copies import nobody
-from unpooled_client.data.imputed.pieces import Told
+from unpooled_client.data.imputed.copies import silent
+from unpooled_client.data.imputed.pieces import Progress
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.thorough import AS_USUAL, Closer, look_closer
+from unpooled_client.data.thorough import AS_USUAL, Thorough, check_thoroughly
 from unpooled_client.state.files import StateError
 from unpooled_client.state.fingerprint import fingerprints
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
@@ -37,21 +37,25 @@ def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:
 
 
 def check_for_study(
-    folder: StateFolder, options: DataOptions, threads: int, closer: Closer = AS_USUAL, told: Told = nobody
+    folder: StateFolder,
+    options: DataOptions,
+    threads: int,
+    thorough: Thorough = AS_USUAL,
+    progress: Progress = silent,
 ) -> Report:
     """Check the files as the study wants them, and the people in them, and remember them if they pass.
 
     If what leaves was released for other files, and nothing was answered yet, that is withdrawn. Raises
-    StateError, or DataChanged if it is too late for other files. `told` hears of a copy's progress.
+    StateError, or DataChanged if it is too late for other files. `progress` hears of a copy's progress.
     """
     saved, agreement = agreement_of(folder)
     is_fixed = saved.has_released and has_answered(folder, saved)
     if is_fixed:
         same_options(DataOptions.from_json(saved.options), options, agreement.plan)
         guard(saved.files, options.paths)
-    data, report = open_under(agreement.plan, options, threads, told)
+    data, report = open_under(agreement.plan, options, threads, progress)
     if isinstance(data, PlinkData):
-        look_closer(data, closer, report)
+        check_thoroughly(data, thorough, report)
     if data is None or is_fixed:
         return report
     try:
@@ -69,10 +73,10 @@ def check_for_study(
     return report
 
 
-def _replace(folder: StateFolder, seen: Saved, saved: Saved) -> None:
-    """Remember this in place of what was `seen`; StateError if another command was quicker."""
+def _replace(folder: StateFolder, expected: Saved, saved: Saved) -> None:
+    """Remember this in place of what was `expected`; StateError if another command was quicker."""
     with folder.locked():
-        if folder.load() != seen:
+        if folder.load() != expected:
             raise StateError(
                 "the plan, the roster or the files have changed in the meantime. Look at it again"
             )

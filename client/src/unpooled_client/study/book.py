@@ -162,7 +162,7 @@ class Book:
                 return
             if before is not None:
                 raise _distrust(asked, "asks for something else in a round that was answered")
-            self._check(asked)
+            self._require_allowed(asked)
             entry = Entry(
                 asked.round, asked.digest, asked.question.name, asked.panel, asked.size, asked.place
             )
@@ -199,7 +199,7 @@ class Book:
                 known[key] = line
             return known[key] == line
 
-    def _check(self, asked: Asked) -> None:
+    def _require_allowed(self, asked: Asked) -> None:
         question = asked.question
         if asked.panel and self.panel not in (b"", asked.panel):
             raise _distrust(asked, "asks about another list of variants than before")

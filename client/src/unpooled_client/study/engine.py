@@ -159,13 +159,13 @@ class Engine:
     def _locked(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
         try:
             with self.folder.locked():
-                for event in self._told(phases):
+                for event in self._until_failure(phases):
                     self._log(json.dumps(event.to_json()))
                     yield event
         except (StateError, OSError) as error:  # another client has the folder, and the log in it
             yield self._failure(error)
 
-    def _told(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
+    def _until_failure(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
         """The events of the run; whatever is raised in it is the last of them."""
         try:
             yield from phases()

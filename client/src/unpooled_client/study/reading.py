@@ -37,8 +37,8 @@ from unpooled.protocol.stages import Doing
 from unpooled_client.data.checks.data_checks import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.findings.report import Code, Report
-from unpooled_client.data.imputed.copies import COPYING, nobody
-from unpooled_client.data.imputed.pieces import Told
+from unpooled_client.data.imputed.copies import COPYING, silent
+from unpooled_client.data.imputed.pieces import Progress
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables import open_table
 from unpooled_client.data.thorough.completeness import kept_by_mind
@@ -110,8 +110,8 @@ def open_data(
         files = None
     else:
         files = session.spawn(fingerprints, paths)
-    told = partial(_tell_of_copy, session)
-    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads, told)
+    progress = partial(_tell_of_copy, session)
+    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads, progress)
     yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
     if data is None:
         raise DataRefused(report, terms.plan, is_known=True)
@@ -129,11 +129,11 @@ def _tell_of_copy(session: Session, done: int, total: int) -> None:
 
 
 def open_under(
-    plan: Plan, options: DataOptions, threads: int, told: Told = nobody
+    plan: Plan, options: DataOptions, threads: int, progress: Progress = silent
 ) -> tuple[PlinkData | ArrayTable | None, Report]:
     """The files as a study by this plan reads them, None if there is any error, and what was found.
 
-    `told` as `unpooled_client.data.cohort.open_cohort` says.
+    `progress` as `unpooled_client.data.cohort.open_cohort` says.
     """
     options, report = options.under(plan), Report()
     if plan.of_tables != (options.table is not None):
@@ -142,7 +142,7 @@ def open_under(
         return None, report
     if options.table is not None:
         return _opened_table(options.table, plan, options.min_samples, report, threads), report
-    return open_cohort(options, told)
+    return open_cohort(options, progress)
 
 
 def _opened_table(

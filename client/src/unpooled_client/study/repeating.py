@@ -46,17 +46,17 @@ def follow(session: Session) -> Generator[Event, None, StateFolder]:
     # The same one whenever the answer is asked for again, for each brings another token.
     folder = folder_of(dataclasses.replace(old.invitation, study=study), session.folder.path.parent)
     fresh = dataclasses.replace(Saved.new(invitation), cohort=old.cohort, network=old.network)
-    seen = yield from session.wait_for(_look, fresh)
-    check_identity(seen, fresh)
-    check_compensator(seen, fresh)
+    shown = yield from session.wait_for(_look, fresh)
+    check_identity(shown, fresh)
+    check_compensator(shown, fresh)
     if folder.exists():
         made = with_invitation(folder.load(), invitation)
     else:
-        made = yield from _agreed(session, seen, fresh)
+        made = yield from _agreed(session, shown, fresh)
     with folder.locked():
         folder.save(made)
     session.save(repeated_in=str(folder.path))
-    yield Repeated(seen.id, seen.name, str(folder.path))
+    yield Repeated(shown.id, shown.name, str(folder.path))
     return folder
 
 
@@ -70,24 +70,24 @@ def _look(saved: Saved) -> Study:
         api.close()
 
 
-def _agreed(session: Session, seen: Study, fresh: Saved) -> Generator[Event, None, Saved]:
+def _agreed(session: Session, shown: Study, fresh: Saved) -> Generator[Event, None, Saved]:
     """The state to begin with, once a person agreed; where they never agreed to the old study, they are asked
     in the new one, as they would have been."""
     old = session.saved
     kept = dataclasses.replace(
-        fresh, signing_key=old.signing_key, options=old.options, out=_results_folder(old, seen.id)
+        fresh, signing_key=old.signing_key, options=old.options, out=_results_folder(old, shown.id)
     )
     if old.agreement is None:
         return kept
     kept = dataclasses.replace(
         kept, agreement=old.agreement, files=old.files, sizes=old.sizes, released=old.released
     )
-    plan, roster = checked_plan(seen), old.agreement.roster
+    plan, roster = checked_plan(shown), old.agreement.roster
     if plan.cohorts != len(roster.members):
         return kept  # who has left is known only there, and a person is asked there
     # Keys stay, so the roster is the same again, unless somebody has lost theirs: then all are asked again.
-    agreement = Agreement(seen.name, plan, roster, seen.one_operator)
-    yield from session.ask(review(session, seen, agreement, repeats=True))
+    agreement = Agreement(shown.name, plan, roster, shown.one_operator)
+    yield from session.ask(review(session, shown, agreement, repeats=True))
     yield from session.until_one([session.decision])
     if not session.decision.result():
         raise Declined(session)

@@ -67,7 +67,7 @@ class Session:
         """True if the files for which a person released what leaves have changed under the same paths."""
         self.seconds: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._told: Trouble | None = None
+        self._reported: Trouble | None = None
         self._waiting: Waiting | None = None
         self._news: Event | None = None
 
@@ -117,9 +117,9 @@ class Session:
         """Wait until at least one is done."""
         while not wait(futures, timeout=TICK, return_when=FIRST_COMPLETED).done:
             yield from self._trouble()
-            yield from self._told_beside()
+            yield from self._progress_beside()
         yield from self._trouble()
-        yield from self._told_beside()
+        yield from self._progress_beside()
 
     def study(self) -> Generator[Event, None, Study]:
         """The study as it is now."""
@@ -159,17 +159,17 @@ class Session:
         yield self.record(what_leaves.TIMING, bodies.timing(timing), Form.CLEAR, what_leaves.TO_COORDINATOR)
         return self.spawn(self.api.report_timing, timing)
 
-    def _told_beside(self) -> Iterator[Event]:
+    def _progress_beside(self) -> Iterator[Event]:
         event, self._news = self._news, None
         if event is not None:
             yield event
 
     def _trouble(self) -> Iterator[Event]:
-        trouble, told = self.api.trouble, self._told
+        trouble, told = self.api.trouble, self._reported
         if trouble is None:
-            self._told = None
+            self._reported = None
             if told is not None:
                 yield Reachable(self.api.server, time.time() - told.since)
         elif time.time() - trouble.since > SILENT_TROUBLE and (told is None or told.reason != trouble.reason):
-            self._told = trouble
+            self._reported = trouble
             yield Unreachable(self.api.server, trouble.reason, trouble.since)

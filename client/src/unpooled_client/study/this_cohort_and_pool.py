@@ -17,7 +17,7 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import COMPONENTS, MIND
 from unpooled.plan.dosage_option import DOSAGES
 from unpooled.plan.plan import Plan
-from unpooled_client.compare.frequencies import Frequencies, beside_dosages, beside_the_pool
+from unpooled_client.compare.frequencies import Frequencies, compare_calls, compare_dosages
 from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.this_cohort import compare, conditioned, left_out
@@ -116,7 +116,7 @@ def _frequencies(
     data: PlinkData, plan: Plan, files: Sequence[Path], kept: np.ndarray | None
 ) -> Frequencies | None:
     """The cohort's frequencies beside the pool's; None where the results have none of all variants."""
-    file, compared = ("ssf", beside_dosages) if DOSAGES.of(plan) else ("frq", beside_the_pool)
+    file, compared = ("ssf", compare_dosages) if DOSAGES.of(plan) else ("frq", compare_calls)
     path = file_of(file, files, plan) if file in plan.files else None
     return None if path is None else compared(path, data, plan, kept)
 

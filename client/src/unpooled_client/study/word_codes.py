@@ -84,16 +84,16 @@ class Coding:
         plan = self.terms.plan
         own = blinding(table, plan, column, self.terms.study, self.own)
         title, place = plan.dictionaries[column].title, plan.schema.index(plan.dictionaries[column])
-        points = own.points(self._told(f"Words of {title}: blind", own.most))
+        points = own.points(self._progress(f"Words of {title}: blind", own.most))
         about = messages.signed_points(self.terms.purpose, place, points)
         signature = SigningKey(self.session.saved.signing_key).sign(about)
         self.sent(self.session.record(f"{CODES}: {title}", points, Form.MASKED, TO_SERVER_AND_COMPENSATOR))
-        self._told(f"Words of {title}: wait for server and compensator", own.most)(0)
+        self._progress(f"Words of {title}: wait for server and compensator", own.most)(0)
         answered = self.session.api.put_codes(place, points, signature)
-        self._told(f"Words of {title}: check the answer", own.most)(0)
+        self._progress(f"Words of {title}: check the answer", own.most)(0)
         try:
             multiplied = checked(self.seed, keys, about, points, answered)
-            return unblinded(own, multiplied, self._told(f"Words of {title}: unblind", len(own.words)))
+            return unblinded(own, multiplied, self._progress(f"Words of {title}: unblind", len(own.words)))
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION,
@@ -101,12 +101,12 @@ class Coding:
                 "Nothing more was sent. Tell the operators of server and compensator.",
             ) from error
 
-    def _told(self, title: str, total: int) -> Callable[[int], None]:
+    def _progress(self, title: str, total: int) -> Callable[[int], None]:
         """Tells how many of so many words a step has done, and how long the others take at that pace."""
         began = time.monotonic()
 
-        def told(done: int) -> None:
+        def report(done: int) -> None:
             left = (time.monotonic() - began) * (total - done) / done if done else None
             self.session.tell(StepProgress(title, done, total, "words", 1, left=left))
 
-        return told
+        return report

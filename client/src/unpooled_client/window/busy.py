@@ -96,7 +96,7 @@ def busy_cursor() -> Iterator[None]:
         QApplication.restoreOverrideCursor()
 
 
-class _Told(QObject):
+class _Receiver(QObject):
     """Lives in the window's thread, and so hears there what was done in another."""
 
     came = Signal(object)
@@ -112,23 +112,23 @@ class _Told(QObject):
         self._ended(found)
 
 
-_awaited: set[_Told] = set()
+_awaited: set[_Receiver] = set()
 """Objects that are kept alive while they are waited for, as nothing else holds them."""
 
 
 class _Work(QRunnable):
-    def __init__(self, work: Callable[[], Any], told: _Told) -> None:
+    def __init__(self, work: Callable[[], Any], receiver: _Receiver) -> None:
         super().__init__()
-        self._work, self._told = work, told
+        self._work, self._receiver = work, receiver
 
     def run(self) -> None:
         try:
             found: Any = self._work()
         except Exception as error:  # handed to who asked, in the window's thread
             found = error
-        self._told.came.emit(found)
+        self._receiver.came.emit(found)
 
 
 def aside(work: Callable[[], Any], ended: Callable[[Any], None]) -> None:
     """Do something that only waits while the window goes on; `ended` hears what it gave, or its exception."""
-    QThreadPool.globalInstance().start(_Work(work, _Told(ended)))
+    QThreadPool.globalInstance().start(_Work(work, _Receiver(ended)))

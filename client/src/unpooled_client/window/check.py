@@ -72,7 +72,7 @@ class CheckPage(Page):
         self._put(None)
         arguments = ["--json", "--progress", "--html", str(self._html), *form.arguments()]
         self._child = self._study.call(
-            "check", *arguments, doing="Reading the files", told=self._hear, ended=self._end
+            "check", *arguments, doing="Reading the files", on_line=self._hear, ended=self._end
         )
         self._show(_READING)
 

@@ -39,7 +39,7 @@ class Ended:
 
 
 class Child(QObject):
-    """One running command. `told` hears each line of JSON, `ended` the end; both in the window's thread."""
+    """One running command. `on_line` hears lines of JSON, `ended` the end, in the window's thread."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Child(QObject):
         arguments: Sequence[str],
         *,
         ended: Callable[[Ended], None],
-        told: Callable[[dict[str, Any]], None] | None = None,
+        on_line: Callable[[dict[str, Any]], None] | None = None,
         first_line: str = "",
         answers: bool = False,
     ) -> None:
@@ -56,7 +56,7 @@ class Child(QObject):
         `answers`: more lines may follow (`say`).
         """
         super().__init__(parent)
-        self._told, self._ended, self._is_over = told, ended, False
+        self._on_line, self._ended, self._is_over = on_line, ended, False
         self._output, self._rest, self._errors = b"", b"", b""
         self._process = QProcess(self)
         environment = QProcessEnvironment.systemEnvironment()
@@ -94,8 +94,8 @@ class Child(QObject):
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             found = _object(line.decode("utf-8", errors="replace"))
-            if found is not None and self._told is not None and not self._is_over:
-                self._told(found)
+            if found is not None and self._on_line is not None and not self._is_over:
+                self._on_line(found)
 
     def _read_errors(self) -> None:
         self._errors += self._process.readAllStandardError().data()

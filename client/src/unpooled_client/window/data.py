@@ -63,7 +63,7 @@ class DataPage(Page):
     def __init__(self, study: Study, check: Callable[[DataForm], None]) -> None:
         super().__init__("Data")
         self._study, self._check = study, check
-        self._seen: dict[str, list[dict[str, Any]]] = {}
+        self._columns: dict[str, list[dict[str, Any]]] = {}
         """Columns of the files that were looked into, by path."""
         self._why = ""
         """Why the column that was chosen was."""
@@ -101,7 +101,7 @@ class DataPage(Page):
         self.pheno_name = QComboBox()
         self.pheno_name.setEditable(True)
         self.pheno_name.setAccessibleName("Phenotype column")
-        self.pheno_name.currentTextChanged.connect(lambda _: self._show_seen())
+        self.pheno_name.currentTextChanged.connect(lambda _: self._show_columns())
         self.pheno_note = label(kind="small")
         self.covar = FileChoice("Covariate file", _TEXT, self._look)
         self.covar_note = label(kind="small")
@@ -250,11 +250,11 @@ class DataPage(Page):
 
     def _look(self) -> None:
         """Look into the next file that nobody has looked into, for its columns."""
-        self._show_seen()
+        self._show_columns()
         self._show_fields()
         for path in (self.table.path, self.pheno.path, self.covar.path):
-            if path and path not in self._seen and Path(path).is_file():
-                self._seen[path] = []
+            if path and path not in self._columns and Path(path).is_file():
+                self._columns[path] = []
                 self._study.call(
                     *("columns", path, "--json"),
                     doing=f"Looking into {Path(path).name}",
@@ -265,21 +265,21 @@ class DataPage(Page):
 
     def _see(self, path: str, ended: Ended) -> None:
         found = ended.json()
-        self._seen[path] = list(found.get("columns", [])) if isinstance(found, dict) else []
+        self._columns[path] = list(found.get("columns", [])) if isinstance(found, dict) else []
         self._look()
 
-    def _show_seen(self) -> None:
+    def _show_columns(self) -> None:
         if self._plan is None:
             return
-        columns = self._seen.get(self.pheno.path, [])
+        columns = self._columns.get(self.pheno.path, [])
         names = [column["name"] for column in columns]
         if names and [self.pheno_name.itemText(k) for k in range(self.pheno_name.count())] != names:
             self._choose_column(self._plan, names, columns)
             if not self.covar.path and has_covariates(self._plan, columns):
                 self.covar.edit.setText(self.pheno.path)
         self.pheno_note.setText(self._phenotype_words(columns))
-        self.covar_note.setText(covariates_found(self._plan, self._seen.get(self.covar.path)))
-        self.table_note.setText(table_columns_found(self._plan, self._seen.get(self.table.path)))
+        self.covar_note.setText(covariates_found(self._plan, self._columns.get(self.covar.path)))
+        self.table_note.setText(table_columns_found(self._plan, self._columns.get(self.table.path)))
 
     def _choose_column(self, plan: Plan, names: list[str], columns: list[dict[str, Any]]) -> None:
         """Offer the columns of the file, and choose the one that was typed, or else is likely."""

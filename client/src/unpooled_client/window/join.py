@@ -95,7 +95,7 @@ class JoinPage(Page):
             "--json",
             *more,
             doing="Asking the server",
-            told=self._hear,
+            on_line=self._hear,
             ended=self._end,
             first_line=self._study.invitation.to_text() if self._study.saved is None else "",
             answers=True,

@@ -132,7 +132,7 @@ class Study(QObject):
         *arguments: str,
         doing: str,
         ended: Callable[[Ended], None],
-        told: Callable[[dict[str, Any]], None] | None = None,
+        on_line: Callable[[dict[str, Any]], None] | None = None,
         first_line: str = "",
         answers: bool = False,
         of_study: bool = True,
@@ -146,9 +146,9 @@ class Study(QObject):
             self._children[command].end()
 
         def hear(values: dict[str, Any]) -> None:
-            if told is not None:  # who hears of it, shows it
+            if on_line is not None:  # who hears of it, shows it
                 self._set_doing(command, "")
-                told(values)
+                on_line(values)
 
         def end(how: Ended) -> None:
             self._set_doing(command, "")
@@ -159,7 +159,7 @@ class Study(QObject):
             self,
             [command, *(("--state", str(self.folder.path)) if of_study else ()), *others],
             ended=end,
-            told=hear,
+            on_line=hear,
             first_line=first_line,
             answers=answers,
         )

@@ -215,7 +215,7 @@ def _describe(values: np.ndarray, phenotype: Phenotype) -> dict[str, Any]:
         about
         | {
             "missing": len(values) - len(known),
-            "values seen": phenotype.seen,
+            "values seen": phenotype.counts,
         }
         | ({"missing as": phenotype.missing_as} if phenotype.missing_as else {})
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 from unpooled.errors import DataProblem
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
-from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of, readable
+from unpooled_client.data.imputed.pieces import Piece, Progress, Row, at_once, line_of, pieces_of, readable
 from unpooled_client.data.plink.imputation import in_units, r2_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class BgenFile:
     def lacks_quality(self) -> str:
         return "" if self.is_phased else "its probabilities are not phased"
 
-    def variants(self, told: Told) -> int:
+    def variants(self, progress: Progress) -> int:
         """Return the number of variants in the header; a file with any other number is damaged."""
         return self.count
 

@@ -37,7 +37,7 @@ from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.findings.source import exists, how_to_install
 from unpooled_client.data.imputed.bgen import open_bgen
 from unpooled_client.data.imputed.copied_people import rows_of_psam
-from unpooled_client.data.imputed.pieces import Dosed, Told
+from unpooled_client.data.imputed.pieces import Dosed, Progress
 from unpooled_client.data.imputed.vcf import open_vcf
 from unpooled_client.data.options import DataOptions
 
@@ -57,7 +57,7 @@ class _Copy:
     """Counts of the oddities found in the file."""
 
 
-def nobody(done: int, total: int) -> None:
+def silent(done: int, total: int) -> None:
     """Nobody hears of the progress."""
 
 
@@ -66,7 +66,7 @@ def default_folder() -> Path:
     return user_cache_path("unpooled", appauthor=False) / "copies"
 
 
-def with_copy(options: DataOptions, report: Report, told: Told) -> DataOptions | None:
+def with_copy(options: DataOptions, report: Report, progress: Progress) -> DataOptions | None:
     """The options that read the copy, which is made if need be; as they are if PLINK's files are given.
 
     None if the file cannot be read: the report says why.
@@ -78,7 +78,7 @@ def with_copy(options: DataOptions, report: Report, told: Told) -> DataOptions |
     if not exists(path, what, report):
         return None
     try:
-        copy = _copy_of(options, told, report)
+        copy = _copy_of(options, progress, report)
     except ImportError:
         report.error(
             Code.READER,
@@ -124,7 +124,7 @@ def _tell(copy: _Copy, path: Path, what: str, report: Report) -> None:
         )
 
 
-def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
+def _copy_of(options: DataOptions, progress: Progress, report: Report) -> _Copy | None:
     """The copy, which is made if need be. None if the report says why not."""
     path = options.genotypes
     is_vcf = options.copied is OF_VCF
@@ -146,9 +146,9 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
     made = of_file / f"{state}-{_digest(f'{options.vcf_dosage} {options.chr_set}')[:8]}"
     try:
         of_file.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _alone(of_file / "lock", told):
+        with _alone(of_file / "lock", progress):
             if (notes := _notes(made)) is None:
-                notes = _make(file, made, told)
+                notes = _make(file, made, progress)
             for other in of_file.glob("*-*"):
                 if not other.name.startswith(state):
                     shutil.rmtree(other, ignore_errors=True)  # Windows keeps what somebody has open
@@ -163,7 +163,7 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
 
 
 @contextmanager
-def _alone(lock: Path, told: Told) -> Iterator[None]:
+def _alone(lock: Path, progress: Progress) -> Iterator[None]:
     """Hold the lock of a copy, so that only one process makes it; while waiting, report that copying is under
     way.
     """
@@ -173,7 +173,7 @@ def _alone(lock: Path, told: Told) -> Iterator[None]:
             holds.acquire()
             break
         except Timeout:
-            told(0, 0)
+            progress(0, 0)
     try:
         yield
     finally:
@@ -194,13 +194,13 @@ def _notes(made: Path) -> dict[str, int] | None:
     return dict(about["notes"]) if sizes == about["sizes"] else None
 
 
-def _make(file: Dosed, made: Path, told: Told) -> dict[str, int]:
+def _make(file: Dosed, made: Path, progress: Progress) -> dict[str, int]:
     """Make the copy, whole or not at all; what was odd, and how often."""
     part = made.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(mode=0o700)
-        notes = _write(file, part / NAME, told)
+        notes = _write(file, part / NAME, progress)
         sizes = {kind: part.joinpath(f"{NAME}.{kind}").stat().st_size for kind in ("pgen", "pvar", QUALITY)}
         about = {"of": str(file.path), "notes": notes, "sizes": sizes}
         part.joinpath(MADE).write_text(json.dumps(about), encoding="utf-8")
@@ -222,12 +222,12 @@ def _write_people(made: Path, rows: list[bytes]) -> Path:
     return psam
 
 
-def _write(file: Dosed, prefix: Path, told: Told) -> dict[str, int]:
+def _write(file: Dosed, prefix: Path, progress: Progress) -> dict[str, int]:
     """Write .pgen and .pvar; DataProblem if the file is damaged."""
     from pgenlib import PgenWriter
 
     notes: Counter[str] = Counter()
-    done, variants = 0, file.variants(told)
+    done, variants = 0, file.variants(progress)
     if not variants:
         raise DataProblem("the file has no variants", file=file.path)
     writer = PgenWriter(
@@ -246,7 +246,7 @@ def _write(file: Dosed, prefix: Path, told: Told) -> dict[str, int]:
             with _writable(prefix):
                 writer.append_dosages_batch(_copies(piece.dosages))
             quality.write(piece.quality.astype("<f4").tobytes())
-            told(done, variants)
+            progress(done, variants)
     if done != variants:
         raise DataProblem(
             f"the file has {'more' if done > variants else 'fewer'} variants than its {file.counted_by} says",

@@ -17,7 +17,7 @@ from unpooled_client.data.findings.report import shown
 
 BYTES = 1 << 23  # of dosages at once
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Hears how many variants are done, and of how many; of 0 where that is not known."""
 
 
@@ -54,7 +54,7 @@ class Dosed(Protocol):
     def lacks_quality(self) -> str:
         """Why no variant has a quality, in words; empty if they have."""
 
-    def variants(self, told: Told) -> int: ...
+    def variants(self, progress: Progress) -> int: ...
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
         """All variants in their order; `notes` counts what is odd. DataProblem if the file is damaged."""
 

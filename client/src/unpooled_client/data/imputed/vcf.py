@@ -26,7 +26,7 @@ from unpooled.errors import DataProblem, listed
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.filesets import DOSAGE_FIELDS
-from unpooled_client.data.imputed.pieces import Piece, Row, Told, at_once, line_of, pieces_of, readable
+from unpooled_client.data.imputed.pieces import Piece, Progress, Row, at_once, line_of, pieces_of, readable
 from unpooled_client.data.imputed.vcf_lines import count_variants
 from unpooled_client.data.plink.imputation import in_units, r2_of
 
@@ -72,21 +72,21 @@ class VcfFile:
     def samples(self) -> int:
         return len(self.people)
 
-    def variants(self, told: Told) -> int:
+    def variants(self, progress: Progress) -> int:
         """Count them by looking at the lines; a BCF's index says how many there are, or they are read."""
         from cyvcf2 import VCF
 
         with readable(self.path, *_READS):
             if self.is_text:
                 is_packed = _begins_with(self.path, _GZIP)
-                return count_variants(self.path, len(self.people), told, is_packed=is_packed)
+                return count_variants(self.path, len(self.people), progress, is_packed=is_packed)
             if any(Path(f"{self.path}{ending}").exists() for ending in _INDEXES):
                 with suppress(ValueError):  # an index that cannot be read
                     return int(VCF(str(self.path)).num_records)
             count = 0
             for count, _ in enumerate(VCF(str(self.path), samples=[], threads=THREADS), 1):
                 if count % 10_000 == 0:
-                    told(count, 0)
+                    progress(count, 0)
             return count
 
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:

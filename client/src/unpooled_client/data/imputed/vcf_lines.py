@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unpooled.errors import DataProblem
 from unpooled.kernels.compiled import compiled
-from unpooled_client.data.imputed.pieces import Told
+from unpooled_client.data.imputed.pieces import Progress
 
 _AT_ONCE = 1 << 24  # bytes
 _FIXED = 9  # columns before the people
@@ -20,7 +20,7 @@ _NEWLINE, _TAB, _HASH, _COLON, _RETURN = b"\n\t#:\r"
 _OF_CALLS = (ord("."), ord("/"), ord("|"))
 
 
-def count_variants(path: Path, people: int, told: Told, *, is_packed: bool) -> int:
+def count_variants(path: Path, people: int, progress: Progress, *, is_packed: bool) -> int:
     """Count the variants; DataProblem, with its line, if one lacks a cell for one of the `people`.
 
     The last line may lack its line end.
@@ -31,7 +31,7 @@ def count_variants(path: Path, people: int, told: Told, *, is_packed: bool) -> i
             whole, newline, rest = (rest + data).rpartition(b"\n")
             variants += _count(path, np.frombuffer(whole + newline, np.uint8), line, people)
             line += whole.count(b"\n") + len(newline)
-            told(variants, 0)
+            progress(variants, 0)
     return variants + (_count(path, np.frombuffer(rest + b"\n", np.uint8), line, people) if rest else 0)
 
 

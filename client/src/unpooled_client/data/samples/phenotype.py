@@ -44,7 +44,7 @@ class Phenotype:
     """Meaning of the numbers in the file."""
     values: np.ndarray
     """float64 (n,): 1 a case and 0 a control, or the quantity; NaN is missing."""
-    seen: dict[str, int]
+    counts: dict[str, int]
     """Counts of the values in the file: all values if they are few, else the commonest codes."""
     missing_as: dict[str, int]
     """The codes for a missing value that stand in the file, and how often."""
@@ -201,7 +201,7 @@ def _decide(source: _Source, samples: int, options: DataOptions, report: Report)
     out[source.sample] = values
     coding = "numbers" if trait == QUANTITATIVE else WITH_ONE if options.one else WITHOUT_ONE
     return Phenotype(
-        source.name, trait, coding, out, _seen(source), missing_as(column, options.missing_phenotype)
+        source.name, trait, coding, out, _counts(source), missing_as(column, options.missing_phenotype)
     )
 
 
@@ -371,7 +371,7 @@ def _listed(values: np.ndarray) -> str:
     return ", ".join(f"{value:g}" for value in np.unique(values)) or "missing"
 
 
-def _seen(source: _Source) -> dict[str, int]:
+def _counts(source: _Source) -> dict[str, int]:
     column = source.column
     code, words = tokenizer.distinct(column.tokens.text, *column.tokens.column(column.index))
     counts = dict(zip(words, np.bincount(code, minlength=len(words)).tolist(), strict=True))

@@ -12,8 +12,8 @@ from unpooled_client.data.thorough.people import check_people
 
 
 @dataclass(frozen=True)
-class Closer:
-    """Settings of the closer checks. None stands for "not given"."""
+class Thorough:
+    """Settings of the thorough checks. None stands for "not given"."""
 
     king_cutoff: float | None = None
     """Pairs of people of this kinship or more are told."""
@@ -21,11 +21,11 @@ class Closer:
     """A reference's frequencies."""
 
 
-AS_USUAL = Closer()
+AS_USUAL = Thorough()
 
 
-def look_closer(data: PlinkData, closer: Closer, report: Report) -> None:
+def check_thoroughly(data: PlinkData, thorough: Thorough, report: Report) -> None:
     """Look at people and frequencies; the report hears what is odd."""
-    check_people(data, closer.king_cutoff, report)
-    if closer.read_freq is not None:
-        check_frequencies(data, closer.read_freq, report)
+    check_people(data, thorough.king_cutoff, report)
+    if thorough.read_freq is not None:
+        check_frequencies(data, thorough.read_freq, report)

@@ -39,7 +39,7 @@ BINS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _Calls:
     """Calls of m common variants of n people: bits as `unpooled.kernels.kinship` wants them."""
 
     het: np.ndarray
@@ -55,25 +55,25 @@ def check_people(data: PlinkData, cutoff: float | None, report: Report) -> None:
     fam = read_fam(data.options.samples, Report())
     kept = np.flatnonzero(data.samples.kept)
     try:
-        seen = _look(data, kept)
+        calls = _look(data, kept)
     except DataProblem:  # told where the calls of all chromosomes are looked at
         return
-    if fam is None or seen.variants < FEWEST:
+    if fam is None or calls.variants < FEWEST:
         return
-    about: dict[str, object] = {"common variants looked at": seen.variants}
+    about: dict[str, object] = {"common variants looked at": calls.variants}
     if cutoff is None and len(kept) > MOST_PEOPLE:
         about["related pairs"] = (
             f"not looked for among more than {MOST_PEOPLE:,} people without --king-cutoff"
         )
     else:
         least = TWICE if cutoff is None else cutoff
-        about[f"pairs with a kinship of at least {least:g}"] = _tell_related(fam, kept, seen, least, report)
-    _tell_heterozygosity(fam, kept, seen.inbreeding, report)
-    about["distribution"] = _distribution(seen.inbreeding)
+        about[f"pairs with a kinship of at least {least:g}"] = _tell_related(fam, kept, calls, least, report)
+    _tell_heterozygosity(fam, kept, calls.inbreeding, report)
+    about["distribution"] = _distribution(calls.inbreeding)
     report.summary["people"] = about
 
 
-def _look(data: PlinkData, kept: np.ndarray) -> _Seen:
+def _look(data: PlinkData, kept: np.ndarray) -> _Calls:
     autosomes = data.options.chr_set
     rows = data.variants.sorted_rows(lambda panel: (panel.chromosome >= 1) & (panel.chromosome <= autosomes))
     empty = np.zeros((len(kept), 0), np.uint64)
@@ -95,7 +95,7 @@ def _look(data: PlinkData, kept: np.ndarray) -> _Seen:
             plane.append(_bits(calls))
     het_bits, first_bits, second_bits = (np.concatenate(plane, axis=1) for plane in planes)
     inbreeding = 1 - observed / np.where(expected > 0, expected, np.nan)
-    return _Seen(het_bits, first_bits, second_bits, inbreeding, variants)
+    return _Calls(het_bits, first_bits, second_bits, inbreeding, variants)
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -114,12 +114,12 @@ def _bits(calls: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(whole.T).view(np.uint64)
 
 
-def _tell_related(fam: Fam, kept: np.ndarray, seen: _Seen, cutoff: float, report: Report) -> int:
+def _tell_related(fam: Fam, kept: np.ndarray, calls: _Calls, cutoff: float, report: Report) -> int:
     """Report the pairs with at least this kinship, and return their number."""
 
     def pairs_of(start: int) -> tuple[int, np.ndarray, np.ndarray]:
         stop = min(start + AT_ONCE, len(kept))
-        return related(seen.het, seen.first, seen.second, start, stop, cutoff, EXAMPLES)
+        return related(calls.het, calls.first, calls.second, start, stop, cutoff, EXAMPLES)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(pairs_of, range(0, len(kept), AT_ONCE)))
