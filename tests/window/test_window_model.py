@@ -27,7 +27,7 @@ from unpooled_client.state.stage import Stage
 from unpooled_client.window import documents
 from unpooled_client.window.form import (
     DataForm,
-    covariates_found,
+    columns_found,
     genotypes_of,
     genotypes_text,
     has_covariates,
@@ -125,9 +125,9 @@ def test_the_form_speaks_the_command_line() -> None:
 
 
 def test_columns_of_the_plan_found_or_not() -> None:
-    assert "age, sex" in covariates_found(PLAN, None)
-    assert covariates_found(PLAN, [{"name": "age"}, {"name": "sex"}]).startswith("✓")
-    assert "Not in the file: sex" in covariates_found(PLAN, [{"name": "age"}])
+    assert "age, sex" in columns_found(["age", "sex"], "covariates", None)
+    assert columns_found(["age", "sex"], "covariates", [{"name": "age"}, {"name": "sex"}]).startswith("✓")
+    assert "Not in the file: sex" in columns_found(["age", "sex"], "covariates", [{"name": "age"}])
 
 
 def columns(**types: str) -> list[dict[str, str]]:

@@ -15,6 +15,7 @@ import click
 from unpooled.panel.chromosomes import HUMAN
 from unpooled.panel.filesets import COPIED, DOSAGE_FIELDS, FILESETS
 from unpooled.plan.floors import MIN_PER_CLASS, MIN_SAMPLES, TRAITS
+from unpooled_client.commands.options import together
 
 if TYPE_CHECKING:
     from unpooled_client.data.options import Covariate
@@ -61,7 +62,7 @@ def _file(name: str, text: str) -> Callable[[_Command], _Command]:
     return click.option(name, type=_FILE, metavar="FILE", help=text)
 
 
-_OPTIONS = [
+data_options = together(
     click.option(
         "--bfile",
         type=_FILE,
@@ -130,25 +131,19 @@ _OPTIONS = [
         help=f"Decline below N cases or controls  [{MIN_PER_CLASS}].",
     ),
     click.option("--one-class", is_flag=True, help="This cohort has only cases, or only controls."),
-]
+)
+"""The options that say which data there are and how to read them."""
 
 
-def data_options(command: _Command) -> _Command:
-    """Add the options that say which data there are and how to read them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def plan_options(command: _Command) -> _Command:
-    """Add what a plan says where there is a plan, for a check without one."""
-    trait = click.option("--trait", type=click.Choice(TRAITS), help="What is expected.")
-    levels = click.option(
+plan_options = together(
+    click.option("--trait", type=click.Choice(TRAITS), help="What is expected."),
+    click.option(
         "--categorical",
         "covariates",
         multiple=True,
         callback=_levels,
         metavar="NAME=LEVEL,…",
         help="Levels of a categorical covariate, the reference first.",
-    )
-    return trait(levels(command))
+    ),
+)
+"""The options that stand for what a plan says, for a check without one."""

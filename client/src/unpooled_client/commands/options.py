@@ -13,6 +13,17 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
+def together(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Add several options to a command, which lists them in this order."""
+
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):  # a decorator that comes later is listed first
+            command = option(command)
+        return command
+
+    return add
+
+
 def state_option(text: str = "Folder of the study's state.") -> Callable[[_Command], _Command]:
     """`--state`, the parameter `folder`; `text` is its help."""
     return click.option("--state", "folder", type=FOLDER, envvar="UNPOOLED_STATE", metavar="DIR", help=text)
@@ -30,4 +41,4 @@ def network_options(*, exists: bool) -> Callable[[_Command], _Command]:
     plain = click.option(
         "--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP", help="Use a server without https."
     )
-    return lambda command: bundle(plain(command))
+    return together(bundle, plain)

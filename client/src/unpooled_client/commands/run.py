@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.commands.cli import EXIT_CODES
 from unpooled_client.commands.data_flags import data_options
-from unpooled_client.commands.options import FOLDER, network_options, state_option
+from unpooled_client.commands.options import FOLDER, network_options, state_option, together
 from unpooled_client.commands.screen import Screen, screen_for
 from unpooled_client.data.options import DataOptions, options_from
 from unpooled_client.network.api import Network
@@ -28,10 +28,9 @@ from unpooled_client.study.answering import MOST_THREADS
 from unpooled_client.study.engine import Engine, Until
 from unpooled_client.study.invitation import invitation_from
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
-_ENGINE_OPTIONS = [
+_engine_options = together(
     state_option("Folder for keys, seed and ledger of this study.  [one per study in your profile]"),
     click.option("--json", "as_json", is_flag=True, help="Print every event as a line of JSON."),
     click.option("--quiet", is_flag=True, help="Print only what goes wrong."),
@@ -42,13 +41,7 @@ _ENGINE_OPTIONS = [
         help="This cohort's earlier state is lost: join with a new key. All cohorts accept again; after the "
         "first released sum it ends the study.",
     ),
-]
-
-
-def _engine_options(command: _Command) -> _Command:
-    for option in reversed(_ENGINE_OPTIONS):
-        command = option(command)
-    return command
+)
 
 
 def _cores() -> int:

@@ -8,12 +8,10 @@ from collections.abc import Iterable, Sequence
 from unpooled.pages.page import Html, tag
 from unpooled.pages.page import table as html_table
 from unpooled.pictures import forest_svg
-from unpooled.pictures.associations import p_text
 from unpooled.pictures.forest_svg import Effect
-from unpooled_client.compare.estimates import Across, Contrast, Estimate
+from unpooled_client.compare.estimates import NONE, Across, Contrast, Estimate, as_text
 
 TITLE = "Across the cohorts, and without this one"
-_NONE = "NA"
 
 
 def titles(effect: str, percent: int) -> list[str]:
@@ -26,18 +24,9 @@ def titles(effect: str, percent: int) -> list[str]:
 def cells(one: Across | None) -> list[str]:
     """Return the cells under these titles."""
     if one is None:
-        return [_NONE] * len(titles("", 0))
-    each = [word for of in (one.fixed, one.random, one.without) for word in _words(of)]
-    return [str(one.studies), *each, _number(one.q_p), _number(one.i_squared)]
-
-
-def _words(of: Estimate) -> list[str]:
-    p = _NONE if math.isnan(of.neg_log10_p) else p_text(of.neg_log10_p)
-    return [*map(_number, (of.effect, of.se, of.lower, of.upper)), p]
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else _NONE
+        return [NONE] * len(titles("", 0))
+    each = [word for of in (one.fixed, one.random, one.without) for word in of.texts]
+    return [str(one.studies), *each, as_text(one.q_p), as_text(one.i_squared)]
 
 
 def shown(compared: Sequence[Contrast], percent: int, *, odds: bool) -> list[Html]:
@@ -70,7 +59,7 @@ def _row(one: Contrast, across: Across, *, odds: bool) -> list[str]:
         one.variant.name,
         one.variant.a1,
         _under(_limits(of) for _, of, _ in told),
-        _under(_words(of)[-1] for _, of, _ in told),
+        _under(of.p for _, of, _ in told),
         forest_svg.draw(effects, odds=odds),
         str(across.studies),
         f"{across.q_p:.3g}" if math.isfinite(across.q_p) else "",

@@ -5,6 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from unpooled.pictures.associations import p_text
+
+NONE = "NA"
+
+
+def as_text(value: float) -> str:
+    """Return a number as it stands in tables for programs."""
+    return f"{value:.6g}" if math.isfinite(value) else NONE
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -26,6 +35,18 @@ class Estimate:
     @property
     def is_known(self) -> bool:
         return not math.isnan(self.effect)
+
+    @property
+    def p(self) -> str:
+        """P as it is written; 0 where it is too small for a number."""
+        if math.isnan(self.neg_log10_p):
+            return NONE
+        return "0" if math.isinf(self.neg_log10_p) else p_text(self.neg_log10_p)
+
+    @property
+    def texts(self) -> list[str]:
+        """The effect with its error and limits, and P, for a table."""
+        return [*map(as_text, (self.effect, self.se, self.lower, self.upper)), self.p]
 
     def of_other_allele(self, *, odds: bool) -> Estimate:
         """The same, for a copy of the other allele."""

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from unpooled.described.file_list import manifest_name
 from unpooled.formats import titles
-from unpooled.formats.reading import Line, Report, neg_log10, number
+from unpooled.formats.reading import Line, Report, number
 from unpooled.kernels.statistics import chi_square_neg_log10_p
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.pictures import loci, manhattan, quantiles
 from unpooled.pictures.associations import Associations, Floats, Part
 from unpooled.plan.plan import Plan
-from unpooled_client.compare.pool import EFFECT, STATISTIC, NothingToCompare, estimates, file_of
+from unpooled_client.compare.pool import EFFECT, NothingToCompare, estimates, file_of, tested
 
 _SOURCES = ("glm", "assoc")
 
@@ -113,24 +113,20 @@ class Reported(Associations):
 
 def _numbers(report: Report, plan: Plan) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.int64]]:
     """The columns that pictures are made from, and where in the file each variant's line begins."""
-    chromosome, position, p = map(report.place, (titles.CHROMOSOME, titles.POSITION, titles.P))
     frequency = report.place(titles.FREQUENCY) if report.has(titles.FREQUENCY) else None
-    statistic = report.place(*STATISTIC) if report.has(*STATISTIC) else None
     codes: dict[bytes, int] = {}
     of, places, starts = array("B"), array("q"), array("q")
     sizes, squares, shares = array("d"), array("d"), array("d")
-    for start, line in report.placed_lines():
-        if line[p] == b"NA":
-            continue
-        name = line[chromosome]
-        if name not in codes:
-            codes[name] = chromosome_code(name.decode("utf-8", "replace"), plan.autosomes) or 0
-        of.append(codes[name])
-        places.append(int(line[position]))
-        starts.append(start)
-        sizes.append(neg_log10(line[p].decode()))
-        squares.append(math.nan if statistic is None else number(line[statistic]))
-        shares.append(math.nan if frequency is None else number(line[frequency]))
+    for one in tested(report):
+        if one.chromosome not in codes:
+            name = one.chromosome.decode("utf-8", "replace")
+            codes[one.chromosome] = chromosome_code(name, plan.autosomes) or 0
+        of.append(codes[one.chromosome])
+        places.append(one.position)
+        starts.append(one.start)
+        sizes.append(one.size)
+        squares.append(one.statistic)
+        shares.append(math.nan if frequency is None else number(one.line[frequency]))
     square = np.frombuffer(squares) if report.has(titles.CHI_SQUARE) else np.square(np.frombuffer(squares))
     columns: dict[str, NDArray[Any]] = {
         "chromosome": np.frombuffer(of, np.uint8),

@@ -6,7 +6,8 @@ From PLINK 1.9's `.assoc`, `.assoc.linear` or `.assoc.logistic`, or else plink2'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -83,36 +84,48 @@ def file_of(file: str, files: Iterable[Path], plan: Plan) -> Path | None:
     return next((path for path in files if path.name == name), None)
 
 
-def _strongest_lines(report: Report, count: int) -> list[Line]:
-    """The lines of the strongest variants, the strongest first."""
-    chromosome, position = report.place(titles.CHROMOSOME), report.place(titles.POSITION)
+class Tested(NamedTuple):
+    """A line of a report about a variant that has a P value."""
 
-    def far(line: Line, other: Line) -> bool:
-        distance = abs(int(line[position]) - int(other[position]))
-        return line[chromosome] != other[chromosome] or distance > REACH
+    start: int
+    """Byte of the file at which it begins."""
+    line: Line
+    chromosome: bytes
+    position: int
+    size: float
+    """-log10 P."""
+    statistic: float
+    """NaN where the report has none. Where P is too small to be printed, it still says what is stronger."""
 
-    chosen: list[Line] = []
-    for _, line in sorted(_best_by_place(report), key=lambda found: found[0], reverse=True):
-        if len(chosen) < count and all(far(line, other) for other in chosen):
-            chosen.append(line)
-    return chosen
 
-
-def _best_by_place(report: Report) -> Iterable[tuple[tuple[float, float], Line]]:
-    """The strongest variant's line in each stretch of the genome, with how strong it is."""
+def tested(report: Report) -> Iterator[Tested]:
+    """Go through the variants of a report that have a P value, in its order."""
     chromosome, position, p = map(report.place, (titles.CHROMOSOME, titles.POSITION, titles.P))
     statistic = report.place(*STATISTIC) if report.has(*STATISTIC) else None
-    best: dict[tuple[bytes, int], tuple[tuple[float, float], Line]] = {}
-    for line in report.lines():
-        if line[p] == b"NA":
-            continue
-        place = (line[chromosome], int(line[position]) // _BIN)
-        # Where P is too small to be printed, the statistic still says which is the stronger.
-        size = 0.0 if statistic is None else abs(number(line[statistic]))
-        strength = (neg_log10(line[p].decode()), size)
+    for start, line in report.placed_lines():
+        if line[p] != b"NA":
+            value = math.nan if statistic is None else number(line[statistic])
+            size = neg_log10(line[p].decode())
+            yield Tested(start, line, line[chromosome], int(line[position]), size, value)
+
+
+def _strongest_lines(report: Report, count: int) -> list[Line]:
+    """The lines of the strongest variants, the strongest first."""
+    best: dict[tuple[bytes, int], tuple[tuple[float, float], Tested]] = {}
+    for one in tested(report):
+        place = one.chromosome, one.position // _BIN
+        strength = one.size, 0.0 if math.isnan(one.statistic) else abs(one.statistic)
         if place not in best or strength > best[place][0]:
-            best[place] = (strength, line)
-    return best.values()
+            best[place] = strength, one
+
+    def far(one: Tested, other: Tested) -> bool:
+        return one.chromosome != other.chromosome or abs(one.position - other.position) > REACH
+
+    chosen: list[Tested] = []
+    for _, one in sorted(best.values(), key=lambda found: found[0], reverse=True):
+        if len(chosen) < count and all(far(one, other) for other in chosen):
+            chosen.append(one)
+    return [one.line for one in chosen]
 
 
 def _leads(report: Report, lines: Sequence[Line], plan: Plan) -> list[Lead]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from unpooled.pages.page import Html, document, encoded, facts, mark, section, table, tag
 from unpooled.panel.chromosomes import chromosome_name
-from unpooled.pictures.associations import confidence, p_text
+from unpooled.pictures.associations import confidence
 from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.frequency_option import FAR
 from unpooled.plan.plan import Plan
 from unpooled_client.compare import across
-from unpooled_client.compare.estimates import Contrast, Estimate
+from unpooled_client.compare.estimates import NONE, Contrast, Estimate, as_text
 from unpooled_client.compare.frequencies import Frequencies
 from unpooled_client.state.written import Written
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _NAME = "own-against-pool"
 TITLE = "This cohort against the pool"
-_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -140,11 +139,11 @@ def _line(one: Contrast, plan: Plan, *, odds: bool) -> list[str]:
         str(variant.position),
         variant.name,
         variant.a1,
-        variant.a2 or "NA",
+        variant.a2 or NONE,
         *_numbers(one.pool),
-        *(_numbers(one.own) if one.own else ["NA"] * 7),
+        *(_numbers(one.own) if one.own else [NONE] * 7),
         *(
-            {True: "yes", False: "no", None: "NA"}[answer]
+            {True: "yes", False: "no", None: NONE}[answer]
             for answer in (one.same_direction(odds=odds), one.in_pool_limits, one.in_own_limits)
         ),
         one.note or ".",
@@ -152,22 +151,11 @@ def _line(one: Contrast, plan: Plan, *, odds: bool) -> list[str]:
 
 
 def _numbers(of: Estimate) -> list[str]:
-    numbers = (of.frequency, of.effect, of.se, of.lower, of.upper)
-    return ["NA" if of.n is None else str(of.n), *map(_plain, numbers), _p(of.neg_log10_p)]
-
-
-def _plain(value: float) -> str:
-    return f"{value:.{_DIGITS}g}" if math.isfinite(value) else "NA"
+    return [NONE if of.n is None else str(of.n), as_text(of.frequency), *of.texts]
 
 
 def _full(value: float) -> str:
-    return repr(value) if math.isfinite(value) else "NA"
-
-
-def _p(neg_log10_p: float) -> str:
-    if math.isnan(neg_log10_p):
-        return "NA"
-    return "0" if math.isinf(neg_log10_p) else p_text(neg_log10_p)
+    return repr(value) if math.isfinite(value) else NONE
 
 
 # The page
@@ -218,7 +206,7 @@ def _row(one: Contrast, plan: Plan, scale: _Scale | None, *, odds: bool) -> list
         _two("pool", "here"),
         _two(_with_limits(one.pool), _with_limits(own) if own else "none"),
         _two(_short(one.pool.frequency), _short(one.own.frequency if one.own else math.nan)),
-        _two(_p(one.pool.neg_log10_p), _p(own.neg_log10_p) if own else ""),
+        _two(one.pool.p, own.p if own else ""),
         scale.picture(one.pool, own) if scale else "",
         _verdict(one, odds=odds),
     ]
@@ -353,5 +341,5 @@ def _place(effect: float, odds: bool) -> float:
 
 def _numbers_table(some: Sequence[PoolAndOwn]) -> Html:
     unit = f", {some[0].unit}" if some[0].unit else ""
-    rows = [[one.what, f"{one.pool:.6g}", _plain(one.own) if math.isfinite(one.own) else ""] for one in some]
+    rows = [[one.what, f"{one.pool:.6g}", as_text(one.own) if math.isfinite(one.own) else ""] for one in some]
     return table(f"The pool, and this cohort's table{unit}", ["", "pool", "here"], rows, numbers={1, 2})

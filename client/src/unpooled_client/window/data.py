@@ -30,14 +30,12 @@ from unpooled_client.window.form import (
     LISTS,
     TEXTS,
     DataForm,
-    covariates_found,
+    columns_found,
     genotypes_of,
     genotypes_text,
     has_covariates,
     likely_phenotype,
     option_of,
-    phenotypes_found,
-    table_columns_found,
 )
 from unpooled_client.window.look.icons import icon
 from unpooled_client.window.look.style import look
@@ -278,8 +276,18 @@ class DataPage(Page):
             if not self.covar.path and has_covariates(self._plan, columns):
                 self.covar.edit.setText(self.pheno.path)
         self.pheno_note.setText(self._phenotype_words(columns))
-        self.covar_note.setText(covariates_found(self._plan, self._columns.get(self.covar.path)))
-        self.table_note.setText(table_columns_found(self._plan, self._columns.get(self.table.path)))
+        self.covar_note.setText(
+            columns_found(
+                [each.title for each in COVARIATES.of(self._plan)],
+                "covariates",
+                self._columns.get(self.covar.path),
+            )
+        )
+        self.table_note.setText(
+            columns_found(
+                [each.title for each in self._plan.schema], "columns", self._columns.get(self.table.path)
+            )
+        )
 
     def _choose_column(self, plan: Plan, names: list[str], columns: list[dict[str, Any]]) -> None:
         """Offer the columns of the file, and choose the one that was typed, or else is likely."""
@@ -301,7 +309,7 @@ class DataPage(Page):
 
     def _phenotype_words(self, columns: list[dict[str, Any]]) -> str:
         if self._plan is not None and PHENOTYPES.of(self._plan):
-            return phenotypes_found(self._plan, columns)
+            return columns_found(self._plan.phenotype_names, "phenotypes", columns)
         asked = f"The plan asks for: {self._plan.phenotype} ({self._plan.trait})." if self._plan else ""
         chosen = [column for column in columns if column["name"] == self.pheno_name.currentText()]
         seen = ", ".join(chosen[0]["values"]) if chosen else ""

@@ -168,22 +168,8 @@ def has_covariates(plan: Plan, columns: Columns) -> bool:
     return bool(COVARIATES.of(plan)) and all(covariate.title in names for covariate in COVARIATES.of(plan))
 
 
-def covariates_found(plan: Plan, columns: Columns | None) -> str:
-    """Name the plan's covariates that a file has, in words; `columns` is None before it was looked into."""
-    return _found([covariate.title for covariate in COVARIATES.of(plan)], "covariates", columns)
-
-
-def phenotypes_found(plan: Plan, columns: Columns | None) -> str:
-    """Name those of the plan's several phenotypes that a file has, in words."""
-    return _found(plan.phenotype_names, "phenotypes", columns)
-
-
-def table_columns_found(plan: Plan, columns: Columns | None) -> str:
-    """Name the plan's columns that a table has, in words."""
-    return _found([column.title for column in plan.schema], "columns", columns)
-
-
-def _found(wanted: Sequence[str], what: str, columns: Columns | None) -> str:
+def columns_found(wanted: Sequence[str], what: str, columns: Columns | None) -> str:
+    """Name those of the plan's columns that a file has, in words; `columns` is None before it was read."""
     if not wanted:
         return ""
     if not columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -306,20 +306,13 @@ def _of_others(path: Path) -> str:
     others = [each for kind in fileset.kinds if (each := path.with_suffix(f".{kind}")).exists()]
     if not others:
         return ""
+    names, are = " and ".join(other.name for other in others), "is" if len(others) == 1 else "are"
     renamed = f"If it has another name, choose it by that (--{path.suffix[1:]}); if"
     return (
-        f"Genotypes are three files of one name, and of these {_names(others)} {_is(others)} here. Copy "
+        f"Genotypes are three files of one name, and of these {names} {are} here. Copy "
         f"{path.name} to them from where they came from. {renamed if fileset is OF_BFILE else 'If'} it is "
         f"lost, write all three anew (plink2 --make-{fileset.genotypes})."
     )
-
-
-def _names(paths: Sequence[Path]) -> str:
-    return " and ".join(path.name for path in paths)
-
-
-def _is(paths: Sequence[Path]) -> str:
-    return "is" if len(paths) == 1 else "are"
 
 
 def _beside(path: Path) -> list[str]:

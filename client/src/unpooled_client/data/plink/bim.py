@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -129,7 +129,7 @@ def read_bim(
     what = called(path)
     if not exists(path, what, report):
         return None
-    reader = _Reader(path, autosomes, build, report, by_place=by_place, room=room, at_once=at_once)
+    reader = _Reader(path, autosomes, build, report, by_place, room, at_once)
     try:
         for data, line in _blocks(path, block, report):
             reader.read(data, line)
@@ -176,30 +176,30 @@ def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield rest
 
 
+@dataclass
 class _Reader:
     """One reading of a file: what is known across its blocks."""
 
-    def __init__(
-        self,
-        path: Path,
-        autosomes: int,
-        build: str,
-        report: Report,
-        *,
-        by_place: bool,
-        room: int,
-        at_once: int,
-    ) -> None:
-        self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
-        self.by_place, self.room, self.at_once = by_place, room, at_once
-        self.blocks = _Blocks(room)
-        self.what, self.is_pvar = called(path), kind_of(path) == ".pvar"
-        self.errors = len(report.of(Severity.ERROR))
-        self.layout, self.is_laid_out, self.is_unknown = Layout.of_bim(6), False, False
-        self.width = 0
-        self.has_centimorgans = False
-        self.rows = 0
-        self.alleles: dict[bytes, int] = {}
+    path: Path
+    autosomes: int
+    build: str
+    report: Report
+    by_place: bool
+    room: int
+    at_once: int
+    layout: Layout = field(default_factory=lambda: Layout.of_bim(6))
+    is_laid_out: bool = False
+    is_unknown: bool = False
+    """True if the header lacks a column: nothing below it is read."""
+    width: int = 0
+    has_centimorgans: bool = False
+    rows: int = 0
+    alleles: dict[bytes, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.blocks = _Blocks(self.room)
+        self.what, self.is_pvar = called(self.path), kind_of(self.path) == ".pvar"
+        self.errors = len(self.report.of(Severity.ERROR))
 
     def read(self, data: bytes, first_line: int) -> None:
         """Read some whole lines."""
