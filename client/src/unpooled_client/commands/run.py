@@ -138,6 +138,7 @@ def _detach(engine: Engine, invitation: str | None, *, yes: bool) -> int:
             "(unpooled-client review), or give --yes."
         )
     engine.keep_invitation()
+    # The invitation is in the state by now; as an argument all accounts would see it.
     left_out = ("--detach", "--json", "--quiet", invitation)
     arguments = [word for word in sys.argv[1:] if word not in left_out]
     pid = background.start(folder, [*arguments, "--quiet", "--state", str(folder.path)])

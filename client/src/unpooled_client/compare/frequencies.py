@@ -97,6 +97,7 @@ class _Names:
             self._names, self._held = own[self._order], code
         if not len(self._names):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        # What sorts behind all names is compared with the last one, and differs from it.
         at = np.searchsorted(self._names, names).clip(max=len(self._names) - 1)
         theirs = np.flatnonzero(self._names[at] == names)
         return theirs, self._start + self._order[at[theirs]]

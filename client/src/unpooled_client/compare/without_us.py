@@ -96,6 +96,7 @@ def _less(of_all: Estimate, effect: float, se: float, plan: Plan, odds: bool) ->
         return of_all
     weight, own = 1 / of_all.se**2, 1 / se**2
     left = weight - own
+    # Written so that NaN, where the pool has no error, counts as nothing left, too.
     if not left > _ROUNDING * weight:
         return _estimate(np.nan, np.nan, plan, odds)
     natural = _natural(of_all.effect, odds)

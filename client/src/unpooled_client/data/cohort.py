@@ -117,6 +117,7 @@ def open_cohort(options: DataOptions, progress: Progress = silent) -> tuple[Plin
     variants = read_bim(
         options.variants, report, options.chr_set, build=options.build, by_place=options.by_place
     )
+    # Before variants are chosen: the size of the file goes by all that it has.
     genotypes = _genotypes(options, fam, variants, report)
     if options.dosages and genotypes is not None and not genotypes.has_dosages:
         _tell_of_calls(genotypes, report)

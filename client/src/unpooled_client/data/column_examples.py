@@ -121,6 +121,7 @@ def type_of(values: Mapping[bytes, float], texts: list[bytes], *, of_plink: bool
         return "constant" if values else "empty"
     if of_plink and not texts and set(values.values()) <= {0, 1, 2}:
         return "case/control"
+    # Mostly numbers: the few words are then mistakes, or codes for a missing value.
     if 2 * len(texts) < len(values):
         return "number"
     return "category" if len(values) <= MANY_LEVELS else "text"

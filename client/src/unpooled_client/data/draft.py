@@ -42,6 +42,7 @@ class _Found:
         self.words[table] = words = {normal(cell.decode()) for cell in counts}
         self.types[table] = _type(counts, words)
         self.names_rows &= not missing and len(words) == sum(counts.values()) > 1
+        # Dates of visits often differ in every row, and name nobody.
         self.names_rows &= not all(map(_DATE.fullmatch, words))
 
     @property

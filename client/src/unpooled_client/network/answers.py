@@ -124,6 +124,7 @@ def _wait(values: Any) -> str:
 
 def _result_file(values: Any) -> ResultFile:
     file = ResultFile(text_of(values["name"]), values["bytes"], text_of(values["sha256"]))
+    # True would pass for a number: JSON has it, and it is an int to isinstance.
     if type(file.bytes) is not int or file.bytes < 0:
         raise TypeError(f"got a file of {file.bytes!r} bytes; want a number")
     return file

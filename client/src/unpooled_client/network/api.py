@@ -70,6 +70,7 @@ class Traffic:
         if response is not None:
             line = 15 + len(response.reason_phrase)
             received = line + _size(response.headers) + response.num_bytes_downloaded
+        # Threads count at the same time, and += of an attribute is no single step.
         with self._lock:
             self.sent += sent + int(request.headers.get("Content-Length", 0))
             self.received += received
@@ -157,6 +158,7 @@ class Api:
 
         For the time of a long computation, or while a person reads. Runs in a thread of its own.
         """
+        # Looked at four times as often as is needed: an answer may have come just after the last look.
         while not self._stop.wait(every / 4):
             if self.trouble is None and time.monotonic() - self._answered > every:
                 self.study()
@@ -269,6 +271,7 @@ class Api:
             message["headers"] = {stages.HEADER: self.doing.value} | message.get("headers", {})
         timeout = httpx.Timeout(seconds if wait == 0 else wait + 15.0, connect=connection.CONNECTING)
         request = self._client.build_request(method, path, timeout=timeout, **message)
+        # Sent again with the same bytes: a share that arrives twice is still one share, under one nonce.
         for delay in _delays():
             answer, reason = self._once(request, most, into)
             if answer is not None and not reason:
@@ -281,6 +284,7 @@ class Api:
                     f"{self.server} has never answered this client: {reason}.",
                     f"Compare the address with the coordinator's. {connection.LOOK}",
                 )
+            # The first failure dates the trouble, so that people see how long it has lasted.
             self.trouble = Trouble(self.trouble.since if self.trouble else time.time(), reason)
             if self._stop.wait(max(delay, _retry_after(answer))):
                 break
@@ -312,6 +316,7 @@ class Api:
             and (problem := connection.refused_by_proxy(407, self.server, self._proxy))
         ):
             raise problem
+        # A proxy or a server that restarts says so; each may pass by itself, unlike other statuses of 400.
         if answer.status >= 500 or answer.status in (408, 425, 429):
             return answer, f"it answers with status {answer.status}"
         return answer, ""

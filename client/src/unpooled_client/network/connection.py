@@ -131,6 +131,7 @@ def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
         raise Unusable("the server's answer is compressed, which was not asked for.", LOOK)
     announced = response.headers.get("Content-Length", "")
     received = 0
+    # More digits than any size has are not read: Python refuses very long numbers with an error of its own.
     if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
         raise _too_large(most)
     for block in response.iter_raw(1 << 18):

@@ -131,6 +131,7 @@ def _ask(server: str, proxy: Proxy | None, trust: ssl.SSLContext | bool) -> Visi
 def _offset(answer: connection.Answer, seconds: float) -> float | None:
     try:
         date = email.utils.parsedate_to_datetime(answer.headers["Date"])
+        # The server wrote its date about halfway between question and answer.
         return (datetime.now(UTC) - date).total_seconds() - seconds / 2
     except (LookupError, ValueError, TypeError):  # no date, or none that can be
         return None
@@ -147,6 +148,7 @@ def _certificate(response: httpx.Response) -> x509.Certificate | None:
 def _shown_to_anybody(server: str, proxy: Proxy | None) -> x509.Certificate | None:
     """The certificate that was not believed, to say who issued it. The server learns no more than before."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Nothing secret is sent this way: the request is the one of /health, without a token.
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
         return _ask(server, proxy, context).certificate

@@ -26,6 +26,7 @@ def memory() -> Memory:
     system = psutil.virtual_memory()
     limits = [Memory(limit, limit - used) for limit, used in _cgroup_limits()]
     found = [Memory(system.total, system.available), *limits]
+    # A group may be over its limit for a moment: then nothing is free, and not less than nothing.
     return Memory(min(each.total for each in found), max(0, min(each.available for each in found)))
 
 

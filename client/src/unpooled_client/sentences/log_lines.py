@@ -116,5 +116,6 @@ class Sparing:
         if now < self._due or left <= spared or self._began is None:
             return False
         growth = _GROWTH if left > _MANY else _GROWTH**2
+        # Ever rarer, in step with how long it takes: a run of days has as many lines as one of minutes.
         self._due = max(now + _SHORTEST, self._began + growth * (now - self._began))
         return True

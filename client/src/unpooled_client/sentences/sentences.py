@@ -393,6 +393,7 @@ def size(count: int) -> str:
         return f"{count} bytes"
     unit, value = "kB", count / 1e3
     for larger in ("MB", "GB"):
+        # Not 1000: what would be rounded to it is said in the next unit.
         if value >= 999.5:
             unit, value = larger, value / 1e3
     return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"

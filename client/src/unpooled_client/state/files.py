@@ -39,10 +39,12 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     make_private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
     part = draft_of(path)
     try:
+        # Private from the first byte: a chmod after it would leave a moment in which others can read.
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
+            # Before the rename: else a loss of power may leave the new name with an empty file.
             os.fsync(file.fileno())
         replace(part, path)
     finally:

@@ -99,6 +99,7 @@ def _sample(path: Path, size: int) -> str:
     digest = hashlib.sha256(size.to_bytes(8, "little"))
     with path.open("rb") as file:
         for k in range(BLOCKS):
+            # From the first byte to the last: a file that was cut or shifted differs in some block.
             file.seek((size - BLOCK) * k // (BLOCKS - 1))
             digest.update(file.read(BLOCK))
     return digest.hexdigest()

@@ -280,6 +280,7 @@ class StateFolder:
     def private_log(self) -> TextIO:
         """The log, open for appending; only this account may read it."""
         make_private_folder(self.path)
+        # Appended: a run and the command that stops it may both have it open.
         descriptor = os.open(self.log, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8")
 

@@ -36,6 +36,7 @@ class Journal:
                 data = file.read()
         except FileNotFoundError:
             return []
+        # A line that is being written is left for the next time.
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
         return whole.splitlines()

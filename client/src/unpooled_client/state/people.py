@@ -106,6 +106,7 @@ class People:
 
         A study has the sets with which it was last entered.
         """
+        # Read, compared and written under one lock: two studies may begin at the same moment.
         with FileLock(self.path.with_suffix(".lock")):
             kept = self._load()
             hashes, new = self._placed(kept, whose)
@@ -151,6 +152,7 @@ class People:
         for place, identity in enumerate(whose.ids):
             said = b"%s\0%d\0%s" % (whose.unit.encode(), times[identity], identity)
             times[identity] += 1
+            # 64 bits: among a million people two are alike by chance in one of thirty million records.
             found[place] = int.from_bytes(hmac.digest(key, said, "sha256")[:8], "little")
         return found
 

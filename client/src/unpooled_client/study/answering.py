@@ -103,7 +103,9 @@ class Work:
             self.terms, acceptance.seed, book, compute, acceptance.own, following.question
         )
         self.last_pass = last_pass(self.terms.plan)
+        # Threads that send hold no place, so that computing goes on while they wait for the server.
         self.places = threading.Semaphore(self.session.threads)
+        # Filled by the threads that send, emptied by the run: append and pop are atomic in CPython.
         self.outbox: list[Sent] = []
         self.at_work: Counter[Doing] = Counter()
         self.coding = self._coding(acceptance) if self.terms.plan.searched else None
@@ -275,6 +277,7 @@ class Work:
 
     def _collect(self) -> Iterator[Event]:
         """Take note of the questions that are answered; raises what went wrong with one."""
+        # First all that are done: the dictionary must not change while it is gone through.
         finished = [round_number for round_number, future in self.running.items() if future.done()]
         for round_number in finished:
             share = self.running.pop(round_number).result()

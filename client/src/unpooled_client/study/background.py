@@ -105,6 +105,7 @@ def stop(folder: StateFolder) -> None:
     if not started or started[-1].host != platform.node():
         where = started[-1].host if started else "another computer"
         raise NotStopped(f"the run is at {where}: stop it there.")
+    # The number may have gone to another program since: that one must not be ended.
     if _is_client(started[-1].pid):
         with contextlib.suppress(OSError):  # it is gone; Windows has no name for that
             os.kill(started[-1].pid, signal.SIGTERM)

@@ -156,6 +156,7 @@ class Book:
 
     def enter(self, asked: Asked) -> None:
         """Write down a question that is about to be answered; Distrust if that must not be."""
+        # Two threads must not enter two questions for one round or place, each unseen by the other.
         with self._lock:
             before = self.rounds.get(asked.round)
             if before == asked.digest:
@@ -221,6 +222,7 @@ class Book:
         with self.path.open("ab") as file:
             file.write(_PREFIX.pack(len(data), zlib.crc32(data)) + data)
             file.flush()
+            # On disk before the answer leaves: after a loss of power the book must know of all that was sent.
             os.fsync(file.fileno())
 
 
@@ -259,6 +261,7 @@ def lines_of(path: Path, seed: bytes) -> Iterator[Line]:
         length, checksum = _PREFIX.unpack(data[at : at + _PREFIX.size].ljust(_PREFIX.size, b"\0"))
         body = data[at + _PREFIX.size : at + _PREFIX.size + length]
         if len(body) < length or zlib.crc32(body) != checksum:
+            # Half an entry at the end is what a crash leaves; anywhere else, bytes were changed.
             if at + _PREFIX.size + length < len(data):
                 raise BookLost(path)  # others follow: it is damaged
             os.truncate(path, at)

@@ -85,6 +85,7 @@ class Cluster:
             found["scheduler"] = self._client.run_on_scheduler(*asked)
         except importlib.metadata.PackageNotFoundError as error:
             found["scheduler"] = error
+        # Any other release may compute another last bit, or fail to read a task and end in silence.
         for place, version in found.items():
             if version != (wanted := _version()):
                 self.close()
@@ -118,6 +119,7 @@ class Cluster:
     def _place(self, cohort: Cohort) -> Future[Cohort]:
         """The cohort at the cluster: a task of its own, which Dask does anew where a worker is lost."""
         with self._lock:
+            # By identity, not by equality: comparing cohorts would cost more than sending one.
             if self._placed is None or self._placed[0] is not cohort:
                 self._placed = cohort, self._client.submit(Held(cohort), key=_key("cohort"))
             return self._placed[1]

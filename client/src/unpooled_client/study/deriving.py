@@ -33,6 +33,7 @@ class Deriving:
 
     def extended(self, cohort: Cohort, question: Question) -> Cohort:
         """The cohort as a question finds it; what is derived by this one is kept before anything is sent."""
+        # Derived once: threads that derived each for themselves would keep and use different arrays.
         with self.lock:
             if (derived := question.derives(cohort)) is not None:
                 _keep(self.folder, self.seed, derived)

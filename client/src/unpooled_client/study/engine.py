@@ -308,6 +308,7 @@ class Engine:
                     folder = Path(session.saved.out)
                     yield from write(session, plan, self._options(session), folder, self._table)
         reporting = yield from session.report_timing()
+        # The study is over for us: a server that does not answer keeps nobody from the results.
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
         yield from _beside_the_pool(session, files, TOP)
@@ -370,6 +371,7 @@ class Engine:
             told = bodies.problem(found.problem.value, found.quantity)
             session.record(what_leaves.PROBLEM, told, Form.CLEAR, what_leaves.TO_COORDINATOR)
             telling = session.spawn(session.api.report_problem, found.problem, found.quantity)
+            # Not for ever: a server that is gone must not keep a failed run alive.
             return telling.exception(timeout=_LAST_WORD) is None
         except (OSError, TimeoutError):
             return False

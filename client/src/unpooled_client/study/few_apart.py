@@ -62,6 +62,7 @@ def entered(
     counts, too.
     """
     whose = _whose(session.saved, options, data, samples)
+    # Again until it is entered: while a person reads, another study here may have come in between.
     while found := _record(session.folder).enter(whose, session.saved.few_released):
         session.save(few_apart=found)
         study = yield from session.study()

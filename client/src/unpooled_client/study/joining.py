@@ -137,6 +137,7 @@ def _wait_for_other_client(session: Session) -> Iterator[Event]:
             if error.code != SECOND_CLIENT or time.monotonic() > deadline:
                 raise
         yield from session.waiting("another client of this cohort to end", ())
+        # Often enough that nobody waits in vain, and seldom enough that the server does not notice.
         yield from session.wait_for(time.sleep, 2.0)
 
 

@@ -109,6 +109,7 @@ def open_data(
         guard(session.saved.files, paths)
         files = None
     else:
+        # Beside reading: both go through the files, which are then in the page cache.
         files = session.spawn(fingerprints, paths)
     progress = partial(_tell_of_copy, session)
     data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads, progress)
@@ -418,6 +419,7 @@ def fetched(session: Session, fetch: Callable[[Path], None], digest: bytes) -> P
     if not path.exists():
         part = path.with_suffix(".part")
         fetch(part)
+        # Renamed once it is whole: what has the name is complete, and is never written again.
         part.replace(path)
     with path.open("rb") as file:
         is_it = hashlib.file_digest(file, "sha256").digest() == digest

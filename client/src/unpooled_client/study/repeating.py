@@ -53,6 +53,7 @@ def follow(session: Session) -> Generator[Event, None, StateFolder]:
         made = with_invitation(folder.load(), invitation)
     else:
         made = yield from _agreed(session, shown, fresh)
+    # The folder is another study's, in which another client may be running already.
     with folder.locked():
         folder.save(made)
     session.save(repeated_in=str(folder.path))

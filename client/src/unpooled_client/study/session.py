@@ -100,6 +100,7 @@ class Session:
             else:
                 future.set_result(result)
 
+        # No pool: its threads would be waited for at the end, and one may hang in a request of minutes.
         threading.Thread(target=run, daemon=True).start()
         return future
 
@@ -150,6 +151,7 @@ class Session:
             self.count(phase, time.perf_counter() - started)
 
     def count(self, phase: str, seconds: float) -> None:
+        # Shares are computed in several threads, each of which counts its seconds.
         with self._lock:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
@@ -160,6 +162,7 @@ class Session:
         return self.spawn(self.api.report_timing, timing)
 
     def _progress_beside(self) -> Iterator[Event]:
+        # A report that comes between the two is lost, and the next one says more.
         event, self._news = self._news, None
         if event is not None:
             yield event

@@ -116,6 +116,7 @@ def terms(study: Study, saved: Saved) -> Terms | None:
         raise _inconsistent(
             f"the roster has {len(study.roster.members)} cohorts, and the plan says {plan.cohorts}."
         )
+    # Name and key together: a key under another name would be somebody else's part.
     if (study.cohort, SigningKey(saved.signing_key).public) not in study.roster.members:
         raise Distrust(
             Problem.QUESTION,

@@ -101,6 +101,7 @@ def _compare_rounds(path: Path, rounds: Sequence[ListedRound], book: Path, accep
     listed, lines = {each.round: each for each in rounds}, list(lines_of(book, acceptance.seed))
     answered = {line.round: line for line in lines if isinstance(line, Entry)}
     heard = sorted((line for line in lines if isinstance(line, Heard)), key=lambda line: line.round)
+    # All numbers of either side: a round that only one knows of is what would be hidden.
     for number in sorted(listed.keys() | answered.keys()):
         _compare_round(path, number, listed.get(number), answered.get(number))
     for each in heard:

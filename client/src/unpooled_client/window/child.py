@@ -70,6 +70,7 @@ class Child(QObject):
         self._process.start(program, [*before, *arguments])
         if first_line:
             self.say(first_line)
+        # Its standard input ends: a command that asks then knows that nobody will answer.
         if not answers:
             self._process.closeWriteChannel()
 
@@ -84,6 +85,7 @@ class Child(QObject):
     def end(self) -> None:
         """End it now, without a word; what it must not forget is on disk."""
         if not self._is_over:
+            # Set before it is killed: what it still says, and its end, must not be heard.
             self._is_over = True
             self._process.kill()
             self._process.waitForFinished(_END_SOON)
@@ -91,6 +93,7 @@ class Child(QObject):
     def _read(self) -> None:
         data = self._process.readAllStandardOutput().data()
         self._output += data
+        # A line may come in pieces: the last one waits for its end.
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             found = _object(line.decode("utf-8", errors="replace"))

@@ -276,18 +276,11 @@ class DataPage(Page):
             if not self.covar.path and has_covariates(self._plan, columns):
                 self.covar.edit.setText(self.pheno.path)
         self.pheno_note.setText(self._phenotype_words(columns))
-        self.covar_note.setText(
-            columns_found(
-                [each.title for each in COVARIATES.of(self._plan)],
-                "covariates",
-                self._columns.get(self.covar.path),
-            )
-        )
-        self.table_note.setText(
-            columns_found(
-                [each.title for each in self._plan.schema], "columns", self._columns.get(self.table.path)
-            )
-        )
+        for note, file, wanted, what in (
+            (self.covar_note, self.covar, [each.title for each in COVARIATES.of(self._plan)], "covariates"),
+            (self.table_note, self.table, [each.title for each in self._plan.schema], "columns"),
+        ):
+            note.setText(columns_found(wanted, what, self._columns.get(file.path)))
 
     def _choose_column(self, plan: Plan, names: list[str], columns: list[dict[str, Any]]) -> None:
         """Offer the columns of the file, and choose the one that was typed, or else is likely."""

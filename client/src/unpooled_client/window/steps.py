@@ -88,6 +88,7 @@ class Steps(QListWidget):
         self.lines: Sequence[StageLine] = ()
 
     def put(self, lines: Sequence[StageLine]) -> None:
+        # Else the list would flicker, and lose its place for a screen reader, every 400 ms.
         if lines == self.lines:
             return
         self.lines = lines

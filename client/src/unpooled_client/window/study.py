@@ -143,6 +143,7 @@ class Study(QObject):
         """
         command, *others = arguments
         if command in self._children:
+            # Two of one kind would answer in any order, and the later answer is not the newer.
             self._children[command].end()
 
         def hear(values: dict[str, Any]) -> None:
@@ -189,6 +190,7 @@ class Study(QObject):
 
     def _read_log(self) -> bool:
         """Take up what the run told since the last look; whether there was anything."""
+        # Looked at before the log: a run that ends between the two has then still told of its end.
         alive, events = background.is_running(self.folder), self._journal.new()
         self.progress.add_all(events)
         changed = bool(events) or alive != self.is_alive

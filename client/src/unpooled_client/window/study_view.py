@@ -110,6 +110,7 @@ class StudyView(QWidget):
 
     def _go(self, stage: Stage) -> None:
         page = self._pages[stage]
+        # Only when it is opened: making the list anew would take away what a person reads.
         if stage is Stage.REVIEW and self.pages.currentWidget() is not page:
             self.review.load()
         self.steps.setCurrentRow(stage.number)

@@ -303,6 +303,7 @@ class Table(QTableView):
             self.verticalHeader().setDefaultSectionSize(self._height_of(cell))
 
     def _natural(self, column: int) -> int:
+        # The painter asks how text wraps: for the natural width it must not.
         wraps, self.wraps = self.wraps, False
         hints = [
             self.sizeHintForIndex(self._sorted.index(row, column)) for row in range(min(self.count, 200))

@@ -38,6 +38,7 @@ def look_at_calls(
     try:
         for stretch in stretches(len(rows)):
             missing = codes_of(genotypes, rows[stretch]) == MISSING
+            # Of all people in the file: whoever is left out is not counted, only passed over below.
             people += missing.sum(axis=0)
             per_variant.append(missing[:, samples.kept].sum(axis=1))
     except DataProblem as problem:

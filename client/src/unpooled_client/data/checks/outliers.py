@@ -59,6 +59,7 @@ def outlying(values: np.ndarray) -> np.ndarray:
     size = float(np.abs(near).max())
     if size == 0:
         return np.zeros(len(values), bool)
+    # Scaled to one, so that no square overflows.
     near = near / size
     deviation = float(near.std())
     with np.errstate(over="ignore"):

@@ -245,6 +245,7 @@ class Report:
         self._add(Finding(Severity.NOTE, code, message, **details))
 
     def _add(self, finding: Finding) -> None:
+        # Gone through, not looked up: there are few kinds, and their order is that of the file.
         for k, known in enumerate(self.findings):
             if known.alike(finding):
                 self.findings[k] = dataclasses.replace(

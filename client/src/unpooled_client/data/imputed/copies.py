@@ -147,6 +147,7 @@ def _copy_of(options: DataOptions, progress: Progress, report: Report) -> _Copy 
     try:
         of_file.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _alone(of_file / "lock", progress):
+            # Looked at under the lock: another process may just have made it.
             if (notes := _notes(made)) is None:
                 notes = _make(file, made, progress)
             for other in of_file.glob("*-*"):
@@ -197,6 +198,7 @@ def _notes(made: Path) -> dict[str, int] | None:
 def _make(file: Dosed, made: Path, progress: Progress) -> dict[str, int]:
     """Make the copy, whole or not at all; what was odd, and how often."""
     part = made.with_suffix(".part")
+    # What a process that was killed has left.
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(mode=0o700)
@@ -240,6 +242,7 @@ def _write(file: Dosed, prefix: Path, progress: Progress) -> dict[str, int]:
         pvar.write("#CHROM\tPOS\tID\tREF\tALT\n")
         for piece in file.pieces(notes):
             done += len(piece.lines)
+            # Stopped at once: Pgenlib would write beyond the room that it was told.
             if done > variants:
                 break
             pvar.writelines(f"{line}\n" for line in piece.lines)

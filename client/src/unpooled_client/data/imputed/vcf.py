@@ -155,6 +155,7 @@ class VcfFile:
                 exact = values.astype(np.float64)
                 exact = np.round(exact, _DIGITS) if self.is_text else exact
                 copies, bad = _READ[field](exact, is_haploid)
+            # Only where no field before had a value: the order of fields decides.
             found = np.where(open_, copies, found)
             is_bad |= open_ & bad
         found = np.where(is_bad | is_half, np.nan, found)

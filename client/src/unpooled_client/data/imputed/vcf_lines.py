@@ -28,6 +28,7 @@ def count_variants(path: Path, people: int, progress: Progress, *, is_packed: bo
     variants, line, rest = 0, 1, b""
     with gzip.GzipFile(path) if is_packed else path.open("rb") as file:
         while data := file.read(_AT_ONCE):
+            # A line at the end of a piece is looked at with the next one.
             whole, newline, rest = (rest + data).rpartition(b"\n")
             variants += _count(path, np.frombuffer(whole + newline, np.uint8), line, people)
             line += whole.count(b"\n") + len(newline)

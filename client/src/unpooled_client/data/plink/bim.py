@@ -334,6 +334,7 @@ class _Reader:
                     remedy="PLINK does not read such a file. Split variants with several alleles, e.g. with "
                     "`bcftools norm -m-`, or leave them out.",
                 )
+            # Numbered as they come, for all alleles are known only at the end; then sorted.
             known = [self.alleles.setdefault(capital(word), len(self.alleles)) for word in words]
             codes.append(np.array(known, np.uint32)[code])
         if small.any():

@@ -46,6 +46,7 @@ class PgenFile:
         """The hard calls as `unpooled_client.data.plink.genotypes` says, of which A1 is ALT."""
         width = -(-self.samples // 32)
         out = np.empty((len(rows), width), np.uint64)
+        # Ascending: a record may only say how it differs from one before. What is absent, -1, comes first.
         order = np.argsort(rows, kind="stable")
         absent = int(np.searchsorted(rows[order], 0))
         out[order[:absent]] = ALL_MISSING
@@ -119,6 +120,7 @@ class PgenFile:
         """The reader of the file as it is now, for one thread at a time. DataProblem if it cannot read."""
         try:
             status = self.path.stat()
+            # By time and size, too: a file that was replaced is opened anew.
             opened = _opened(self, status.st_mtime_ns, status.st_size)
             with opened.lock:
                 yield opened.reader

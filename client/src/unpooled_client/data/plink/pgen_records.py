@@ -48,6 +48,7 @@ def take_dosages(
             found = header.records(block, rows[which] - block * _BLOCK)
             if found is None:
                 continue
+            # Lengths from a damaged header would have gigabytes read.
             good = found[1] <= _MOST_BYTES * out.shape[1] + _DIFFERENCES
             which = which[good]
             starts, lengths, kinds = (of_all[good] for of_all in found)

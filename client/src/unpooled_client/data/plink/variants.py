@@ -129,6 +129,7 @@ class Found:
     def add(self, rows: np.ndarray, lines: np.ndarray) -> None:
         """Some more, by their rows and lines, (k,) each."""
         self.count += len(rows)
+        # The first few without sorting all, of which there may be millions.
         few = np.s_[:] if len(rows) <= EXAMPLES else np.argpartition(lines, EXAMPLES)[:EXAMPLES]
         pairs = zip(lines[few].tolist(), rows[few].tolist(), strict=True)
         first = sorted([*zip(self.lines, self.rows, strict=True), *pairs])[:EXAMPLES]

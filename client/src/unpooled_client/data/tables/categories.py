@@ -81,6 +81,7 @@ def _words_of(column: pa.ChunkedArray) -> Words:
         column = column.cast(pa.large_string())
     whole = column.combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    # Once over the cells: what follows goes over the different words alone.
     coded = whole.dictionary_encode()
     values = coded.dictionary.to_pylist()
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)

@@ -61,6 +61,7 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
     if start is None or not check_header(start.header, schema, faults):
         return None
     with path.open("rb") as file:
+        # The last byte is enough to tell whether the last line is whole.
         file.seek(-1, os.SEEK_END)
         note_of_end(file.read(), path, WHAT, faults.report)
     values = _quickly(path, start, schema)

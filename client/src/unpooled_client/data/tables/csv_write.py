@@ -123,6 +123,7 @@ def in_order(text: Callable[[slice], memoryview], rows: int, columns: int) -> It
     making: deque[Future[memoryview]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for first in range(0, rows, each):
+            # In order, and never more blocks at once than threads: all together would not fit in memory.
             making.append(pool.submit(text, slice(first, min(first + each, rows))))
             if len(making) > threads:
                 yield making.popleft().result()

@@ -159,6 +159,7 @@ def _write_parquet(target: Path, table: pa.Table, columns: Mapping[str, Encoded]
     ]
     each = max(1, CELLS // len(fields))
     with replacing(target) as out, pq.ParquetWriter(out, pa.schema(fields)) as writer:
+        # Once for an empty table, too: it has columns, and a reader wants them.
         for first in range(0, max(1, len(table)), each):
             rows = slice(first, min(first + each, len(table)))
             arrays: list[pa.Array | pa.ChunkedArray] = []

@@ -33,6 +33,7 @@ def missing_calls(cohort: PlinkCohort, variants: np.ndarray) -> np.ndarray:
     found = np.zeros(-(-len(cohort.samples) // 32) * 32, np.int64).reshape(-1, 32)
     for start in range(0, len(variants), _BLOCK):
         words = cohort.packed(variants[start : start + _BLOCK]).words
+        # A missing call is 01: the low bit is set and the high one is not.
         missing = words & ~(words >> _ONE) & _EVEN
         for k in range(32):
             found[:, k] += ((missing >> np.uint64(2 * k)) & _ONE).sum(axis=0, dtype=np.int64)

@@ -121,6 +121,7 @@ def _tell_related(fam: Fam, kept: np.ndarray, calls: _Calls, cutoff: float, repo
         stop = min(start + AT_ONCE, len(kept))
         return related(calls.het, calls.first, calls.second, start, stop, cutoff, EXAMPLES)
 
+    # The kernel releases Python's lock, so that threads share the calls and run side by side.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(pairs_of, range(0, len(kept), AT_ONCE)))
     count = sum(each[0] for each in found)
