@@ -13,11 +13,7 @@ from unpooled_client.data.show import WORDS, details, headline, in_words
 from unpooled_client.data.tables.categories import WORDS as WORDS_OF
 
 _TONES = {Severity.ERROR: "bad", Severity.WARNING: "warning", Severity.NOTE: "plain"}
-_TITLES = {
-    Severity.ERROR: "To fix",
-    Severity.WARNING: "To look at",
-    Severity.NOTE: "For information",
-}
+_TITLES = {Severity.ERROR: "To fix", Severity.WARNING: "To look at", Severity.NOTE: "For information"}
 
 Summary = Mapping[str, Any]
 

@@ -11,12 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from unpooled.described.what_leaves import COHORT_SUMS, OPERATOR, SINGLE_VALUES, Form, Leaving
 from unpooled.errors import listed
 
-_COUNTED = {
-    "samples": "people",
-    "variants": "variants",
-    "rows": "rows",
-    "columns": "columns of numbers",
-}
+_COUNTED = {"samples": "people", "variants": "variants", "rows": "rows", "columns": "columns of numbers"}
 """Sizes that a person knows, by their names in the state: `unpooled_client.study.reading.sizes_of`."""
 
 

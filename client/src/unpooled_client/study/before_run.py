@@ -16,13 +16,7 @@ from unpooled_client.state.fingerprint import fingerprints
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
 from unpooled_client.study import few_apart as apart
 from unpooled_client.study.book import has_answered
-from unpooled_client.study.reading import (
-    DataChanged,
-    guard,
-    open_under,
-    same_options,
-    sizes_of,
-)
+from unpooled_client.study.reading import DataChanged, guard, open_under, same_options, sizes_of
 
 
 def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:

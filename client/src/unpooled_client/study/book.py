@@ -125,12 +125,7 @@ _Key = TypeVar("_Key", int, str)
 class Book:
     """Record of one cohort's answers under one seed. May be used by several threads."""
 
-    def __init__(
-        self,
-        path: Path,
-        seed: bytes,
-        most_bytes: Callable[[type[Question]], int | None],
-    ) -> None:
+    def __init__(self, path: Path, seed: bytes, most_bytes: Callable[[type[Question]], int | None]) -> None:
         """Open the book of a seed; BookLost if there is none. `most_bytes` is what was released of a kind."""
         self.path, self._most_bytes = path, most_bytes
         self._lock = threading.Lock()

@@ -14,13 +14,7 @@ from pathlib import Path
 from unpooled_client.network.answers import Study
 from unpooled_client.network.api import Api, Network
 from unpooled_client.state.events import Event, Repeated
-from unpooled_client.state.folder import (
-    Agreement,
-    Saved,
-    StateFolder,
-    folder_of,
-    with_invitation,
-)
+from unpooled_client.state.folder import Agreement, Saved, StateFolder, folder_of, with_invitation
 from unpooled_client.study.joining import Declined, review
 from unpooled_client.study.released import kept_under
 from unpooled_client.study.session import Session

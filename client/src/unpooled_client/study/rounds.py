@@ -107,9 +107,7 @@ class Answerer:
         words = questions.words(question, scheme)
         if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
             raise Distrust(
-                Problem.QUESTION,
-                f"round {message.round} asks for {words:,} numbers at once.",
-                TELL_OPERATOR,
+                Problem.QUESTION, f"round {message.round} asks for {words:,} numbers at once.", TELL_OPERATOR
             )
         if question.opens:
             _check_compared(message.round, scheme.label, question.opens.circuit, words)
@@ -232,9 +230,7 @@ def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:
         two_party.lengths(scheme, circuit, words)
     except ProtocolError as error:
         raise Distrust(
-            Problem.QUESTION,
-            f"round {round_} asks for what cannot be compared: {error}.",
-            TELL_OPERATOR,
+            Problem.QUESTION, f"round {round_} asks for what cannot be compared: {error}.", TELL_OPERATOR
         ) from error
 
 

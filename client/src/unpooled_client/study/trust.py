@@ -125,13 +125,7 @@ def terms(study: Study, saved: Saved) -> Terms | None:
             "or tell the server that it is lost with --join-anew.",
         )
     return Terms(
-        study.id,
-        study.cohort,
-        plan,
-        plan.hash(),
-        study.roster,
-        study.roster.hash(),
-        study.one_operator,
+        study.id, study.cohort, plan, plan.hash(), study.roster, study.roster.hash(), study.one_operator
     )
 
 

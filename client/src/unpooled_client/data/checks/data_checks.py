@@ -213,10 +213,7 @@ def _describe(values: np.ndarray, phenotype: Phenotype) -> dict[str, Any]:
         }
     return (
         about
-        | {
-            "missing": len(values) - len(known),
-            "values seen": phenotype.counts,
-        }
+        | {"missing": len(values) - len(known), "values seen": phenotype.counts}
         | ({"missing as": phenotype.missing_as} if phenotype.missing_as else {})
     )
 

@@ -224,11 +224,7 @@ class _Reader:
             "missing": int(len(spread) - len(known)),
         }
         if len(known):
-            about |= {
-                "smallest": float(known.min()),
-                "mean": mean(known),
-                "largest": float(known.max()),
-            }
+            about |= {"smallest": float(known.min()), "mean": mean(known), "largest": float(known.max())}
         self.summary.append(about | self._missing_as(column))
         if readable:
             what = f"the covariate {covariate.name}"
