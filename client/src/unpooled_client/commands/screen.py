@@ -106,6 +106,7 @@ class JsonScreen(Screen):
     """
 
     def show(self, event: Event) -> None:
+        # Flushed, for another program waits for this line, and not for a full buffer.
         print(json.dumps(event.to_json()), flush=True)
 
     def ask(self, question: str, more: str = "") -> bool | None:
@@ -166,6 +167,7 @@ class TerminalScreen(Screen):
         self._bars = Progress(*columns, TimeElapsedColumn(), console=self._console)
         self._tasks: dict[str, TaskID] = {}
         self._status, self._waits = Spinner("dots"), False
+        # Redrawn by itself: the clock of a step and the spinner move between two events.
         self._live = Live(get_renderable=self._draw, console=self._console, refresh_per_second=6)
 
     def show(self, event: Event) -> None:

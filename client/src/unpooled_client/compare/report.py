@@ -279,6 +279,7 @@ class _Scale:
         low, high = min(0.0, *ends), max(0.0, *ends)
         span = high - low or 1.0
         wide = _finite([value for of in own for value in (of.lower, of.upper)], odds)
+        # One cohort's wide limits would leave no room for the others: they may at most treble the scale.
         low, high = max(min([low, *wide]), low - span), min(max([high, *wide]), high + span)
         room = (high - low or 1.0) * 0.04
         return cls(low - room, high + room, odds)

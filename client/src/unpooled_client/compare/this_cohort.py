@@ -111,6 +111,7 @@ def _beside(variants: Iterable[Variant], data: PlinkData) -> tuple[PlinkCohort, 
     rows = [row for row in (_row(variant, data.panel) for variant in variants) if row is not None]
     panel = Panel.of(rows)
     cohort = data.align(panel)
+    # What this cohort lacks has no estimate: the procedure is to ask about the others alone.
     have = cohort.rows >= 0
     cohort = dataclasses.replace(cohort, rows=cohort.rows[have], swapped=cohort.swapped[have])
     return cohort, panel.take(have)

@@ -15,14 +15,12 @@ from unpooled.panel.agreement import align, merged
 from unpooled.panel.filesets import OF_PFILE
 from unpooled.panel.panel import Panel
 from unpooled.plan.floors import QUANTITATIVE
-from unpooled_client.data.checks.calls import look_at_calls
+from unpooled_client.data.checks.calls import check_sexes, look_at_calls
 from unpooled_client.data.checks.collinear import check_collinear, check_sex
 from unpooled_client.data.checks.data_checks import check_floors, check_samples, summarise
 from unpooled_client.data.checks.outliers import check_outliers
-from unpooled_client.data.checks.sexes import check_sexes
 from unpooled_client.data.findings.report import Code, Report, Severity
 from unpooled_client.data.imputed.copies import silent, with_copy
-from unpooled_client.data.imputed.filter import well_imputed
 from unpooled_client.data.imputed.pieces import Progress
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.plink.bed import BedFile, has_header, has_size
@@ -33,7 +31,12 @@ from unpooled_client.data.plink.pgen import PgenFile, is_pgen, open_pgen
 from unpooled_client.data.plink.variants import Variants
 from unpooled_client.data.samples.covariates import Covariates, read_covariates
 from unpooled_client.data.samples.phenotype import Phenotype, read_phenotypes
-from unpooled_client.data.samples.selection import check_conditions, read_selection, select_variants
+from unpooled_client.data.samples.selection import (
+    check_conditions,
+    read_selection,
+    select_variants,
+    well_imputed,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -180,6 +180,7 @@ class DataOptions:
 
     def reads(self, path: Path) -> bool:
         """Tell whether a file is one of the inputs: nothing may be written there."""
+        # Resolved, for a link may lead to a data file.
         return path.resolve() in {each.resolve() for each in self.paths.values()}
 
     def under(self, plan: Plan) -> DataOptions:

@@ -269,6 +269,7 @@ class Api:
             message["headers"] = {"Content-Type": "application/octet-stream"} | message.get("headers", {})
         if self.doing is not None:
             message["headers"] = {stages.HEADER: self.doing.value} | message.get("headers", {})
+        # A long poll is answered after `wait` at the latest; the rest is for the way.
         timeout = httpx.Timeout(seconds if wait == 0 else wait + 15.0, connect=connection.CONNECTING)
         request = self._client.build_request(method, path, timeout=timeout, **message)
         # Sent again with the same bytes: a share that arrives twice is still one share, under one nonce.

@@ -114,6 +114,7 @@ def open_client(
 
 def receive(response: httpx.Response, most: int = MOST, into: Path | None = None) -> Answer:
     """Read an answer to its end: into memory, or into a file if it is what was asked for."""
+    # Anything but success is a short message, never a part of the file that was asked for.
     if response.status_code != 200:
         into, most = None, MOST
     blocks = _blocks(response, most)
@@ -202,6 +203,7 @@ def trust_for(server: str, proxy: Proxy | None, ca_bundle: Path | None) -> ssl.S
     if file or folder:
         return _only(file, folder, "SSL_CERT_FILE" if file else "SSL_CERT_DIR")
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Mozilla's list, too: a system that is seldom updated may lack newer authorities.
     context.load_verify_locations(certifi.where())
     return context
 

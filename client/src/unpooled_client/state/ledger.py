@@ -67,6 +67,7 @@ class Ledger:
         with self._lock:
             line = json.dumps({"previous": self._head.last} | asdict(entry), ensure_ascii=False).encode()
             _append(self.path, line + b"\n")
+            # The line comes first: a crash in between leaves one more than the head has, which is no damage.
             self._head = Head(self._head.lines + 1, hashlib.sha256(line).hexdigest())
             self._head.write(head_path(self.path))
         return entry

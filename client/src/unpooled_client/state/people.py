@@ -202,6 +202,7 @@ def _closest(
         for who, mine in fresh
         for other, theirs in earlier
         if 0 < (apart := (mine ^ theirs).bit_count()) < FEWEST_AT_A_LEVEL
+        # Small sets with little in common differ by few as well, but then by nearly all of both.
         and apart < (mine & theirs).bit_count()
     ]
     return min(few, key=lambda each: (each.apart, each.whose, each.than), default=None)

@@ -129,6 +129,7 @@ class Work:
         asking: Future[Questions] | None = None
         self.session.api.doing = Doing.WAITING
         while True:
+            # Asked for while others are computed, so that no thread waits for the network.
             if asking is None and len(self.running) < self.session.threads + SENDING:
                 asking = self._ask()
             started, idle = time.perf_counter(), not self.running
@@ -153,6 +154,7 @@ class Work:
         if found.panel_digest:
             yield from self.alignments.fetch_panel(self.session, found.panel_digest)
         new = [question for question in found.items if question.round not in self.running]
+        # The first poll of an idle client is short: then people are told for whom the study waits.
         self.idle = 0 if new or self.running else self.idle + 1
         if new and not (yield from self._is_entered()):
             return

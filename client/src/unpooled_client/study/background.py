@@ -88,6 +88,7 @@ def _begun(process: subprocess.Popen[bytes], journal: Journal) -> int:
             raise NotStarted(
                 f"{what} Its last messages are in {journal.path}.", failed[-1] if failed else None
             )
+        # No system tells of a line in another program's log, so it is looked for.
         time.sleep(0.05)
     raise NotStarted(f"the run did not begin within {_PATIENCE:.0f} s. Its log is {journal.path}.")
 

@@ -253,6 +253,7 @@ def lines_of(path: Path, seed: bytes) -> Iterator[Line]:
     if not hmac.compare_digest(data[:at], head):
         raise BookLost(path)
     while at < len(data):
+        # A prefix that was cut off is filled up: its entry is then too short, and dropped.
         length, checksum = _PREFIX.unpack(data[at : at + _PREFIX.size].ljust(_PREFIX.size, b"\0"))
         body = data[at + _PREFIX.size : at + _PREFIX.size + length]
         if len(body) < length or zlib.crc32(body) != checksum:

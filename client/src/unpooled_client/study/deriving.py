@@ -58,6 +58,7 @@ def derived_in(folder: StateFolder, seed: bytes | None = None) -> np.ndarray | N
         data = folder.derived.read_bytes()
     except FileNotFoundError:
         return None
+    # A digest has one length, whatever the seed.
     at = len(_head(b""))
     if seed is not None and data[:at] != _head(seed):
         return None

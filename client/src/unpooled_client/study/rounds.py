@@ -105,6 +105,7 @@ class Answerer:
         question = self.follow(message) if message.place else self._decoded(message)
         scheme = self.terms.plan.scheme(question.ring_bits)
         words = questions.words(question, scheme)
+        # Before anything is computed or entered: it must hold the check, and fit into memory.
         if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
             raise Distrust(
                 Problem.QUESTION, f"round {message.round} asks for {words:,} numbers at once.", TELL_OPERATOR

@@ -116,6 +116,7 @@ class Session:
 
     def until_one(self, futures: Collection[Future[Any]]) -> Iterator[Event]:
         """Wait until at least one is done."""
+        # Woken at intervals: trouble and progress are no futures that could be waited for.
         while not wait(futures, timeout=TICK, return_when=FIRST_COMPLETED).done:
             yield from self._trouble()
             yield from self._progress_beside()

@@ -123,6 +123,7 @@ class Window(QMainWindow):
 
     def _leave(self) -> None:
         if self.view is not None:
+            # Before the page goes: its children end here, and tell a page that is gone nothing.
             self.view.study.close()
             self.pages.removeWidget(self.view)
             self.view.deleteLater()

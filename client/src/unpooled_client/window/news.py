@@ -26,6 +26,7 @@ class News:
 
 def news(study: str, before: Where | None, now: Where) -> News | None:
     """Return news worth calling a person for: the end, or that it is their turn. None at the first look."""
+    # The first look is no news: what is shown has been so before the window was opened.
     if before is None or (before.stage, before.tone, before.is_asking) == (
         now.stage,
         now.tone,

@@ -74,6 +74,7 @@ class ResultsPage(Page):
         plan = self._study.plan
         if self._study.stage is not Stage.RESULTS or self._is_loaded or self.folder is None or plan is None:
             return
+        # Looked at again once the run has ended: until then, files may still come.
         self._is_loaded = not self._study.is_alive
         self._offer(plan)
         files = sorted(path for path in self.folder.glob("*") if path.is_file())

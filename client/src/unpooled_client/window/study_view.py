@@ -77,6 +77,7 @@ class StudyView(QWidget):
             page.refresh()
         at, tone = self._place()
         self.steps.put(stage_lines(at, tone))
+        # Only where the study moved on: a person who looks back at a step is left there.
         if at is not self._at:
             self._at = at
             self._go(at)

@@ -123,6 +123,7 @@ def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the columns that vary, and these columns centred and scaled to length one; none
     if there are too few people.
     """
+    # With so few people any columns determine one another.
     if len(values) <= values.shape[1] + 1:
         return np.zeros(0, np.intp), np.empty((len(values), 0))
     largest = np.abs(values).max(axis=0, initial=0)

@@ -151,6 +151,7 @@ def _copy_of(options: DataOptions, progress: Progress, report: Report) -> _Copy 
             if (notes := _notes(made)) is None:
                 notes = _make(file, made, progress)
             for other in of_file.glob("*-*"):
+                # Only of other states: another process may be reading a copy of this one by other options.
                 if not other.name.startswith(state):
                     shutil.rmtree(other, ignore_errors=True)  # Windows keeps what somebody has open
             psam = _write_people(made, people)
@@ -168,6 +169,7 @@ def _alone(lock: Path, progress: Progress) -> Iterator[None]:
     """Hold the lock of a copy, so that only one process makes it; while waiting, report that copying is under
     way.
     """
+    # Woken each second to report: another process may copy for an hour.
     holds = FileLock(lock, timeout=1)
     while True:
         try:

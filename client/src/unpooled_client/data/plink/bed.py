@@ -56,6 +56,7 @@ class BedFile:
         order = np.argsort(rows, kind="stable")
         wanted = rows[order]
         absent = int(np.searchsorted(wanted, 0))
+        # -1 sorts first: what the file lacks is missing for everybody.
         out[order[:absent]] = ALL_MISSING
         try:
             with self.path.open("rb", buffering=0) as file:

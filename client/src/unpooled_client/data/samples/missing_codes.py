@@ -31,6 +31,7 @@ def look_like_codes(values: np.ndarray) -> list[float]:
     """
     known = np.unique(values[~np.isnan(values)])
     with np.errstate(over="ignore"):
+        # The smallest are looked at as the largest of the same numbers with the other sign.
         below = _codes_above(-known[::-1])
         above = _codes_above(known[below:])
     return [*known[:below].tolist(), *known[len(known) - above :].tolist()]

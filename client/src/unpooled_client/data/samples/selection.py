@@ -18,6 +18,7 @@ from unpooled_client.data.findings.report import Code, Report, shown
 from unpooled_client.data.findings.source import read_bytes
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import Fam
+from unpooled_client.data.plink.pgen import PgenFile
 from unpooled_client.data.plink.variants import Variants
 from unpooled_client.data.samples.table import read_table
 
@@ -85,6 +86,40 @@ def select_variants(variants: Variants, options: DataOptions, report: Report) ->
         report.note(Code.VARIANT_NOT_CHOSEN, "a variant is left out as was asked", count=out)
         variants = variants.take(chosen)
     return variants
+
+
+def well_imputed(variants: Variants, genotypes: PgenFile, options: DataOptions, report: Report) -> Variants:
+    """The variants that --minimac3-r2-filter leaves; the report hears how many it does not.
+
+    Their quality is that of `unpooled_client.data.plink.imputation`; of a VCF without phased dosages it is
+    what its imputation wrote into INFO. Where all people have the same there is none, and the variant stays,
+    as in plink2. It stays at the cohort: a variant that is left out is one that it lacks.
+    """
+    least = options.minimac3_r2_filter
+    if least is None:
+        return variants
+    written = None if options.quality is None else np.memmap(options.quality, "<f4", "r")
+    poor, known = np.zeros(len(variants), bool), 0
+    for rows, part in variants.parts():
+        quality = genotypes.minimac3_r2(part.row) if written is None else written[part.row]
+        poor[rows] = quality < least
+        known += int(np.count_nonzero(~np.isnan(quality)))
+    report.summary["imputation"] = {
+        "variants with a quality": known,
+        f"left out, below {least:g}": int(np.count_nonzero(poor)),
+    }
+    if poor.all():
+        report.error(
+            Code.NO_VARIANT_LEFT,
+            f"no variant is left after --minimac3-r2-filter {least:g}",
+            file=genotypes.path,
+            remedy="Choose a smaller number, or look whether the file has phased dosages.",
+        )
+        return variants
+    if poor.any():
+        out = int(np.count_nonzero(poor))
+        report.note(Code.VARIANT_NOT_CHOSEN, "a variant is left out as was asked", count=out)
+    return variants.take(~poor)
 
 
 def check_conditions(variants: Variants, options: DataOptions, report: Report) -> None:

@@ -77,6 +77,7 @@ def _words_of(column: pa.ChunkedArray) -> Words:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    # Numbers with a point become words as `text_of` writes them, not as the library would.
     if not pa.types.is_floating(column.type):
         column = column.cast(pa.large_string())
     whole = column.combine_chunks()

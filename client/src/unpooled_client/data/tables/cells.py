@@ -71,6 +71,7 @@ def _rows(path: Path, columns: int, faults: Faults) -> Iterator[tuple[int, list[
         except csv.Error as error:
             faults.tell(Code.CSV, line=line, why=error)
         except UnicodeDecodeError:
+            # The reader decodes ahead of the line that it gives: the line is looked for anew.
             faults.tell(Code.FILE_NOT_TEXT, line=_first_undecodable(path))
 
 

@@ -122,6 +122,7 @@ def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray
             for group, rows in _groups(file):
                 scaled = scaler.transform(values[rows])
                 table = _replaced(_row_group(file, path, group, rows, stay), fields, places, scaled)
+                # A row group stays one, whatever the library's own limit is.
                 writer.write_table(table, row_group_size=len(table) or None)
 
 

@@ -172,6 +172,7 @@ def _in_both(data: PlinkData, reference: Reference) -> tuple[np.ndarray, np.ndar
     autosomal = np.flatnonzero((panel.chromosome >= 1) & (panel.chromosome <= data.options.chr_set))
     ours, first, times = np.unique(panel.name[autosomal], return_index=True, return_counts=True)
     theirs, first_there, times_there = np.unique(reference.name, return_index=True, return_counts=True)
+    # Each name stands once in both, so that they need not be made distinct again.
     _, here, there = np.intersect1d(ours[times == 1], theirs[times_there == 1], True, return_indices=True)
     mine = autosomal[first[times == 1][here]]
     order = np.argsort(mine)

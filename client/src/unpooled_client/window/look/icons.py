@@ -43,6 +43,7 @@ def icon(name: str, colour: QColor, disabled: QColor) -> QIcon:
     """The icon for a button, in the sizes and on the screens there are."""
     made = QIcon()
     for mode, ink in ((QIcon.Mode.Normal, colour), (QIcon.Mode.Disabled, disabled)):
+        # A button has no larger icon, whatever the zoom.
         for side in _SIZES[:4]:
             made.addPixmap(pixmap(name, ink, side), mode)
     return made

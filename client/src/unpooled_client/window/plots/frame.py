@@ -74,6 +74,7 @@ class Plot(QWidget):
 
     def _draw(self, onto: QPixmap) -> None:
         """Draw the picture so that its text has the size of small text here, and scale the spots likewise."""
+        # Below eight pixels text cannot be read, whatever the zoom.
         scale = max(8.0, 0.88 * look().pixels("small")) / _TEXT
         size = round(self.width() / scale), round(self.height() / scale)
         picture, spots = self.picture(size)
