@@ -14,8 +14,6 @@ from federation_fixtures import Data, variants
 from signing_in import Http
 from whole_studies import finished
 
-from unpooled.methods.tables.encoding.options import PEOPLE
-
 NAMES = ["ldl", "hdl"]
 LEADS = [variants(60).name[row].decode() for row in (4, 31)]
 """The variant that each phenotype goes with."""
@@ -115,7 +113,7 @@ def assert_another_phenotype_is_not_there(me: httpx.Client, url: str) -> None:
 def test_few_apart_end_the_study_and_name_the_field(me: httpx.Client, http: Http) -> None:
     data = cohorts()
     for each in data:
-        PEOPLE.of(each).further[0][:] = np.random.default_rng(0).normal(size=150)
+        each.people.further[0][:] = np.random.default_rng(0).normal(size=150)
     data[0].people.further[0][:4] = np.nan
     with pytest.raises(AssertionError, match="differ by fewer than 10 people"):
         finished(me, http, data, **PLAN, phenotype="ldl", phenotypes=["hdl"])
