@@ -235,11 +235,7 @@ FITS = (
             ),
         ),
     ),
-    _fit(
-        LASSO,
-        "Lasso",
-        f"A lasso was fitted to the standardised features of all cohorts, {_CHOSEN}",
-    ),
+    _fit(LASSO, "Lasso", f"A lasso was fitted to the standardised features of all cohorts, {_CHOSEN}"),
     _fit(
         ELASTIC_NET,
         "Elastic net",

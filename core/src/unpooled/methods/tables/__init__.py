@@ -197,12 +197,7 @@ def _method(
 
 
 def _by_sums(
-    name: str,
-    title: str,
-    method: str,
-    procedure: Procedure[[], None],
-    *asks: type[Question],
-    **more: Any,
+    name: str, title: str, method: str, procedure: Procedure[[], None], *asks: type[Question], **more: Any
 ) -> Algorithm:
     write = partial(_write_parameters, partial(_columns, PARAMETERS[name]))
     return _method(name, title, method, asks, procedure, write, **more)
