@@ -182,16 +182,10 @@ LIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     ),
     "another cohort's answer": (lambda points: answer(points, seed=bytes(32)), "has not made this answer"),
     "another column's answer": (lambda points: answer(points, about=b"other"), "has not made this answer"),
-    "an answer to other points": (
-        lambda points: answer(_swapped(points)),
-        OF_SERVER,
-    ),
+    "an answer to other points": (lambda points: answer(_swapped(points)), OF_SERVER),
     "no tag": (lambda points: answer(points)[:-TAG_BYTES], "has not made this answer"),
     "nothing": (lambda points: b"", "has not made this answer"),
-    "a point less": (
-        lambda points: answer(points[POINT_BYTES:]),
-        OF_SERVER,
-    ),
+    "a point less": (lambda points: answer(points[POINT_BYTES:]), OF_SERVER),
 }
 
 

@@ -86,11 +86,7 @@ def test_a_witness_follows_from_all_seeds_in_their_order_and_from_all_that_names
 
 @pytest.mark.parametrize(
     "sealed",
-    [
-        (("Munich", SEALED), ("Graz", SEALED)),
-        (("Graz", SEALED), ("Graz", SEALED)),
-        (("Graz", SEALED[:-1]),),
-    ],
+    [(("Munich", SEALED), ("Graz", SEALED)), (("Graz", SEALED), ("Graz", SEALED)), (("Graz", SEALED[:-1]),)],
 )
 def test_witnesses_are_one_a_cohort_and_sorted(sealed: tuple[tuple[str, bytes], ...]) -> None:
     assert Witnesses in messages.RECORDS

@@ -23,7 +23,7 @@ from unpooled.formats.titles import Title
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes
 from unpooled.methods.regression.logistic_questions import Evaluate
-from unpooled.methods.regression.method import file_name
+from unpooled.methods.regression.results import file_name
 from unpooled.methods.shared.allele_coding import PLACES, by_plink2
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError

@@ -623,10 +623,7 @@ def digests() -> Any:
         },
         "roster": {"value": typed(roster()), "digest": digest(roster()).hex()},
         "plan": {"value": typed(plan()), "digest": digest(plan()).hex()},
-        "fingerprint": {
-            "key": key.hex(),
-            "text": " ".join(digits[i : i + 4] for i in range(0, 32, 4)),
-        },
+        "fingerprint": {"key": key.hex(), "text": " ".join(digits[i : i + 4] for i in range(0, 32, 4))},
     }
 
 

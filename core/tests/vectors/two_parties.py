@@ -244,10 +244,7 @@ def session(streams: list[bytes], masks: bytes, cohorts: int, shuffle: bytes) ->
     (a, _), (b, w) = (half[-1] for half in sides)
     asked = (int.from_bytes(digests[0], "little") - a) % PRIME
     told = (b * (asked - int.from_bytes(digests[1], "little")) + w) % PRIME
-    heads = [
-        [spares[0], asked.to_bytes(32, "little")],
-        [masks[:64] + spares[1], told.to_bytes(32, "little")],
-    ]
+    heads = [[spares[0], asked.to_bytes(32, "little")], [masks[:64] + spares[1], told.to_bytes(32, "little")]]
     messages = [
         [b"".join(from_server[max(0, k) : k + 2]) for k in range(-1, len(from_server) - 1, 2)],
         [b"".join(from_compensator[k : k + 2]) for k in range(0, len(from_compensator), 2)],

@@ -191,9 +191,7 @@ PROCEDURES = _Procedures()
 """All that can run as branches, by the names under which they are stored."""
 
 
-def procedure(
-    name: str,
-) -> Callable[[Callable[Concatenate[Study, P], Asks[T]]], Procedure[P, T]]:
+def procedure(name: str) -> Callable[[Callable[Concatenate[Study, P], Asks[T]]], Procedure[P, T]]:
     """Makes a generator function a procedure that is stored under this name."""
 
     def declare(function: Callable[Concatenate[Study, P], Asks[T]]) -> Procedure[P, T]:

@@ -87,9 +87,7 @@ def _unlike(before: list[str], after: list[str]) -> list[tuple[str, str]]:
 def plan_facts(plan: Plan) -> Facts:
     """Return the facts that people read of a plan."""
     return Facts(
-        question=_columns(plan) if plan.of_tables else _trait(plan),
-        model=_model(plan),
-        rules=_rules(plan),
+        question=_columns(plan) if plan.of_tables else _trait(plan), model=_model(plan), rules=_rules(plan)
     )
 
 

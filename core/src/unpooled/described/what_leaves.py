@@ -44,11 +44,7 @@ SIGNING_KEY, SEED, DOING, TIMING, PROBLEM = (
 )
 CODES = "Blinded words"
 """Name of the words of a column that a cohort has coded."""
-PLAN_DIGEST, LIST_DIGEST, LIST = (
-    "Digest of the plan",
-    "Digest of the list of variants",
-    "List of variants",
-)
+PLAN_DIGEST, LIST_DIGEST, LIST = ("Digest of the plan", "Digest of the list of variants", "List of variants")
 """Quantities that are no answers, as table and ledger call them."""
 
 TO_SERVER, TO_COMPENSATOR, TO_SERVER_AND_COMPENSATOR, TO_COHORTS, TO_COORDINATOR = (

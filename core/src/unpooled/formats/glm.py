@@ -170,10 +170,7 @@ def _statistic(plan: Plan, logistic: bool) -> titles.Title:
 
 
 def _of_alleles(
-    a1: NDArray[np.int64],
-    a2: NDArray[np.int64],
-    frequency: NDArray[np.float64],
-    alleles: NDArray[np.int64],
+    a1: NDArray[np.int64], a2: NDArray[np.int64], frequency: NDArray[np.float64], alleles: NDArray[np.int64]
 ) -> list[tuple[str, Column]]:
     """Columns about the alleles: which they are, how frequent A1 is, and among how many (of none: nan)."""
     none = np.zeros(len(a1), bool)
@@ -185,10 +182,7 @@ def _of_alleles(
         ("ax", Text(titles.OTHER_ALLELE.plink2, 0, a2)),
         ("a1count", Real("A1_CT", 0, np.where(alleles > 0, frequency * alleles, 0), digits=_DIGITS)),
         ("totallele", Whole(titles.ALLELES.plink2, 0, alleles)),
-        (
-            "a1freq",
-            Real(titles.FREQUENCY.plink2, 0, frequency, missing=none, digits=_DIGITS),
-        ),
+        ("a1freq", Real(titles.FREQUENCY.plink2, 0, frequency, missing=none, digits=_DIGITS)),
     ]
 
 

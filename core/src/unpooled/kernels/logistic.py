@@ -83,10 +83,7 @@ class Design:
         padded[:samples, count:] = np.column_stack([inside, np.where(inside, case, 0), unit, group])
         turned = padded.reshape(tiles, TILE, count + 4).transpose(0, 2, 1)
         return cls(
-            np.ascontiguousarray(turned[:, :count]),
-            np.ascontiguousarray(turned[:, count:]),
-            coded,
-            extra,
+            np.ascontiguousarray(turned[:, :count]), np.ascontiguousarray(turned[:, count:]), coded, extra
         )
 
 

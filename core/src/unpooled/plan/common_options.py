@@ -80,10 +80,7 @@ REQUIRE_PHENO = Switch(
 )
 SEVERAL = (PHENOTYPES, REQUIRE_PHENO)
 COVARIATES = Covariates(
-    name="covariates",
-    label="Covariates",
-    place=Place.MODEL,
-    methods="Covariates were {}.",
+    name="covariates", label="Covariates", place=Place.MODEL, methods="Covariates were {}."
 )
 COHORT_SUMS = Switch(
     name="cohort_sums",

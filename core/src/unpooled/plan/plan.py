@@ -189,11 +189,7 @@ class Plan:
                 bool(self.files) and all(is_name(file, 40) for file in self.files),
                 "choose at least one result file",
             ),
-            (
-                "min_samples",
-                1 <= self.min_samples <= MOST_PEOPLE,
-                f"1 to {most}, not {self.min_samples:,}",
-            ),
+            ("min_samples", 1 <= self.min_samples <= MOST_PEOPLE, f"1 to {most}, not {self.min_samples:,}"),
             (
                 "min_per_class",
                 0 <= self.min_per_class <= MOST_PEOPLE,

@@ -231,11 +231,7 @@ def _people_of(plan: Plan, failing: Sequence[Floor]) -> Iterator[tuple[str, str,
     ):
         if titles := [floor.about for floor in failing if floor.kind == kind]:
             names = ", ".join(dict.fromkeys(titles))
-            yield (
-                field or plan.field_of(titles[0]),
-                about.format(names),
-                remedy or _cure(plan, in_one=True),
-            )
+            yield (field or plan.field_of(titles[0]), about.format(names), remedy or _cure(plan, in_one=True))
 
 
 def _most_folds(plan: Plan, floor: Floor) -> int:

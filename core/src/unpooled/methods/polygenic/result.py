@@ -97,12 +97,7 @@ def tested(base: Base, scored: Scored, squares: float, products: np.ndarray) -> 
 
 
 def rows_of(
-    base: Base,
-    shares: np.ndarray,
-    scores: Sequence[Scored],
-    sums: Arrays,
-    solutions: np.ndarray,
-    rounds: int,
+    base: Base, shares: np.ndarray, scores: Sequence[Scored], sums: Arrays, solutions: np.ndarray, rounds: int
 ) -> Iterator[Rows]:
     """All result tables. `solutions`, float64 (shares, m), are those of the fit to everyone."""
     found = [

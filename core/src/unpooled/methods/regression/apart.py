@@ -31,14 +31,7 @@ from unpooled.methods.regression.floors import are_few, foreseen_parts, has_floo
 from unpooled.methods.regression.least_squares import Fitting, Problem
 from unpooled.methods.regression.options import COHORTS_APART, is_apart, is_exact
 from unpooled.methods.regression.pool import Pool, everyone, foreseen_chunks
-from unpooled.methods.shared.allele_coding import (
-    PLACES,
-    X2_KNOWN,
-    by_plink2,
-    by_sex,
-    most_copies,
-    on_x,
-)
+from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, by_plink2, by_sex, most_copies, on_x
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import MEN, complete

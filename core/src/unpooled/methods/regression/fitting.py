@@ -19,10 +19,7 @@ from unpooled.methods.regression.ascent import Advance, Ascent
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.case_control import CaseControlCounts
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.logistic_questions import (
-    FitCovariates,
-    Start,
-)
+from unpooled.methods.regression.logistic_questions import FitCovariates, Start
 from unpooled.methods.regression.options import ALWAYS, NEVER, choice, is_exact
 from unpooled.methods.regression.own_columns import raw_products, says_singular, shifts
 from unpooled.methods.regression.pool import Pool

@@ -27,6 +27,7 @@ from unpooled.methods.regression.counts import (
     CountGenotypes,
     OrderBeforeFit,
     count,
+    count_and_standardise,
     order_of,
     ordered,
     report_ties,
@@ -35,7 +36,7 @@ from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
 from unpooled.methods.regression.least_squares import Block, Fit
 from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes, one_by_one
-from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
+from unpooled.methods.regression.method import HETEROGENEITY, regression
 from unpooled.methods.regression.options import COHORTS_APART, few_cohorts, is_apart, is_exact
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import DIPLOID, Chunk

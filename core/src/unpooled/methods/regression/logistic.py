@@ -29,6 +29,7 @@ from unpooled.methods.regression.counts import (
     CountGenotypes,
     OrderBeforeFit,
     count,
+    count_and_standardise,
     order_of,
     ordered,
     report_ties,
@@ -53,7 +54,7 @@ from unpooled.methods.regression.logistic_questions import (
     model_of,
     models_of,
 )
-from unpooled.methods.regression.method import HETEROGENEITY, count_and_standardise, regression
+from unpooled.methods.regression.method import HETEROGENEITY, regression
 from unpooled.methods.regression.options import FIRTH, not_apart
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import Chunk

@@ -1,18 +1,27 @@
-"""Result tables of a regression, and the tests that are reported of a variant."""
+"""Result tables and files of a regression, and the tests that are reported of a variant."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import BinaryIO
 
 import numpy as np
 
 from unpooled.asking.question import Arrays
 from unpooled.asking.result_columns import Chosen
+from unpooled.formats import plink
+from unpooled.formats.adjusted import write_adjusted
+from unpooled.formats.glm import write_glm
+from unpooled.formats.regression_report import write_report
+from unpooled.formats.ssf import write_ssf
+from unpooled.methods.algorithm import Writer
+from unpooled.methods.regression.options import ALWAYS, FALLBACK, NEVER, choice
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared import filters, summary
 from unpooled.methods.shared.allele_coding import by_plink2
 from unpooled.methods.shared.options import DOSAGES
+from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import HIDE_COVAR
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import Plan
@@ -93,3 +102,38 @@ def joint_test(
         joint = (first**2 - 2 * correlation * first * second + second**2) / (1 - correlation**2)
         by_f = people / 2 * np.log1p(joint / people)
     return {"joint": joint, "joint_neg_log10_p_by_f": by_f / math.log(10)}
+
+
+def _write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    firth = choice(plan)
+    write_glm(file, panel, rows, plan, penalised=firth != NEVER, falls_back=firth == FALLBACK)
+
+
+def file_name(file: str, plan: Plan) -> str:
+    """Return the part of a result file's name that follows the study's name, as PLINK has it."""
+    kind_of_glm = {FALLBACK: f"{plan.test}.hybrid", ALWAYS: "firth", NEVER: plan.test}[choice(plan)]
+    return {
+        "assoc": f"assoc.{plan.test}",
+        "adjusted": f"assoc.{plan.test}.adjusted",
+        "glm": f"{_in_file_names(plan.phenotype)}.glm.{kind_of_glm}",
+        "ssf": "tsv.gz",
+    }.get(file, file)
+
+
+_MOST_OF_A_NAME = 150  # bytes: file systems take 255 with all that stands around
+
+
+def _in_file_names(text: str) -> str:
+    """Whatever is no letter, digit, plus or minus becomes an underscore: a name is no path."""
+    plain = "".join(c if c.isalnum() or c in "+-" else "_" for c in text)
+    return plain.encode()[:_MOST_OF_A_NAME].decode("utf-8", "ignore")
+
+
+FILES: dict[str, Writer] = {
+    "assoc": write_report,
+    "glm": _write_glm,
+    "ssf": write_ssf,
+    "adjusted": write_adjusted,
+    **{file: plink.WRITERS[file] for file in filters.COUNTED},
+}
+"""Result files of a regression, beside those of its features."""

@@ -94,12 +94,7 @@ SUMMARY = TableMethod(
     "standard deviation and quantiles computed.",
     asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
     procedure=summary,
-    told_to_cohorts={
-        CountRows: COUNTS,
-        FindMagnitude: VALUES,
-        Average: VALUES,
-        FindQuantiles: AS_ASKED,
-    },
+    told_to_cohorts={CountRows: COUNTS, FindMagnitude: VALUES, Average: VALUES, FindQuantiles: AS_ASKED},
     files={
         "summary": lambda out, panel, columns, plan: table_summary.write_table(
             out, plan.features, columns, QUANTILES

@@ -128,13 +128,7 @@ class SiftCodes(OfCodes, name="encoding/sift-codes", title="Look for words, bit 
             "per beginning of a code, which is a random number: number of rows with a word of such a code",
             UNREAD,
         ),
-        Count(
-            "held",
-            ("cells",),
-            1,
-            "per beginning of a code: 1 if there are any, else 0",
-            UNREAD,
-        ),
+        Count("held", ("cells",), 1, "per beginning of a code: 1 if there are any, else 0", UNREAD),
     )
     opens: ClassVar[Bits] = Bits(
         "kept",

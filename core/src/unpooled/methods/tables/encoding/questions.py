@@ -207,11 +207,7 @@ class Sift(OfWords, name="encoding/sift", title="Sift values"):
             UNREAD,
         ),
         Count(
-            "held",
-            ("cells",),
-            1,
-            "per value of each column, and fold: 1 if there are any, else 0",
-            UNREAD,
+            "held", ("cells",), 1, "per value of each column, and fold: 1 if there are any, else 0", UNREAD
         ),
     )
     opens: ClassVar[Bits] = Bits(
