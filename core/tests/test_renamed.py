@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import fields
 
 import pytest
 
 from unpooled import renamed
+from unpooled.methods import ALGORITHMS
 
 
 @pytest.mark.parametrize("old", renamed.MOVED)
@@ -36,6 +38,16 @@ def test_a_module_that_became_a_package_still_has_its_names(package: str, name: 
     assert found is getattr(importlib.import_module(now), name)
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
         module.absent  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["summary", "chi-square"])
+def test_what_was_called_algorithm_declares_a_method_of_either_kind(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match="VariantMethod or TableMethod"):
+        from unpooled.methods.algorithm import Algorithm  # type: ignore[attr-defined]
+    known = ALGORITHMS[name]
+    given = {field.name: getattr(known, field.name) for field in fields(known)}
+    made = Algorithm(**{**given, "name": f"{name}-of-before"})
+    assert type(made) is type(known) and made.procedure is known.procedure
 
 
 def test_of_what_never_was_python_says_so() -> None:

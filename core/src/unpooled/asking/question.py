@@ -143,6 +143,14 @@ class Question:
     asked_if: ClassVar[Condition] = lambda plan: True
     """Condition on the plan for questions of this kind to be asked."""
 
+    def __init_subclass__(cls, *, name: str = "", title: str = "", ring_bits: int = 0) -> None:
+        """Take these three from the head of a class, where it gives them there."""
+        super().__init_subclass__()
+        declared = {"name": name, "title": title, "ring_bits": ring_bits}
+        for attribute, value in declared.items():
+            if value:
+                setattr(cls, attribute, value)
+
     @property
     def reach(self) -> int:
         """Panel index behind the last variant that is asked about; 0 where it is about none."""

@@ -33,7 +33,7 @@ AT_ONCE = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
-class SumProducts(Question):
+class SumProducts(Question, name="model/products", title="Sum products of columns", ring_bits=128):
     """Sums of the standardised columns, and of the products of each two of them, by fold.
 
     A column x is z = (x - centre) / 2^exponent, as in `unpooled.methods.shared.standardise`, so that no sum
@@ -41,8 +41,6 @@ class SumProducts(Question):
     number, or of each class 1 for its people and -1 for all others; of two classes of the second only.
     """
 
-    name: ClassVar[str] = "model/products"
-    title: ClassVar[str] = "Sum products of columns"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "sums",
@@ -62,7 +60,6 @@ class SumProducts(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
-    ring_bits: ClassVar[int] = 128
     asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
 
     rows: int

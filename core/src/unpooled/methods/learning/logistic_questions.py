@@ -35,11 +35,9 @@ _COHORTS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Differentiate(OfDesign):
+class Differentiate(OfDesign, name="model/differentiate", title="Fit the model", ring_bits=64):
     """Likelihood, gradient and Hessian of models that each leave out a fold, or none."""
 
-    name: ClassVar[str] = "model/differentiate"
-    title: ClassVar[str] = "Fit the model"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "likelihood",
@@ -75,7 +73,6 @@ class Differentiate(OfDesign):
         ),
     )
     each: ClassVar[dict[str, str]] = {"models": "model", "width": "coefficient", "pairs": "pair"}
-    ring_bits: ClassVar[int] = 64
 
     design: SumProducts
     """Design that turns a row into columns, as for the sums that means and deviations come from."""

@@ -210,11 +210,10 @@ _FRACTION_BITS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class OfScores(OfDesign):
+class OfScores(OfDesign, ring_bits=128):
     """About the scores of rows that a model has not seen."""
 
     each: ClassVar[dict[str, str]] = {"cells": "range", "classified": "range", "predicted": "range"}
-    ring_bits: ClassVar[int] = 128
     farthest: ClassVar[int] = MOST_PEOPLE * _FARTHEST
     """Largest sum of scores, which are cut off."""
 
@@ -277,11 +276,9 @@ class OfScores(OfDesign):
 
 
 @dataclass(frozen=True, eq=False)
-class AverageScores(OfScores):
+class AverageScores(OfScores, name="model/average-scores", title="Average scores"):
     """Mean and spread of log odds that are no sum of columns, so that they do not follow from other sums."""
 
-    name: ClassVar[str] = "model/average-scores"
-    title: ClassVar[str] = "Average scores"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "sums",
@@ -315,11 +312,9 @@ class AverageScores(OfScores):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftScores(OfScores):
+class SiftScores(OfScores, name="model/sift-scores", title="Sift scores"):
     """Asks which ranges of a score hold enough people; nobody reads how many."""
 
-    name: ClassVar[str] = "model/sift-scores"
-    title: ClassVar[str] = "Sift scores"
     sends: ClassVar[tuple[Sent, ...]] = (
         Count("people", ("cells",), MOST_PEOPLE, "per range of a score: number of people in it", UNREAD),
     )
@@ -341,11 +336,9 @@ class SiftScores(OfScores):
 
 
 @dataclass(frozen=True, eq=False)
-class SumScores(OfScores):
+class SumScores(OfScores, name="model/scores", title="Test the model"):
     """Asks for the outcomes of the rows in each range of a score."""
 
-    name: ClassVar[str] = "model/scores"
-    title: ClassVar[str] = "Test the model"
     sends: ClassVar[tuple[Sent, ...]] = (
         Count(
             "rows",

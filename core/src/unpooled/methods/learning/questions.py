@@ -30,11 +30,9 @@ MOST_JOININGS = 20
 
 
 @dataclass(frozen=True)
-class CountPeople(Question):
+class CountPeople(Question, name="model/people", title="Count people", ring_bits=64):
     """Asks for the number of people and rows in each fold, and of people in each class."""
 
-    name: ClassVar[str] = "model/people"
-    title: ClassVar[str] = "Count people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -59,7 +57,6 @@ class CountPeople(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "group"}
-    ring_bits: ClassVar[int] = 64
 
     classes: int
     folds: int
@@ -127,9 +124,7 @@ class _WithoutAny(_ByFold):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftByFold(_WithoutAny, Sift):
-    name: ClassVar[str] = "model/sift"
-    title: ClassVar[str] = "Sift values"
+class SiftByFold(_WithoutAny, Sift, name="model/sift", title="Sift values"):
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -150,9 +145,7 @@ class SiftByFold(_WithoutAny, Sift):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftRestByFold(_WithoutAny, SiftRest):
-    name: ClassVar[str] = "model/sift-rest"
-    title: ClassVar[str] = "Sift the rest"
+class SiftRestByFold(_WithoutAny, SiftRest, name="model/sift-rest", title="Sift the rest"):
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -174,24 +167,20 @@ class SiftRestByFold(_WithoutAny, SiftRest):
 
 
 @dataclass(frozen=True, eq=False)
-class RankLevelsByFold(_ByFold, RankLevels):
-    name: ClassVar[str] = "model/rank"
-    title: ClassVar[str] = "Rank values"
+class RankLevelsByFold(_ByFold, RankLevels, name="model/rank", title="Rank values"):
+    """The same ranks, of people in every fold."""
 
 
 @dataclass(frozen=True, eq=False)
-class AddLevelsByFold(_ByFold, AddLevels):
-    name: ClassVar[str] = "model/add"
-    title: ClassVar[str] = "Add values to the rest"
+class AddLevelsByFold(_ByFold, AddLevels, name="model/add", title="Add values to the rest"):
+    """The same comparison, of people in every fold."""
 
 
 BY_FOLD = Kinds(SiftRestByFold, RankLevelsByFold, AddLevelsByFold)
 
 
 @dataclass(frozen=True, eq=False)
-class CountLevelsByFold(_ByFold, CountLevels):
-    name: ClassVar[str] = "model/levels"
-    title: ClassVar[str] = "Count values"
+class CountLevelsByFold(_ByFold, CountLevels, name="model/levels", title="Count values"):
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -217,15 +206,13 @@ class CountLevelsByFold(_ByFold, CountLevels):
 
 
 @dataclass(frozen=True, eq=False)
-class CountSides(Question):
+class CountSides(Question, name="model/sides", title="Count people beside the means", ring_bits=64):
     """Asks how many people are above the mean of each column of numbers, and how many below.
 
     A column in which all but a few people have one value is far from that value only for those few: a sum
     over the column would be theirs. Whatever the column, few are then on one side of its mean.
     """
 
-    name: ClassVar[str] = "model/sides"
-    title: ClassVar[str] = "Count people beside the means"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "above",
@@ -243,7 +230,6 @@ class CountSides(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"cells": "group"}
-    ring_bits: ClassVar[int] = 64
 
     centre: np.ndarray
     """float64 (features,)"""
@@ -269,14 +255,14 @@ class CountSides(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class FindNearlyAll(Question):
+class FindNearlyAll(
+    Question, name="model/nearly-all", title="Look for a cohort that has nearly all people", ring_bits=64
+):
     """Counts the cohorts that have nearly all people whom a floor is about, by fold as folds are joined.
 
     A cohort that is told sums subtracts its own numbers. So enough people have to be left without any one.
     """
 
-    name: ClassVar[str] = "model/nearly-all"
-    title: ClassVar[str] = "Look for a cohort that has nearly all people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "nearly_all",
@@ -297,7 +283,6 @@ class FindNearlyAll(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"groups": "group", "folds": "fold", "shares": "share"}
-    ring_bits: ClassVar[int] = 64
 
     classes: int
     part_of: np.ndarray

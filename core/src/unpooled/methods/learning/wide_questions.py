@@ -56,11 +56,11 @@ class _OfWide(OfDesign):
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithOutcome(_OfWide):
+class SumWithOutcome(
+    _OfWide, name="model/outcome-products", title="Sum products with the outcome", ring_bits=128
+):
     """Sums and squares of all columns, and their products with the outcome, by fold."""
 
-    name: ClassVar[str] = "model/outcome-products"
-    title: ClassVar[str] = "Sum products with the outcome"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "sums",
@@ -88,7 +88,6 @@ class SumWithOutcome(_OfWide):
         ),
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
-    ring_bits: ClassVar[int] = 128
 
     design: SumProducts
 
@@ -112,14 +111,12 @@ class SumWithOutcome(_OfWide):
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectColumns(_OfWide):
+class ProjectColumns(_OfWide, name="model/projections", title="Project the columns", ring_bits=128):
     """Z'(Z p) for a direction p of each fit, Z the standardised features of the rows that it is fitted to.
 
     A direction has length 1: no product is beyond the number of rows times the root of that of columns.
     """
 
-    name: ClassVar[str] = "model/projections"
-    title: ClassVar[str] = "Project the columns"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "projections",
@@ -132,7 +129,6 @@ class ProjectColumns(_OfWide):
         ),
     )
     each: ClassVar[dict[str, str]] = {"fits": "fit", "features": "column"}
-    ring_bits: ClassVar[int] = 128
 
     design: SumProducts
     directions: np.ndarray
@@ -171,11 +167,9 @@ class ProjectColumns(_OfWide):
 
 
 @dataclass(frozen=True, eq=False)
-class SumResiduals(_OfWide):
+class SumResiduals(_OfWide, name="model/residuals", title="Test the penalties", ring_bits=128):
     """Asks for the squared errors of each penalty's models on the fold that they have not seen."""
 
-    name: ClassVar[str] = "model/residuals"
-    title: ClassVar[str] = "Test the penalties"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "residuals",
@@ -195,7 +189,6 @@ class SumResiduals(_OfWide):
         ),
     )
     each: ClassVar[dict[str, str]] = {"cells": "group", "classified": "group"}
-    ring_bits: ClassVar[int] = 128
 
     design: SumProducts
     weights: np.ndarray

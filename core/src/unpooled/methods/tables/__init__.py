@@ -76,25 +76,23 @@ def quantiles(study: Study) -> Asks[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class FindEnds(Narrow):
-    name: ClassVar[str] = "normalization/ends"
+class FindEnds(Narrow, name="normalization/ends"):
     asked: ClassVar[Sequence[float]] = (*MinMax.quantiles.values(),)
 
 
 @dataclass(frozen=True, eq=False)
-class FindEndsByBits(FindEnds, NarrowByBits):
-    name: ClassVar[str] = "normalization/ends-by-bits"
+class FindEndsByBits(FindEnds, NarrowByBits, name="normalization/ends-by-bits"):
+    """The same search, of which the server learns the ends alone."""
 
 
 @dataclass(frozen=True, eq=False)
-class FindQuartiles(Narrow):
-    name: ClassVar[str] = "normalization/quartiles"
+class FindQuartiles(Narrow, name="normalization/quartiles"):
     asked: ClassVar[Sequence[float]] = (*Robust.quantiles.values(),)
 
 
 @dataclass(frozen=True, eq=False)
-class FindQuartilesByBits(FindQuartiles, NarrowByBits):
-    name: ClassVar[str] = "normalization/quartiles-by-bits"
+class FindQuartilesByBits(FindQuartiles, NarrowByBits, name="normalization/quartiles-by-bits"):
+    """The same search, of which the server learns the quartiles alone."""
 
 
 _FINDERS: Sequence[tuple[type[Narrow], type[Narrow]]] = (

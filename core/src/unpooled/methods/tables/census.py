@@ -31,11 +31,9 @@ def count_values(study: Study) -> Asks[np.ndarray]:
 
 
 @dataclass(frozen=True)
-class CountValues(Question):
+class CountValues(Question, name="normalization/values", title="Count values", ring_bits=64):
     """Question that counts the values of each feature that are not missing."""
 
-    name: ClassVar[str] = "normalization/values"
-    title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "values",
@@ -53,7 +51,6 @@ class CountValues(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"features": "feature"}
-    ring_bits: ClassVar[int] = 64
 
     features: int
 

@@ -183,13 +183,11 @@ class OfFeatures(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class FindMagnitude(OfFeatures):
+class FindMagnitude(OfFeatures, name="normalization/magnitude", title="Find the magnitude of features"):
     """Question that counts the values of each feature up to 2^e in size, e falling from `highest` by
     `distance`.
     """
 
-    name: ClassVar[str] = "normalization/magnitude"
-    title: ClassVar[str] = "Find the magnitude of features"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "within",
@@ -214,11 +212,9 @@ class FindMagnitude(OfFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class Average(OfFeatures):
+class Average(OfFeatures, name="normalization/mean", title="Average features", ring_bits=128):
     """Sums of the features in units of their magnitude."""
 
-    name: ClassVar[str] = "normalization/mean"
-    title: ClassVar[str] = "Average features"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sum",
@@ -229,7 +225,6 @@ class Average(OfFeatures):
             "the mean of each feature of the pool",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     magnitude: np.ndarray
 
@@ -244,11 +239,11 @@ class Average(OfFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureSpread(OfFeatures):
+class MeasureSpread(
+    OfFeatures, name="normalization/spread", title="Measure the spread of features", ring_bits=128
+):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
-    name: ClassVar[str] = "normalization/spread"
-    title: ClassVar[str] = "Measure the spread of features"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "deviations",
@@ -283,7 +278,6 @@ class MeasureSpread(OfFeatures):
             "the last digits of each standard deviation",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     centre: np.ndarray
     magnitude: np.ndarray

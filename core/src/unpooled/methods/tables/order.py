@@ -77,11 +77,9 @@ def narrow(study: Study, asked: Narrow, wanted: np.ndarray) -> Asks[np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Narrow(Question):
+class Narrow(Question, name="normalization/narrow", title="Narrow down order statistics"):
     """Asks for one byte of the key of each wanted element, given the bytes above it."""
 
-    name: ClassVar[str] = "normalization/narrow"
-    title: ClassVar[str] = "Narrow down order statistics"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "within",
@@ -174,11 +172,9 @@ class Narrow(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class NarrowByBits(Narrow):
+class NarrowByBits(Narrow, name="normalization/narrow-by-bits", title="Narrow down order statistics by bits"):
     """The same, of which the server learns the byte alone."""
 
-    name: ClassVar[str] = "normalization/narrow-by-bits"
-    title: ClassVar[str] = "Narrow down order statistics by bits"
     sends: ClassVar[tuple[Count, ...]] = (replace(Narrow.sends[0], learns=UNREAD, of_one=False),)
     opens: ClassVar[Bits] = Bits(
         "enough",

@@ -26,11 +26,9 @@ def ends(n: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class FindRange(order.Narrow):
+class FindRange(order.Narrow, name="normalization/range", title="Find the range"):
     """Asks for a byte of the key of the smallest and of the largest phi(x) - phi(centre)."""
 
-    name: ClassVar[str] = "normalization/range"
-    title: ClassVar[str] = "Find the range"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "within",
@@ -78,11 +76,11 @@ class FindRange(order.Narrow):
 
 
 @dataclass(frozen=True, eq=False)
-class FindRangeByBits(FindRange, order.NarrowByBits):
+class FindRangeByBits(
+    FindRange, order.NarrowByBits, name="normalization/range-by-bits", title="Find the range by bits"
+):
     """The same, of which the server learns the byte alone."""
 
-    name: ClassVar[str] = "normalization/range-by-bits"
-    title: ClassVar[str] = "Find the range by bits"
     sends: ClassVar[tuple[Count, ...]] = (replace(FindRange.sends[0], learns=UNREAD),)
     opens: ClassVar[Bits] = replace(
         order.NarrowByBits.opens,

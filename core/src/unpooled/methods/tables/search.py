@@ -202,7 +202,7 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class OfBends(Question):
+class OfBends(Question, ring_bits=128):
     """About some features, each transformed about a centre at some lambdas."""
 
     lambdas: ClassVar[int] = 1
@@ -211,7 +211,6 @@ class OfBends(Question):
     """Maximum number of questions about one feature."""
     by_bits: ClassVar[bool] = False
     """True if asked only where the plan says that nobody reads the sums; False if only where it does not."""
-    ring_bits: ClassVar[int] = 128
     each: ClassVar[dict[str, str]] = {"count": "feature"}
 
     features: int
@@ -300,13 +299,11 @@ def named(offsets: np.ndarray, sums: np.ndarray) -> Arrays:
 
 
 @dataclass(frozen=True, eq=False)
-class Search(OfDerivatives):
+class Search(OfDerivatives, name="normalization/search", title="Search for lambda"):
     """Asks for the sums that tell at which lambdas the likelihood grows."""
 
     lambdas: ClassVar[int] = ASKED
     most_rounds: ClassVar[int] = _MOST_ROUNDS
-    name: ClassVar[str] = "normalization/search"
-    title: ClassVar[str] = "Search for lambda"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "offsets",
@@ -393,11 +390,9 @@ def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureTransformed(OfBends):
+class MeasureTransformed(OfBends, name="normalization/transformed", title="Measure the transformed features"):
     """Sums of the transformed values and of their squares, at the lambda that was found."""
 
-    name: ClassVar[str] = "normalization/transformed"
-    title: ClassVar[str] = "Measure the transformed features"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "g",

@@ -163,11 +163,10 @@ def _mean(name: str, meaning: str, dims: tuple[str | int, ...] = _SEARCHED) -> R
 
 
 @dataclass(frozen=True, eq=False)
-class _OfSigns(OfDerivatives):
+class _OfSigns(OfDerivatives, ring_bits=GROWS_BITS):
     """Asks how far the likelihood grows, outwards."""
 
     by_bits: ClassVar[bool] = True
-    ring_bits: ClassVar[int] = GROWS_BITS
     sends: ClassVar[tuple[Real, ...]] = (
         _mean(
             "offsets",
@@ -215,11 +214,9 @@ def _above(bound: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class FindDirection(_OfSigns):
+class FindDirection(_OfSigns, name="normalization/direction", title="Find on which side lambda lies"):
     """Asks on which side of 1 lambda lies."""
 
-    name: ClassVar[str] = "normalization/direction"
-    title: ClassVar[str] = "Find on which side lambda lies"
     opens: ClassVar[Bits] = Bits(
         SIGNS,
         ("count", 1, 2),
@@ -229,13 +226,11 @@ class FindDirection(_OfSigns):
 
 
 @dataclass(frozen=True, eq=False)
-class SearchBySigns(_OfSigns):
+class SearchBySigns(_OfSigns, name="normalization/search-by-signs", title="Search for lambda by signs"):
     """Asks at how many of 15 lambdas, outwards, the likelihood still grows."""
 
     lambdas: ClassVar[int] = ASKED
     most_rounds: ClassVar[int] = _MOST_ROUNDS
-    name: ClassVar[str] = "normalization/search-by-signs"
-    title: ClassVar[str] = "Search for lambda by signs"
     opens: ClassVar[Bits] = Bits(
         SIGNS,
         ("count", ASKED, 2),
@@ -245,9 +240,8 @@ class SearchBySigns(_OfSigns):
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureUnderway(MeasureTransformed):
+class MeasureUnderway(MeasureTransformed, name="normalization/transformed-twice"):
     """The same sums as in a search by sums, asked twice: the first finds the centre of the second."""
 
-    name: ClassVar[str] = "normalization/transformed-twice"
     by_bits: ClassVar[bool] = True
     most_rounds: ClassVar[int] = 2

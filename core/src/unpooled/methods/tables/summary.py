@@ -52,11 +52,9 @@ def find_quantiles(study: Study, n: np.ndarray) -> Asks[None]:
 
 
 @dataclass(frozen=True)
-class CountRows(CountValues):
+class CountRows(CountValues, name="summary/rows", title="Count rows and values"):
     """Question that counts the rows, and the values of each feature that are not missing."""
 
-    name: ClassVar[str] = "summary/rows"
-    title: ClassVar[str] = "Count rows and values"
     sends: ClassVar[tuple[Count, ...]] = (
         *CountValues.sends,
         Count("rows", (1,), MOST_PEOPLE, "number of rows", "how many rows the pool has"),
@@ -68,11 +66,9 @@ class CountRows(CountValues):
 
 
 @dataclass(frozen=True, eq=False)
-class FindQuantiles(Narrow):
+class FindQuantiles(Narrow, name="summary/quantiles", title="Narrow down quantiles"):
     """The same question, whose result stands beside that of mean and deviation."""
 
-    name: ClassVar[str] = "summary/quantiles"
-    title: ClassVar[str] = "Narrow down quantiles"
     asked: ClassVar[Sequence[float]] = QUANTILES
 
 

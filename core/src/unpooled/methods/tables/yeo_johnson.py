@@ -56,11 +56,11 @@ def yeo_johnson(study: Study) -> Asks[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class AverageLogarithms(OfFeatures):
+class AverageLogarithms(
+    OfFeatures, name="normalization/logarithms", title="Average logarithms", ring_bits=128
+):
     """Sums of phi, which no value makes larger than 710."""
 
-    name: ClassVar[str] = "normalization/logarithms"
-    title: ClassVar[str] = "Average logarithms"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "logarithms",
@@ -71,7 +71,6 @@ class AverageLogarithms(OfFeatures):
             "the mean logarithm of each feature of the pool",
         ),
     )
-    ring_bits: ClassVar[int] = 128
     asked_if: ClassVar[Condition] = lambda plan: OPENS.of(plan) != BITS
 
     @classmethod

@@ -117,11 +117,9 @@ class OfCodes(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftCodes(OfCodes):
+class SiftCodes(OfCodes, name="encoding/sift-codes", title="Look for words, bit by bit", ring_bits=64):
     """Question that finds which continuations of codes enough people in enough cohorts have."""
 
-    name: ClassVar[str] = "encoding/sift-codes"
-    title: ClassVar[str] = "Look for words, bit by bit"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -145,7 +143,6 @@ class SiftCodes(OfCodes):
         "which beginnings enough people in enough cohorts have: of a few, by several rare words together",
     )
     each: ClassVar[dict[str, str]] = {"cells": "beginning of a code"}
-    ring_bits: ClassVar[int] = 64
 
     known: int
     """Number of bits of each code that are known."""
@@ -193,11 +190,9 @@ class SiftCodes(OfCodes):
 
 
 @dataclass(frozen=True, eq=False)
-class SpellWords(OfCodes):
+class SpellWords(OfCodes, name="encoding/spell", title="Spell words", ring_bits=64):
     """The words that have these codes."""
 
-    name: ClassVar[str] = "encoding/spell"
-    title: ClassVar[str] = "Spell words"
     sends: ClassVar[tuple[Residue, ...]] = (
         Residue(
             "spelled",
@@ -207,7 +202,6 @@ class SpellWords(OfCodes):
         ),
     )
     each: ClassVar[dict[str, str]] = {"words": "kept word"}
-    ring_bits: ClassVar[int] = 64
     asked_if: ClassVar[Condition] = lambda plan: plan.searched and SPELLED.of(plan) != OWN
 
     @classmethod

@@ -78,11 +78,10 @@ def merged(cells: np.ndarray, kept: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class OfWords(Question):
+class OfWords(Question, ring_bits=64):
     """About the columns of words that have a dictionary."""
 
     each: ClassVar[dict[str, str]] = {"columns": "column", "cells": "value", "groups": "column"}
-    ring_bits: ClassVar[int] = 64
     asked_if: ClassVar[Condition] = lambda plan: plan.dictionaries
 
     sizes: np.ndarray
@@ -156,11 +155,9 @@ def joined(parts: list[np.ndarray], kind: type = np.int64) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class CountRows(OfWords):
+class CountRows(OfWords, name="encoding/rows", title="Count rows"):
     """Question that counts all rows, and those with a word of each column and its target."""
 
-    name: ClassVar[str] = "encoding/rows"
-    title: ClassVar[str] = "Count rows"
     sends: ClassVar[tuple[Count, ...]] = (
         Count("rows", (1,), MOST_PEOPLE, "number of rows", "how many rows the pool has"),
         Count(
@@ -198,11 +195,9 @@ class CountRows(OfWords):
 
 
 @dataclass(frozen=True, eq=False)
-class Sift(OfWords):
+class Sift(OfWords, name="encoding/sift", title="Sift values"):
     """Question that finds the levels that enough people in enough cohorts have; nobody reads how many."""
 
-    name: ClassVar[str] = "encoding/sift"
-    title: ClassVar[str] = "Sift values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -291,11 +286,9 @@ class OfKept(OfWords):
 
 
 @dataclass(frozen=True, eq=False)
-class CountLevels(OfKept):
+class CountLevels(OfKept, name="encoding/levels", title="Count values"):
     """Question that counts the rows with each kept level, and with the rest."""
 
-    name: ClassVar[str] = "encoding/levels"
-    title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -337,25 +330,26 @@ class _OfTargets:
 
 
 @dataclass(frozen=True, eq=False)
-class FindTargetMagnitude(_OfTargets, FindMagnitude):
-    name: ClassVar[str] = "encoding/magnitude"
-    title: ClassVar[str] = "Find the magnitude of targets"
+class FindTargetMagnitude(
+    _OfTargets, FindMagnitude, name="encoding/magnitude", title="Find the magnitude of targets"
+):
+    """The same counts, of targets."""
 
 
 @dataclass(frozen=True, eq=False)
-class AverageTargets(_OfTargets, Average):
-    name: ClassVar[str] = "encoding/mean"
-    title: ClassVar[str] = "Average targets"
+class AverageTargets(_OfTargets, Average, name="encoding/mean", title="Average targets"):
+    """The same sums, of targets."""
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureTargetSpread(_OfTargets, MeasureSpread):
-    name: ClassVar[str] = "encoding/spread"
-    title: ClassVar[str] = "Measure the spread of targets"
+class MeasureTargetSpread(
+    _OfTargets, MeasureSpread, name="encoding/spread", title="Measure the spread of targets"
+):
+    """The same sums, of targets."""
 
 
 @dataclass(frozen=True, eq=False)
-class SumTargets(OfKept):
+class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits=128):
     """Sums of the targets of each kept level and the rest, in deviations from their mean.
 
     With z = (y - mean) / deviation of a pool of n, the sum of z^2 over all of it is n. So over any part of it
@@ -363,8 +357,6 @@ class SumTargets(OfKept):
     which nothing is kept has no sums: its rest is everybody, and may in a fold be few.
     """
 
-    name: ClassVar[str] = "encoding/targets"
-    title: ClassVar[str] = "Sum targets"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sums",
@@ -384,7 +376,6 @@ class SumTargets(OfKept):
         ),
     )
     each: ClassVar[dict[str, str]] = {"target_cells": "value"}
-    ring_bits: ClassVar[int] = 128
     asked_if: ClassVar[Condition] = targets_of
 
     by_target: np.ndarray

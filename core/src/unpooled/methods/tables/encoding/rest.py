@@ -36,11 +36,9 @@ MOST_RUNGS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class SiftRest(OfKept):
+class SiftRest(OfKept, name="encoding/sift-rest", title="Sift the rest"):
     """Question that asks whether anybody has a word that is not kept, and if so, whether enough do."""
 
-    name: ClassVar[str] = "encoding/sift-rest"
-    title: ClassVar[str] = "Sift the rest"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -87,11 +85,9 @@ class SiftRest(OfKept):
 
 
 @dataclass(frozen=True, eq=False)
-class RankLevels(OfKept):
+class RankLevels(OfKept, name="encoding/rank", title="Rank values"):
     """Question that finds, to a factor of two, how many people have each kept level."""
 
-    name: ClassVar[str] = "encoding/rank"
-    title: ClassVar[str] = "Rank values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -155,11 +151,9 @@ class Bounds(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AddLevels(OfWords):
+class AddLevels(OfWords, name="encoding/add", title="Add values to the rest"):
     """Question that compares the people of a small rest with bounds, as kept levels are added one by one."""
 
-    name: ClassVar[str] = "encoding/add"
-    title: ClassVar[str] = "Add values to the rest"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
