@@ -151,14 +151,14 @@ def plan_of(test: str, schema: Sequence[Column], cohorts: int, **changes: Any) -
 
 def nothing_said(test: str, **said: Any) -> Plan:
     """The plan of somebody who types nothing but what it is about, and this."""
-    method = ALGORITHMS[test]
     ward = {"name": "ward", "type": CATEGORY, "encoding": "one-hot", "levels": ["a", "b"]}
     classes = {"type": CATEGORY, "levels": ["no", "yes"]} if test in OF_CLASSES else {}
     outcome = [{"name": "died", "role": OUTCOME, **classes}] if test in FITS else []
-    schema = [ward if method.column_type == CATEGORY else "glucose", *outcome]
-    about: dict[str, Any] = {"schema": schema} if test in METHODS else {"phenotype": "asthma"}
+    about: dict[str, Any] = {"phenotype": "asthma"}
+    if test in METHODS:
+        about = {"schema": [ward if METHODS[test].column_type == CATEGORY else "glucose", *outcome]}
     named = {"test": test, "cohorts": COHORTS, "compensator_key": NO_KEY.hex()}
-    return Plan.from_json({"phenotype": "", **usual(test), **named, **about, **said})
+    return Plan.from_json({**usual(test), **named, **about, **said})
 
 
 def of_tables(method: str, **changes: Any) -> Small:

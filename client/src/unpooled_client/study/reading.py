@@ -23,7 +23,6 @@ from unpooled.memory.spool import forget, slices
 from unpooled.methods import METHODS
 from unpooled.methods.presence import Presence
 from unpooled.methods.shared.conditions import places_of, with_copies
-from unpooled.methods.tables.encoding.options import IGNORE_CASE
 from unpooled.panel.agreement import align
 from unpooled.panel.filesets import GENOTYPES
 from unpooled.panel.list_file import in_parts
@@ -150,6 +149,9 @@ def _opened_table(
     path: Path, plan: Plan, fewest: int | None, report: Report, threads: int
 ) -> ArrayTable | None:
     """The table as the questions of the study see it."""
+    # A cohort of a study of variants need not load the methods for tables.
+    from unpooled.methods.tables.encoding.options import IGNORE_CASE
+
     method = METHODS[plan.test]
     reads, ignore_case = method.reads_words, IGNORE_CASE.of(plan)
     table = open_table(path, plan.schema, fewest, report, threads, reads_words=reads, ignore_case=ignore_case)

@@ -10,7 +10,6 @@ from unpooled.asking.sizes import LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
 from unpooled.formats import ssf
 from unpooled.methods import algorithm, with_chunks
 from unpooled.methods.algorithm import AboutFile, Method
-from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.panel.list_file import MOST_BYTES, MOST_VARIANTS
 from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.plan import SUMS_FILE, Plan
@@ -129,6 +128,9 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
         chunks = 0 if plan.of_tables else sizes.get(VARIANTS, MOST_VARIANTS) // with_chunks(plan).chunk_size
         return _HEAD + chunks * len(plan.each) * _CHUNK
     if plan.of_tables:
+        # A cohort of a study of variants need not load the methods for tables.
+        from unpooled.methods.learning.options import VALIDATION_FOLDS
+
         found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
         levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
         columns = len(plan.features) + len(plan.categories) + levels + MOST_CLASSES

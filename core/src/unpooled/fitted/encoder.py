@@ -203,16 +203,16 @@ class Encoder(Transformer):
 
     def transform(self, X: Any) -> Any:
         """The encoded table from an array or a data frame of words: float64 (n, outputs), or sparse."""
-        columns = self._told(X)
+        columns = self._read_words(X)
         if self._frame:
             return self._framed(_dense(columns), X)
         return _sparse(columns) if self._is_sparse else _dense(columns)
 
     def dense(self, X: Any) -> np.ndarray:
         """The encoded table, float64 (n, outputs), whatever `transform` is set to return."""
-        return _dense(self._told(X))
+        return _dense(self._read_words(X))
 
-    def _told(self, X: Any) -> list[Coded]:
+    def _read_words(self, X: Any) -> list[Coded]:
         """The columns of a table in memory, with a warning where many words are not the dictionary's."""
         words = self._checked(X)
         for column, of in zip(self._columns, words, strict=True):

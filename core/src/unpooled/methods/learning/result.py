@@ -290,10 +290,10 @@ def performance_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     scores: list[dict[str, Any]] = []
     for k, name in enumerate(of):
         own = {column: values[place == k] for column, values in ranges.items()}
-        told: dict[str, Any] = {"of": name, **{column: _known(values) for column, values in own.items()}}
+        line: dict[str, Any] = {"of": name, **{column: _known(values) for column, values in own.items()}}
         if classes:
-            told |= {at: _number(found[f"{PERFORMANCE}.{at}"][k]) for at in ("auc", "auc_low", "auc_high")}
-        scores.append({**told, "calibration": calibration(own, of_numbers=not classes)})
+            line |= {at: _number(found[f"{PERFORMANCE}.{at}"][k]) for at in ("auc", "auc_low", "auc_high")}
+        scores.append({**line, "calibration": calibration(own, of_numbers=not classes)})
     brier = _number(found[f"{PERFORMANCE}.brier"][0]) if classes else None
     return {"performance": {"brier": brier, "scores": scores}}
 

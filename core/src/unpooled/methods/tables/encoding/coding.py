@@ -28,10 +28,10 @@ def blinding(table: Table, plan: Plan, column: int, study: str, secret: bytes) -
 
 
 def unblinded(
-    blinding: Blinding, points: bytes, told: Callable[[int], None] = lambda done: None
+    blinding: Blinding, points: bytes, progress: Callable[[int], None] = lambda done: None
 ) -> np.ndarray:
-    """The codes of the words, from their points times the keys; `told` as there."""
-    return blinding.codes(points, CODE_BITS, told)
+    """The codes of the words, from their points times the keys; `progress` hears how many are done."""
+    return blinding.codes(points, CODE_BITS, progress)
 
 
 def with_codes(table: Table, codes: Mapping[int, np.ndarray]) -> ArrayTable:

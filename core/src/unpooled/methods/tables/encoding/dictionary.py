@@ -41,11 +41,11 @@ def find_words(study: Study) -> Asks[Codes]:
     if SPELLED.of(plan) != OWN and len(codes):
         sums = yield SpellWords(columns, codes)
         words = blinded_words.read(sums["spelled"])
-    told = sorted((word, place) for place, word in enumerate(words) if word is not None)
+    spelled = sorted((word, place) for place, word in enumerate(words) if word is not None)
     # By word, for codes are random: the order of the file would be another one each time.
-    order = np.array([place for _, place in told], np.int64)
+    order = np.array([place for _, place in spelled], np.int64)
     columns, codes = columns[order], codes[order]
-    yield Rows(WORDS, _table([word for word, _ in told], columns))
+    yield Rows(WORDS, _table([word for word, _ in spelled], columns))
     return tuple(codes[columns == column] for column in range(len(plan.dictionaries)))
 
 

@@ -78,9 +78,9 @@ class SiftRest(OfKept, name="encoding/sift-rest", title="Sift the rest"):
         rows = np.stack([rests, rests], axis=1)
         return {"rows": rows, "held": (rows > 0).astype(np.int64)}
 
-    def few(self, told: Arrays) -> np.ndarray:
+    def few(self, bits: Arrays) -> np.ndarray:
         """Mark the columns, and folds, with a rest that is below a floor: bool (groups,)."""
-        passes, are_any = told["passes"].T
+        passes, are_any = bits["passes"].T
         return np.asarray(are_any & ~passes)
 
 
@@ -249,10 +249,10 @@ def fold_rests(
     reaches = (yield added)["reaches"].T
     enough, too_many = (split(part, added.steps, folds) for part in reaches)
     folded = kept.copy()
-    for first, order, below, *told in zip(
+    for first, order, below, reached, passed in zip(
         np.cumsum(sizes) - sizes, orders, few, enough, too_many, strict=True
     ):
-        is_hidden = ((told[0] & ~told[1]) | ~below).all(axis=1)
+        is_hidden = ((reached & ~passed) | ~below).all(axis=1)
         folded[first + order[: _first(is_hidden) + 1]] = False
     return folded
 
