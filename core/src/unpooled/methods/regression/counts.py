@@ -292,9 +292,9 @@ def count_dosages(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted,
 _ANOTHER = "Condition on another variant, such as one in linkage disequilibrium with it"
 
 
-# The copies of a variant that is conditioned on are added to a cohort's covariates before it is asked anything
-# (`shared.conditions`). What is asked here is the pool's counts, for A1, the filters and the floors, so that a
-# variant that cannot be conditioned on ends the study at once.
+# The copies of a variant that is conditioned on are added to a cohort's covariates before it is asked
+# anything (`shared.conditions`). What is asked here is the pool's counts, for A1, the filters and the floors,
+# so that a variant that cannot be conditioned on ends the study at once.
 def find_conditions(study: Study) -> tuple[int, ...]:
     """Panel indices of the variants that the plan conditions on.
 

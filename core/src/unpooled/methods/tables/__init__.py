@@ -8,7 +8,6 @@ quantiles only finds numbers.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from unpooled.fitted.scaler import (
     parameters,
 )
 from unpooled.formats import parameters_table
-from unpooled.methods.algorithm import TableMethod, Writer
+from unpooled.methods.algorithm import TableMethod
 from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, RESULTS, VALUES
 from unpooled.methods.shared.sums_returned import BITS as ONLY_BITS
 from unpooled.methods.tables.census import CountValues, count_values
