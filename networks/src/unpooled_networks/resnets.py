@@ -31,10 +31,6 @@ class Norm(StrEnum):
     NONE = "none"
 
 
-GROUPS = 32
-"""Groups of GroupNorm, as Y. Wu and K. He have; fewer where a network's channels cannot be divided by it."""
-
-
 # A declaration: parts in order, each taking as many channels as the part before it gives
 
 Sides = tuple[int, int, int, int]
@@ -90,6 +86,8 @@ class Architecture:
     """Shares that kernel normalization drops: in convolutions, and in the end."""
     average: int = 1
     """Rows and columns that the last average leaves."""
+    groups: int = 32
+    """Groups of group normalization; fewer where they would not be alike."""
 
 
 BEFORE, AFTER, WIDE = (1, 0, 1, 0), (0, 1, 0, 1), (2, 1, 2, 1)
@@ -207,23 +205,24 @@ class Residual(nn.Module):
 
 
 def resnet(
-    name: str,
+    architecture: Architecture | str,
     norm: Norm | str,
     classes: int,
     channels: int = 3,
     small: bool = False,
     dropout: tuple[float, float] | None = None,
 ) -> nn.Sequential:
-    """Make one of ARCHITECTURES with a normalization, for images (n, channels, h, w): (n, classes).
+    """Make a network for images (n, channels, h, w), to (n, classes), with one of the normalizations.
 
-    small     images of some 32 pixels: the stem neither strides nor pools
-    dropout   the shares that kernel normalization drops, instead of the architecture's
+    architecture   one of ARCHITECTURES by its name, or another declaration
+    small          images of some 32 pixels: the stem neither strides nor pools
+    dropout        the shares that kernel normalization drops, instead of the architecture's
 
     Convolutions have a bias where no batch, group, layer or instance normalization has one. Raises KeyError
     for another architecture, ValueError for another normalization.
     """
-    architecture = ARCHITECTURES[name]
-    maker = _Maker(architecture, Norm(norm), dropout or architecture.dropout)
+    of = ARCHITECTURES[architecture] if isinstance(architecture, str) else architecture
+    maker = _Maker(of, Norm(norm), dropout or of.dropout)
     network = nn.Sequential(*maker.layers(channels, classes, small))
     network.apply(_start)
     return network
@@ -257,7 +256,10 @@ class _Maker:
 
     def _stem(self, channels: int, small: bool) -> Iterator[nn.Module]:
         of = self.architecture
-        yield self._conv(channels, Conv(of.stem, 3, padding=1) if small else Conv(of.stem, 7, 2, 3))
+        conv = self._conv(channels, Conv(of.stem, 3, padding=1) if small else Conv(of.stem, 7, 2, 3))
+        if isinstance(conv, KNConv):
+            conv.dropout = 0.0  # of so few values: a network that is trained with it is lost without it
+        yield conv
         if not of.preactivated:
             yield from (*self._normalized(of.stem), of.activation())
         if not small:
@@ -303,7 +305,7 @@ class _Maker:
             case Norm.BATCH:
                 return [nn.BatchNorm2d(channels)]
             case Norm.GROUP:
-                return [nn.GroupNorm(gcd(GROUPS, channels), channels)]
+                return [nn.GroupNorm(gcd(self.architecture.groups, channels), channels)]
             case Norm.LAYER:
                 return [nn.GroupNorm(1, channels)]
             case Norm.INSTANCE:
@@ -313,8 +315,12 @@ class _Maker:
 
 
 def _start(module: nn.Module) -> None:
-    """Draw start values as K. He et al. do, Delving Deep into Rectifiers (ICCV 2015)."""
+    """Draw weights as K. He et al. do, Delving Deep into Rectifiers (ICCV 2015).
+
+    Biases of convolutions stay as torch draws them: where an image is black, as it often is around what it
+    shows, biases of 0 would leave windows of equal values to the next layer, with slopes of 1 / √ε.
+    """
     if isinstance(module, nn.Conv2d):
         nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-    if isinstance(module, nn.Conv2d | nn.Linear) and module.bias is not None:
+    if isinstance(module, nn.Linear):
         nn.init.zeros_(module.bias)
