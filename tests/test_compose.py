@@ -358,7 +358,7 @@ def test_the_stores_are_reached_from_inside_only() -> None:
 # Wheels
 
 
-@pytest.mark.parametrize("folder", ["core", "compensator", "client", "server", "webapp"])
+@pytest.mark.parametrize("folder", ["core", "compensator", "client", "server", "webapp", "networks"])
 def test_every_file_of_a_package_is_in_its_wheel(folder: str) -> None:
     (package,) = (path.parent for path in (ROOT / folder / "src").glob("*/__init__.py"))
     setup = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["tool"]["setuptools"]

@@ -28,7 +28,14 @@ INSTALLED = {
     "client": CLIENT,
     "window": (*CLIENT, "unpooled-client[window]"),
     "imputed": (*CLIENT, "unpooled-client[pgen,vcf,bgen]"),
-    "dev": (*CLIENT, "unpooled-client[window,dask,pgen,vcf,bgen]", "unpooled-compensator", "unpooled-webapp"),
+    "networks": ("unpooled-networks",),
+    "dev": (
+        *CLIENT,
+        "unpooled-client[window,dask,pgen,vcf,bgen]",
+        "unpooled-compensator",
+        "unpooled-webapp",
+        "unpooled-networks",
+    ),
 }
 PYTHONS = ("3.11.0", "3.11.9", "3.12.0", "3.13.0", "3.14.0")
 SYSTEMS = (("linux", "Linux", "posix"), ("win32", "Windows", "nt"), ("darwin", "Darwin", "posix"))
@@ -65,7 +72,7 @@ def holds(requirement: Requirement, environment: dict[str, str], extras: Iterabl
 
 
 def needs(name: str, extras: Iterable[str], environment: dict[str, str]) -> list[Requirement]:
-    """Return a distribution's requirements: of our five by pyproject.toml, of others by their metadata."""
+    """Return a distribution's requirements: of our six by pyproject.toml, of others by their metadata."""
     if name.startswith("unpooled-"):
         file = ROOT / name.removeprefix("unpooled-") / "pyproject.toml"
         project = tomllib.loads(file.read_text())["project"]
@@ -136,7 +143,25 @@ def test_the_tests_need_nothing_that_is_not_locked() -> None:
     for wanted in map(Requirement, (line.partition("#")[0] for line in lines if not line.startswith("#"))):
         assert wanted.specifier.contains(pinned(has[canonical(wanted.name)])), wanted
     locked_here = {name: pinned(each) for name, each in has.items() if holds(each, here)}
-    assert {name: version(name) for name in locked_here} == locked_here
+    # What stands behind a plus tells builds of one release from one another: torch's for CPUs.
+    assert {name: version(name).partition("+")[0] for name in locked_here} == locked_here
+
+
+def test_torch_is_installed_with_networks_only() -> None:
+    """Neither a hospital nor a server needs its gigabytes, and nobody gets those that are for GPUs."""
+    assert {lock for lock in LOCKS if "torch" in locked(lock)} == {"dev", "networks"}
+    for lock in ("dev", "networks"):
+        assert not [name for name in locked(lock) if name.startswith(("nvidia-", "cuda-", "triton"))]
+
+
+def test_on_linux_torch_is_its_cpu_build() -> None:
+    (line,) = (ROOT / "constraints/cpu.pip").read_text().splitlines()
+    build = Requirement(line)
+    assert [holds(build, environment) for environment in ENVIRONMENTS[:3]] == [True, False, False]
+    release = pinned(locked("networks")["torch"])
+    assert (build.name, pinned(build)) == ("torch", f"{release}+cpu")
+    for file in ("scripts/setup", "scripts/supply-chain"):
+        assert re.search(r"--require-hashes .* -c constraints/cpu\.pip", (ROOT / file).read_text()), file
 
 
 @LOCK
@@ -182,7 +207,7 @@ def test_nothing_is_installed_that_has_no_hash() -> None:
     commands = list(pip_commands())
     assert len(commands) >= 15
     for command in commands:
-        assert "--require-hashes" in command or "--no-index" in command, command
+        assert {"--require-hashes", "--no-index", "--dry-run"} & set(command.split()), command
 
 
 def test_the_browser_application_has_hashes_and_names_no_registry() -> None:

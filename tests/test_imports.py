@@ -1,6 +1,7 @@
 """Declared dependencies: each distribution's base is enough for it; `lint-imports` holds the layers.
 
-A hospital installs the library and the client, the compensator's operator the library and the compensator.
+A hospital installs the library and the client, the compensator's operator the library and the compensator;
+whoever trains networks installs these.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ DISTRIBUTIONS = {
     "unpooled_client": "client",
     "unpooled_server": "server",
     "unpooled_webapp": "webapp",
+    "unpooled_networks": "networks",
 }
 
 

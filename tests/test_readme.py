@@ -13,7 +13,12 @@ import click
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "compensator/README.md"]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    ROOT / "compensator/README.md",
+    ROOT / "networks/README.md",
+]
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 PROGRAMS = ("unpooled", "unpooled-client", "unpooled-compensator")
 
