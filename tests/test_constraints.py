@@ -29,13 +29,7 @@ INSTALLED = {
     "window": (*CLIENT, "unpooled-client[window]"),
     "imputed": (*CLIENT, "unpooled-client[pgen,vcf,bgen]"),
     "networks": ("unpooled-networks",),
-    "dev": (
-        *CLIENT,
-        "unpooled-client[window,dask,pgen,vcf,bgen]",
-        "unpooled-compensator",
-        "unpooled-webapp",
-        "unpooled-networks",
-    ),
+    "dev": (*CLIENT, "unpooled-client[window,dask,pgen,vcf,bgen]", "unpooled-compensator", "unpooled-webapp"),
 }
 PYTHONS = ("3.11.0", "3.11.9", "3.12.0", "3.13.0", "3.14.0")
 SYSTEMS = (("linux", "Linux", "posix"), ("win32", "Windows", "nt"), ("darwin", "Darwin", "posix"))
@@ -143,15 +137,13 @@ def test_the_tests_need_nothing_that_is_not_locked() -> None:
     for wanted in map(Requirement, (line.partition("#")[0] for line in lines if not line.startswith("#"))):
         assert wanted.specifier.contains(pinned(has[canonical(wanted.name)])), wanted
     locked_here = {name: pinned(each) for name, each in has.items() if holds(each, here)}
-    # What stands behind a plus tells builds of one release from one another: torch's for CPUs.
-    assert {name: version(name).partition("+")[0] for name in locked_here} == locked_here
+    assert {name: version(name) for name in locked_here} == locked_here
 
 
 def test_torch_is_installed_with_networks_only() -> None:
     """Neither a hospital nor a server needs its gigabytes, and nobody gets those that are for GPUs."""
-    assert {lock for lock in LOCKS if "torch" in locked(lock)} == {"dev", "networks"}
-    for lock in ("dev", "networks"):
-        assert not [name for name in locked(lock) if name.startswith(("nvidia-", "cuda-", "triton"))]
+    assert {lock for lock in LOCKS if "torch" in locked(lock)} == {"networks"}
+    assert not [name for name in locked("networks") if name.startswith(("nvidia-", "cuda-", "triton"))]
 
 
 def test_on_linux_torch_is_its_cpu_build() -> None:
