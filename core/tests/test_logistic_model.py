@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import cells_of, coefficients, fit, plan_of, schema_of
+from models import cells_of, coefficients, fit, plan_of, schema_of, table_of, tables_of
+from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from unpooled.errors import Refuse
@@ -24,6 +25,30 @@ def dealt(x: np.ndarray, y: np.ndarray, cohorts: int) -> list[dict[str, Any]]:
     """The rows to cohorts at random."""
     order = np.random.default_rng(4).permutation(len(y))
     return [cells_of(x[rows], y[rows].astype(str)) for rows in np.array_split(order, cohorts)]
+
+
+def test_the_penalty_is_that_of_the_least_log_loss_in_the_folds_left_out() -> None:
+    x, y = load_breast_cancer(return_X_y=True)
+    x = x[:, :8]
+    plan = plan_of(METHOD, schema_of(8, "0|1"), 4, validation_folds=3)
+    parts = dealt(x, y, 4)
+    path = tables_of(plan, parts)["path"]
+    assert len(path["penalty"]) == 8 and path["chosen"].sum() == 1
+    assert path["error"][path["chosen"]] == path["error"].min()
+    tables = [table_of(part, plan) for part in parts]
+    pooled, classes, folds = (
+        np.concatenate([getattr(table, name) for table in tables]) for name in ("values", "classes", "folds")
+    )
+    z = standardised(pooled)[0]
+    for penalty, error in zip(path["penalty"][::3], path["error"][::3], strict=True):
+        losses = []
+        for fold in range(3):
+            rest, own = folds != fold, folds == fold
+            C = 1 / (rest.sum() * penalty)
+            one = LogisticRegression(C=C, tol=1e-13, max_iter=10_000, solver="newton-cholesky")
+            p = one.fit(z[rest], classes[rest]).predict_proba(z[own])
+            losses.append(-np.log(p[np.arange(len(p)), classes[own]]).mean())
+        assert error == pytest.approx(np.mean(losses), rel=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))

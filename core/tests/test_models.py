@@ -19,7 +19,8 @@ from normalizing import evenly
 from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LassoCV, Ridge
+from sklearn.model_selection import PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -33,6 +34,7 @@ from unpooled.kernels.coordinates import descend
 from unpooled.methods.learning.design import MOST_COLUMNS, SumProducts
 from unpooled.methods.learning.models import LOG_ODDS
 from unpooled.methods.learning.procedure import foresee
+from unpooled.methods.learning.reading import Examples
 from unpooled.methods.learning.stored import error_without, refitted
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumWithOutcome
 from unpooled.plan.plan import PlanError
@@ -44,6 +46,12 @@ NEAR = 1e-9
 
 def federated(x: np.ndarray, y: np.ndarray, parts: list[np.ndarray], plan: Any) -> dict[str, Any]:
     return models.fit(plan, [models.cells_of(x[part], y[part]) for part in parts])
+
+
+def standardised(tables: list[Examples]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The features of the pool, the outcome, and the folds of the rows."""
+    x, y = np.split(np.vstack([table.values for table in tables]), [-1], axis=1)
+    return StandardScaler().fit_transform(x), y[:, 0], np.concatenate([table.folds for table in tables])
 
 
 def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
@@ -123,6 +131,20 @@ def test_rows_of_a_patient_are_in_one_fold_wherever_they_are() -> None:
     model = models.fit(plan, cohorts)
     different = sum(len(set(cells["id"])) for cells in cohorts)
     assert model["rows"] == 900 and model["people"] == different
+
+
+def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
+    """The folds are the same, over the usual penalties: the error of each, and the choice."""
+    x, y = load_diabetes(return_X_y=True)
+    plan = models.plan_of("lasso", models.schema_of(x.shape[1]), 3)
+    cells = [models.cells_of(x[part], y[part]) for part in evenly(np.arange(len(y)), 3)]
+    found = models.tables_of(plan, cells)["path"]
+    z, target, fold = standardised([models.table_of(each, plan) for each in cells])
+    tried = np.sort(found["penalty"])[::-1]
+    wanted = LassoCV(alphas=tried, cv=PredefinedSplit(fold), tol=1e-12, max_iter=1_000_000).fit(z, target)
+    assert tried[0] == pytest.approx(np.abs(z.T @ (target - target.mean())).max() / len(z), rel=1e-9)
+    assert np.allclose(found["error"], wanted.mse_path_.mean(axis=1), rtol=1e-9, atol=0)
+    assert found["penalty"][found["chosen"]][0] == pytest.approx(wanted.alpha_, rel=1e-9)
 
 
 @pytest.mark.parametrize(
