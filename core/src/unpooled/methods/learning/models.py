@@ -249,7 +249,7 @@ class Model:
     """Its solver, given the first column of each one-hot category; None if it goes up the likelihood."""
     outcome: str = ""
     """Kind of outcome that it needs, `A_NUMBER` or `CLASSES`; empty if either will do."""
-    link: Callable[[int], str] = lambda classes: SIGN if classes else NUMBER
+    link_for: Callable[[int], str] = lambda classes: SIGN if classes else NUMBER
     """Kind of score, as named in the model file, by the number of classes."""
     unit: float = 1.0
     """Number that stands for an outcome of 1 in the fit."""
@@ -274,7 +274,7 @@ _ALL = (
         f"fitted by Newton's method to the standardised features of all cohorts, {_CHOSEN}",
         solver=None,
         outcome=CLASSES,
-        link=lambda classes: SOFTMAX if classes > 2 else LOGISTIC,
+        link_for=lambda classes: SOFTMAX if classes > 2 else LOGISTIC,
         templates=(
             Template(
                 "risk",
@@ -325,7 +325,7 @@ _ALL = (
         f"et al. 2023), to the standardised features of all cohorts, {_CHOSEN}",
         lambda plan, references: OneLayer(),
         outcome=CLASSES,
-        link=lambda classes: LOGISTIC,
+        link_for=lambda classes: LOGISTIC,
         unit=LOG_ODDS,
         is_wide=True,
     ),
@@ -337,4 +337,4 @@ OF_CLASSES = tuple(model.name for model in MODELS.values() if model.outcome == C
 
 def link_of(plan: Plan) -> str:
     """Return the kind of score of a plan's models, as named in the model file."""
-    return MODELS[plan.test].link(len(class_names(plan)))
+    return MODELS[plan.test].link_for(len(class_names(plan)))
