@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useSearchParams } from "react-router";
 
 import type { Schemas, Study } from "../../api/client";
 import { isOver, results, type ResultsOf } from "../../api/queries";
+import { useAddress } from "../../app/useAddress";
 import { DownloadLink } from "../../ui/Button";
 import { Callout } from "../../ui/Callout";
 import { SelectField } from "../../ui/Field";
@@ -26,14 +26,9 @@ import { t } from "../../words/language";
 /** What came out: numbers, pictures, loci, files. */
 export function Results() {
   const study = useStudy();
-  const [address, setAddress] = useSearchParams();
+  const [address, change] = useAddress();
   if (study.state !== "done") return <NotYet study={study} />;
   const shown = resultsOf(study, address.get("phenotype") ?? "");
-  const choose = (phenotype: string) => {
-    const next = new URLSearchParams(address);
-    next.set("phenotype", phenotype);
-    setAddress(next, { preventScrollReset: true });
-  };
   return (
     <>
       {shown.phenotype && (
@@ -42,7 +37,7 @@ export function Results() {
             label={t("Phenotype")}
             value={shown.phenotype}
             options={study.phenotypes.map((name) => [name, name] as const)}
-            onChange={choose}
+            onChange={(phenotype) => change({ phenotype })}
           />
         </Columns>
       )}

@@ -1,10 +1,11 @@
 /** Two studies, or two phenotypes, side by side: a Miami plot, and a table of the loci of both. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 
 import type { Schemas, StudyRow } from "../../../api/client";
 import { compared, manhattan, studies, type ResultsOf } from "../../../api/queries";
+import { useAddress } from "../../../app/useAddress";
 import { Refusal } from "../../../ui/Callout";
 import { SelectField } from "../../../ui/Field";
 import { Card, Muted, Section } from "../../../ui/Layout";
@@ -21,14 +22,8 @@ import { t } from "../../../words/language";
 
 export function Compare() {
   const study = useStudy();
-  const [address, setAddress] = useSearchParams();
+  const [address, change] = useAddress();
   const shown = resultsOf(study, address.get("phenotype") ?? "");
-  const choose = (name: string) => (value: string) => {
-    const next = new URLSearchParams(address);
-    if (value) next.set(name, value);
-    else next.delete(name);
-    setAddress(next, { preventScrollReset: true });
-  };
   const rows = useQuery(studies(false));
   if (!study.has_pictures)
     return <Muted>{t("Only studies of variants that are done can be compared.")}</Muted>;
@@ -39,7 +34,7 @@ export function Compare() {
           label={t("Phenotype")}
           value={shown.phenotype}
           options={study.phenotypes.map((name) => [name, name] as const)}
-          onChange={choose("phenotype")}
+          onChange={(phenotype) => change({ phenotype })}
         />
       )}
       <Loaded query={rows}>
@@ -61,7 +56,7 @@ export function Compare() {
                   ["", t("Choose a study")],
                   ...choices.map(({ value, said }) => [value, said] as const),
                 ]}
-                onChange={choose("with")}
+                onChange={(other) => change({ with: other })}
               />
               {other && (
                 <Both

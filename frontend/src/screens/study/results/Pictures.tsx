@@ -1,10 +1,10 @@
 /** Manhattan plot, table of loci and QQ plot of one study; the address holds the region and the search. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
-import { useSearchParams } from "react-router";
 
 import type { Schemas } from "../../../api/client";
 import { manhattan, type ResultsOf } from "../../../api/queries";
+import { useAddress } from "../../../app/useAddress";
 import { useShortcut } from "../../../app/shortcuts/useShortcut";
 import { Loaded } from "../../../ui/Loading";
 import { genomeOf, kept, readRegion, regionText, type Region } from "./genome";
@@ -22,20 +22,13 @@ export function Pictures({ study }: { study: ResultsOf }) {
 }
 
 function Drawn({ study, overview }: { study: ResultsOf; overview: Schemas["Manhattan"] }) {
-  const [address, setAddress] = useSearchParams();
+  const [address, change] = useAddress();
   const [wanted, setWanted] = useState<Variant | null>(null);
   const genome = useMemo(() => genomeOf(overview.chromosomes), [overview]);
   const text = address.get("region");
   const region = useMemo(() => readRegion(genome, text), [genome, text]);
-  const go = (name: string, value: string) => {
-    const next = new URLSearchParams(address);
-    if (value) next.set(name, value);
-    else next.delete(name);
-    // The reader stays where they are on the page, and goes back with the browser's own button.
-    if (next.toString() !== address.toString()) setAddress(next, { preventScrollReset: true });
-  };
   const plot = useRef<HTMLDivElement>(null);
-  const goTo = (to: Region | null) => go("region", to ? regionText(to) : "");
+  const goTo = (to: Region | null) => change({ region: to ? regionText(to) : "" });
   useShortcut("whole", () => goTo(null));
   const look = (variant: Variant) => {
     setWanted(variant);
@@ -57,7 +50,7 @@ function Drawn({ study, overview }: { study: ResultsOf; overview: Schemas["Manha
       <Loci
         study={study}
         search={address.get("search") ?? ""}
-        onSearch={(search) => go("search", search)}
+        onSearch={(search) => change({ search })}
         wanted={wanted}
         onLook={look}
       />
