@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unpooled.plan.common_options import COVARIATES
 from unpooled.plan.plan import Plan
 from unpooled.simulate import simulate
 
@@ -245,7 +246,7 @@ def test_results_reach_every_cohort_and_little_leaves_it(rehearse_alone: Rehears
     assert len({line[column] for line in lines[1:] if line[0] == "1"}) == 1
     ledger = map(json.loads, next(home.rglob("ledger.jsonl")).read_text().splitlines())
     sent = [entry["bytes"] // 8 for entry in ledger if "Sum genotypes" in json.dumps(entry)]
-    columns = 1 + len(Plan.from_json(json.loads(manifest(out))["plan"]).covariates)
+    columns = 1 + len(COVARIATES.of(Plan.from_json(json.loads(manifest(out))["plan"])))
     assert 0 < sum(sent) < 1.025 * variants * 2 * (columns + 1)  # no products of covariates per variant
 
 

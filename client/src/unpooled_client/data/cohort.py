@@ -1,4 +1,4 @@
-"""A cohort's files as an algorithm sees them: opened and checked, then aligned with the panel of a study."""
+"""A cohort's files as a method sees them: opened and checked, then aligned with the panel of a study."""
 
 from __future__ import annotations
 

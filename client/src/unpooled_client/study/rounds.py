@@ -163,9 +163,8 @@ class Entered:
         terms, secret = self.answerer.terms, self.answerer.witness
         if not secret:
             raise AssertionError("no witness was opened")
-        first, _ = terms.roster.members[
-            0
-        ]  # one cohort adds the pad, else the sums would have it several times
+        # One cohort adds the pad, else the sums would have it several times.
+        first, _ = terms.roster.members[0]
         return Witnessed(secret, self.message.round, self.named, adds_pad=terms.cohort == first)
 
     def context(self, nonce: bytes) -> MaskContext:

@@ -1,6 +1,6 @@
 """plink2's reports `.glm.linear` and `.glm.logistic`, with the columns of `unpooled.plan.glm_columns`.
 
-Where plink2 codes variants in another way (X, Y, MT), `rows` are of its coding: see the algorithms.
+Where plink2 codes variants in another way (X, Y, MT), `rows` are of its coding: see the methods.
 REF is the commoner allele of the pool and ALT the rarer, A1, as in a pooled file that PLINK 1.9 has merged.
 """
 

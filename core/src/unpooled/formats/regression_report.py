@@ -1,7 +1,7 @@
 """PLINK 1.9's reports of a regression: `.assoc.linear` and `.assoc.logistic`.
 
 Each writer takes an open binary file, the panel, the result columns and the plan; what the columns are says
-the algorithms' `regression.pool`. A variant has a row for ADD, then for each covariate
+`unpooled.methods.regression.results`. A variant has a row for ADD, then for each covariate
 and each interaction, then on X for SEX and that with SEX.
 """
 

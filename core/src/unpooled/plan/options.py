@@ -1,6 +1,6 @@
 """Options of a study, each declared once: which values it may have, and how people read about it.
 
-An algorithm lists the options that it has. Validation of plans, the API's schema, the browser's form, what
+A method lists the options that it has. Validation of plans, the API's schema, the browser's form, what
 coordinators and cohorts read of a plan, the flags of `rehearse`, the methods section and the documentation's
 table are all made from the declarations. `unpooled.plan.common_options` has those of the first release.
 """
@@ -409,7 +409,7 @@ _of_test: dict[str, tuple[Option[Any], ...]] = {}
 
 
 def remember(options: Iterable[Option[Any]], test: str = "") -> None:
-    """Make options known, so that plans can hold them; of an algorithm, as those that its plans have."""
+    """Make options known, so that plans can hold them; of a method, as those that its plans have."""
     listed = tuple(options)
     for option in listed:
         if _called.setdefault(option.name, option) is not option:
@@ -419,7 +419,7 @@ def remember(options: Iterable[Option[Any]], test: str = "") -> None:
 
 
 def called(name: str) -> Option[Any]:
-    """The option of this name; KeyError if no algorithm has one."""
+    """The option of this name; KeyError if no method has one."""
     if name not in _called:
         method_modules.load_all()
     return _called[name]

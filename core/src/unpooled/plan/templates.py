@@ -1,6 +1,6 @@
 """Templates: usual studies to begin a plan with, each a set of values for declared options.
 
-An algorithm lists its own. Form, API and `rehearse --template` are made from them, and every value is one
+A method lists its own. Form, API and `rehearse --template` are made from them, and every value is one
 that somebody could have typed: a plan does not know whether it came from a template.
 """
 
@@ -16,7 +16,7 @@ from unpooled.plan.options import Covariate, Option
 
 @dataclass(frozen=True)
 class Template:
-    """Values for the options of an algorithm. What it does not name stays as usual."""
+    """Values for the options of a method. What it does not name stays as usual."""
 
     name: str
     title: str

@@ -69,7 +69,7 @@ def heard(
 
 
 def is_at(cohort: Cohort, doing: str) -> None:
-    """A cohort's client has changes what it is doing, with a request that takes long."""
+    """Note what a cohort's client is doing, as told with a request that takes long."""
     if doing not in (cohort.doing, Doing.LOOKING):
         Cohort.objects.filter(pk=cohort.pk).update(**_changes(cohort, cohort.instance, doing))
 

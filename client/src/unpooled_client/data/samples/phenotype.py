@@ -188,7 +188,7 @@ def _choose(table: Table, name: str | None, about: str, options: DataOptions, re
 
 
 def _decide(source: _Source, samples: int, options: DataOptions, report: Report) -> Phenotype:
-    """Settle the trait, and turn the numbers into what an algorithm takes."""
+    """Settle the trait, and turn the numbers into what a method takes."""
     column = source.column
     _report_text(source, report)
     values = np.where(column.values == options.missing_phenotype, np.nan, column.values)
