@@ -164,11 +164,12 @@ def drawn(study_id: str) -> None:
 
     django.setup()
     from unpooled_server.models import Study
+    from unpooled_server.reads.result_columns import results_of
     from unpooled_server.services import pictures
 
     study = Study.objects.get(pk=study_id)
     before, start = peak(), time.perf_counter()
-    pictures.draw(study, study.results_folder, study.columns)
+    pictures.draw(results_of(study, ""), {})
     seconds = time.perf_counter() - start
     print(f"  drawn when a study ends  {seconds:6.2f} s; {peak():,.0f} MB at the peak, {before:,.0f} before")
 
