@@ -142,6 +142,8 @@ class Question:
     ring_bits: ClassVar[int] = 32
     asked_if: ClassVar[Condition] = lambda plan: True
     """Condition on the plan for questions of this kind to be asked."""
+    only_server: ClassVar[Condition] = lambda plan: False
+    """Condition on the plan for cohorts not to be told the sums, on which then no question depends."""
 
     def __init_subclass__(cls, *, name: str = "", title: str = "", ring_bits: int = 0) -> None:
         """Take these three from the head of a class, where it gives them there."""

@@ -46,6 +46,7 @@ class RankCells(OfPeople):
     name: ClassVar[str] = "components/density"
     asked_if: ClassVar[Condition] = is_asked_for
     title: ClassVar[str] = "Rank the density of people"
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",

@@ -61,6 +61,7 @@ class SumProducts(Question, name="model/products", title="Sum products of column
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
     asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
+    only_server: ClassVar[Condition] = lambda plan: VALIDATION_FOLDS.of(plan) < 2
 
     rows: int
     """Number of rows in the pool."""

@@ -339,6 +339,7 @@ class SiftScores(OfScores, name="model/sift-scores", title="Sift scores"):
 class SumScores(OfScores, name="model/scores", title="Test the model"):
     """Asks for the outcomes of the rows in each range of a score."""
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Sent, ...]] = (
         Count(
             "rows",

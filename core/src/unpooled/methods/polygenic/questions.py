@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of, key_of
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
@@ -284,6 +284,7 @@ class SumScores(_OfColumns, OfKept):
 
     name: ClassVar[str] = "polygenic/scores"
     title: ClassVar[str] = "Test the scores"
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "squares",

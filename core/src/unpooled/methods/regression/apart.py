@@ -24,6 +24,7 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Questio
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import pairs, square, total
+from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.counts import TIES, count, ordered
@@ -301,6 +302,7 @@ class SumGenotypesApart(AboutVariants):
 
     name: ClassVar[str] = "linear/sums-apart"
     title: ClassVar[str] = "Sum genotypes, covariates and phenotype about the cohorts' means"
+    only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
     sends: ClassVar[tuple[Sent, ...]] = (
         TIES,
         Real(

@@ -263,6 +263,7 @@ class SumAgain(OfEstimates):
 
     name: ClassVar[str] = "regression/estimates-again"
     title: ClassVar[str] = "Weigh the cohorts' own estimates again"
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "weights",

@@ -12,6 +12,7 @@ from unpooled.asking.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import pairs
+from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.counts import TIES
 from unpooled.methods.regression.floors import foreseen_parts
@@ -102,6 +103,7 @@ class SumWithGenotypes(AboutVariants):
 
     name: ClassVar[str] = "linear/sums"
     title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
+    only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
     sends: ClassVar[tuple[Count | Real, ...]] = (
         TIES,
         Real(

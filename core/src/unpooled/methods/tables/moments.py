@@ -22,7 +22,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.columns import exact_moments, moments, within_powers
 from unpooled.methods.shared.standardise import (
@@ -244,6 +244,7 @@ class MeasureSpread(
 ):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
+    only_server: ClassVar[Condition] = lambda plan: plan.test in ("z-score", "summary")
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "deviations",

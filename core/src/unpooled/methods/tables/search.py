@@ -14,7 +14,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Foreseen, Question, Real, Sent
+from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse, listed
 from unpooled.fitted import yeo_johnson as transform
@@ -393,6 +393,7 @@ def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
 class MeasureTransformed(OfBends, name="normalization/transformed", title="Measure the transformed features"):
     """Sums of the transformed values and of their squares, at the lambda that was found."""
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "g",

@@ -285,6 +285,7 @@ class OfKept(OfWords):
 class CountLevels(OfKept, name="encoding/levels", title="Count values"):
     """Question that counts the rows with each kept level, and with the rest."""
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -353,6 +354,7 @@ class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits
     which nothing is kept has no sums: its rest is everybody, and may in a fold be few.
     """
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sums",
