@@ -175,7 +175,6 @@ def test_people_are_told_of_everything(name: str) -> None:
         assert len({array.name for array in kind.sends}) == len(kind.sends), kind.name
         for array in kind.sends:
             assert array.meaning.strip() and array.learns.strip(), array.name
-            assert not isinstance(array, Real) or array.fraction_bits, array.name
 
 
 @of_each_algorithm

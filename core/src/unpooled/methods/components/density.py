@@ -71,7 +71,6 @@ class RankCells(OfPeople):
     mean: np.ndarray
     weights: np.ndarray
     """float64 (2, kept): what a copy counts, so that scores are in standard deviations"""
-    cohorts: int
     people: int
     everyone: int
     """People of the pool: no cell has more."""
@@ -80,7 +79,7 @@ class RankCells(OfPeople):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> RankCells:
             weights = np.zeros((COMPONENTS, len(mean)))
-            return cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)
+            return cls(kept, mean, weights, MOST_PEOPLE, MOST_PEOPLE)
 
         return cls.foreseen_widest(plan, sizes, of_all)
 
@@ -101,11 +100,11 @@ class RankCells(OfPeople):
 @procedure("pca/rank-cells")
 def density(study: Study, found: Components) -> Asks[None]:
     """Report the cells with enough people in them; edges are in the units of the cohorts' `.eigenvec`."""
-    plan, scaled = study.plan, found.scaled
+    scaled = found.scaled
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
     people = found.without_any, found.people
-    told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, *people)
+    told = yield RankCells(scaled.kept, scaled.mean, weights, *people)
     reached = told["reaches"].sum(axis=1, dtype=int)
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH

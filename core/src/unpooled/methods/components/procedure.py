@@ -210,7 +210,6 @@ def iterate(
         krylov.next.packed,
         krylov.next.exponent,
         bound(scaled.squares, scale),
-        plan.cohorts,
         without_any,
         turn,
     )
@@ -309,5 +308,5 @@ def components_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     scaled = found.scaled
     unit = np.sqrt(found.values * len(scaled.variants))
     weights = found.loadings * scaled.scale / unit[:, None]
-    yield KeepScores(scaled.kept, scaled.mean, weights, study.plan.cohorts, found.without_any)
+    yield KeepScores(scaled.kept, scaled.mean, weights, found.without_any)
     yield from Go(PROCEDURES[name].call(study, arguments))

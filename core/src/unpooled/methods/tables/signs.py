@@ -159,7 +159,7 @@ _SEARCHED = ("count", "lambdas")
 
 
 def _mean(name: str, meaning: str, dims: tuple[str | int, ...] = _SEARCHED) -> Real:
-    return Real(name, dims, "largest", "fraction_bits", meaning, UNREAD)
+    return Real(name, dims, "largest", meaning, UNREAD, fraction_bits="fraction_bits")
 
 
 @dataclass(frozen=True, eq=False)
