@@ -71,7 +71,6 @@ class RankCells(OfPeople):
     mean: np.ndarray
     weights: np.ndarray
     """float64 (2, kept): what a copy counts, so that scores are in standard deviations"""
-    people: int
     everyone: int
     """People of the pool: no cell has more."""
 
@@ -79,7 +78,7 @@ class RankCells(OfPeople):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> RankCells:
             weights = np.zeros((COMPONENTS, len(mean)))
-            return cls(kept, mean, weights, MOST_PEOPLE, MOST_PEOPLE)
+            return cls(kept, mean, weights, MOST_PEOPLE)
 
         return cls.foreseen_widest(plan, sizes, of_all)
 
@@ -103,8 +102,7 @@ def density(study: Study, found: Components) -> Asks[None]:
     scaled = found.scaled
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
-    people = found.without_any, found.people
-    told = yield RankCells(scaled.kept, scaled.mean, weights, *people)
+    told = yield RankCells(scaled.kept, scaled.mean, weights, found.people)
     reached = told["reaches"].sum(axis=1, dtype=int)
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH

@@ -95,9 +95,6 @@ class CountGenotypes(genotype_counts.CountCarried):
 class OfPeople(OfKept):
     """About everyone who counts somewhere."""
 
-    people: int
-    """The people of the pool without any one cohort, at least: they bound the number of directions."""
-
     def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
         return np.asarray(super().scores(cohort, weights) * cohort.samples.kept[:, None])
 
@@ -129,7 +126,6 @@ class Multiply(OfPeople):
     exponent: int
     most: int
     """Bound on the size of a product."""
-    people: int
     round: int
     """Number of the round, from 1."""
 
@@ -137,7 +133,7 @@ class Multiply(OfPeople):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> Multiply:
             none = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
-            return cls(kept, mean, none.packed, none.exponent, 1, 0, 1)
+            return cls(kept, mean, none.packed, none.exponent, 1, 1)
 
         return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS, USUAL_ROUNDS)
 
@@ -191,12 +187,11 @@ class KeepScores(OfPeople):
     mean: np.ndarray
     weights: np.ndarray
     """float64 (components, kept): what a copy counts"""
-    people: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> KeepScores:
-            return cls(kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))), 0)
+            return cls(kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))))
 
         return cls.foreseen_widest(plan, sizes, of_all)
 
