@@ -20,7 +20,7 @@ from unpooled.described import facts
 from unpooled.described.file_list import most_bytes, report_name
 from unpooled.described.parties import what_parties_get
 from unpooled.methods.tables.encoding import procedure as encoding
-from unpooled.methods.tables.encoding.options import PEOPLE
+from unpooled.methods.tables.encoding.options import EVERYONE, OWN, PEOPLE
 from unpooled.methods.tables.encoding.questions import (
     CountLevels,
     CountRows,
@@ -31,9 +31,12 @@ from unpooled.methods.tables.encoding.questions import (
     split,
 )
 from unpooled.methods.tables.encoding.rest import AddLevels, RankLevels, SiftRest
+from unpooled.methods.tables.encoding.result import shown
+from unpooled.panel.panel import Panel
 from unpooled.plan.plan import ENCODING_FILE, Plan
 from unpooled.plan.schema import Column
 from unpooled.protocol.codes import Blinding
+from unpooled.run import run
 
 
 def test_a_column_that_is_empty_everywhere_is_no_secret() -> None:
@@ -110,6 +113,14 @@ def test_the_plans_page_says_that_words_are_looked_for() -> None:
     found = [value for label, value in facts.plan_facts(LOOKED_FOR).all if label == "Column"]
     assert found[0] == "drug (one-hot, of words that are looked for: at most 64 different ones in a cohort)"
     assert "ordinal, of never, 1, 2" in found[2]
+
+
+@pytest.mark.parametrize("spelled", [EVERYONE, OWN])
+def test_the_report_says_of_words_that_were_spelled_who_can_verify_them(spelled: str) -> None:
+    plan = plan_of([Column("drug", "category", "", "one-hot", most=3), Column("y")], 3, spelled=spelled)
+    tables = [table_of({"drug": ["a", "b"] * 20}, np.zeros((40, 1)), plan)] * 3
+    page = shown(run(plan, Panel.of([]), tables), plan)
+    assert ("a cohort can verify those that it has" in page) == (spelled == EVERYONE)
 
 
 def test_a_file_of_found_words_is_no_larger_than_is_said() -> None:

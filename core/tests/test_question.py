@@ -38,7 +38,7 @@ class Sums(Question):
     title: ClassVar[str] = "Sum things"
     sends: ClassVar[tuple[Count | Real, ...]] = (
         Count("calls", ("variants", 2), "most", "calls of each allele", "calls"),
-        Real("scores", ("variants",), 8.0, "precision", "sums of scores", "scores"),
+        Real("scores", ("variants",), 8.0, "sums of scores", "scores", fraction_bits="precision"),
         Count("people", (), 10, "number of people", "people"),
     )
 

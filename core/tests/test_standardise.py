@@ -152,7 +152,7 @@ def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
     cohorts = deal(values, 3)
     highest = first_exponents(2)
     for distance in (standardise.COARSE, standardise._WIDE):  # takes outliers, too
-        asked = Magnitude(len(numbers), 2, True, highest, distance, 3)
+        asked = Magnitude(len(numbers), 2, True, highest, distance)
         within = sums_of(cohorts)(asked)["within"]
         highest = standardise.covering(within, len(numbers), standardise.exponents(highest, distance))
     largest = max(map(abs, numbers))
@@ -164,7 +164,7 @@ def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
 def test_another_number_of_columns_is_refused() -> None:
     one = deal(np.zeros((9, 2)), 3)[0]
     with pytest.raises(ProtocolError):
-        Magnitude(9, 5, True, first_exponents(5), standardise.COARSE, 3).local(one)
+        Magnitude(9, 5, True, first_exponents(5), standardise.COARSE).local(one)
 
 
 @pytest.mark.parametrize("quantitative", [False, True])

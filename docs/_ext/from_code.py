@@ -1,7 +1,6 @@
 """Parts of the documentation that are made from the code when it is built, so that they cannot go stale.
 
 {leaves-the-cohort} chi-square     what the questions of an algorithm declare that cohorts send
-{told-to-cohorts} ridge            which sums cohorts are told that follow an algorithm, and why that may be
 {what-parties-get}                 what each party of a study of variants gets and can read
 {plan-options}                     the options that tests and methods declare
 {templates}                        the templates that they declare
@@ -17,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from docutils import nodes
@@ -27,6 +27,7 @@ from sphinx.util.docutils import SphinxDirective
 from unpooled.asking.question import Question, Real, Residue, Sent
 from unpooled.described.parties import what_parties_get
 from unpooled.methods import ALGORITHMS
+from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import KeepScores
 from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.presence import Presence
@@ -55,8 +56,9 @@ class LeavesTheCohort(SphinxDirective):
 
 def table(of: str) -> Iterator[str]:
     """Lines of a Markdown table: one row for each array that leaves a cohort."""
-    yield "| Question | What leaves the cohort | Shape | Largest value | Sent as | What the sum tells |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    heads = ("Question", "What leaves the cohort", "Shape", "Largest value", "Sent as", "What the sum tells")
+    yield f"| {' | '.join(heads)} | Told to |"
+    yield f"{'| --- ' * 7}|"
     for kind in QUESTIONS[of]:
         for array in kind.sends:
             what = f"`{array.name}`: {array.meaning}"
@@ -67,6 +69,7 @@ def table(of: str) -> Iterator[str]:
                 _bound(kind, array),
                 _form(kind, array),
                 _tells(kind, array),
+                _whom(kind, ALGORITHMS.get(of, ALGORITHMS["pca"])),
             )
             yield f"| {' | '.join(cells)} |"
 
@@ -77,6 +80,18 @@ def _shape(array: Sent) -> str:
 
 def _tells(kind: type[Question], array: Sent) -> str:
     return f"{array.learns}. Told is {kind.opens.learns}" if kind.opens else array.learns
+
+
+def _whom(kind: type[Question], method: Method) -> str:
+    def is_told(*files: str) -> bool:
+        # What conditions read of a plan; that of a table would need columns, too.
+        plan: Any = SimpleNamespace(test=method.name, files=(*method.usual_files, *files), options=())
+        return not kind.only_server(plan)
+
+    if is_told():
+        return "server, cohorts"
+    more = [f"`{file}`" for file in method.files if is_told(file)]
+    return f"server; with the file {', '.join(more)} cohorts, too" if more else "server"
 
 
 def _bound(kind: type[Question], array: Sent) -> str:
@@ -98,18 +113,6 @@ def _form(kind: type[Question], array: Sent) -> str:
 def _fixed_point(kind: type[Question], array: Real) -> str:
     bits = getattr(kind, str(array.fraction_bits), array.fraction_bits)
     return f"fixed point, {bits if isinstance(bits, int) else 'as many as fit'} bits after the point"
-
-
-class ToldToCohorts(SphinxDirective):
-    """A table of the questions of an algorithm whose sums cohorts are told."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        lines = ["| Question | Told to cohorts, for |", "| --- | --- |"]
-        for kind, why in ALGORITHMS[self.arguments[0]].told_to_cohorts.items():
-            lines.append(f"| {kind.title} | {why} |")
-        return self.parse_text_to_nodes("\n".join(lines))
 
 
 class WhatPartiesGet(SphinxDirective):
@@ -230,7 +233,6 @@ def _literal(text: str, language: str) -> nodes.Node:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("leaves-the-cohort", LeavesTheCohort)
-    app.add_directive("told-to-cohorts", ToldToCohorts)
     app.add_directive("what-parties-get", WhatPartiesGet)
     app.add_directive("plan-options", PlanOptions)
     app.add_directive("templates", Templates)

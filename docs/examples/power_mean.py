@@ -13,7 +13,6 @@ from unpooled.asking.question import Arrays, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.method_modules import TABLES
 from unpooled.methods.algorithm import TableMethod
-from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.census import CountValues, count_values
 from unpooled.panel.panel import Panel
 from unpooled.plan.options import Whole
@@ -36,7 +35,7 @@ POWER = Whole(
 def power_mean(study: Study) -> Asks[None]:
     """Count values, sum their powers, take the root."""
     n = yield from count_values(study)  # refuses columns that too few cohorts have
-    sums = yield SumPowers(len(n), POWER.of(study.plan), study.plan.cohorts)
+    sums = yield SumPowers(len(n), POWER.of(study.plan))
     mean = (sums["powers"] / np.maximum(n, 1)) ** (1 / POWER.of(study.plan))
     yield Rows("features", {"feature": np.arange(len(n)), "n": n, "mean": mean})
 
@@ -52,7 +51,6 @@ class SumPowers(Question):
             "powers",
             ("features",),
             2**40,
-            "bits",
             "per feature: the sum of its values, each to the power",
             "the power mean of each feature of the pool",
         ),
@@ -62,19 +60,10 @@ class SumPowers(Question):
 
     features: int
     power: int
-    cohorts: int
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(2**40, self.cohorts)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(len(plan.features), POWER.of(plan), plan.cohorts)])
-
-    def agrees(self, plan: Plan) -> bool:
-        """A cohort answers only what its plan says."""
-        return (self.features, self.power) == (len(plan.features), POWER.of(plan))
+        return Foreseen([cls(len(plan.features), POWER.of(plan))])
 
     def local(self, table: Table) -> Arrays:
         return {"powers": np.nansum(table.values**self.power, axis=0)}

@@ -24,7 +24,6 @@ from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_
 from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
 from unpooled.methods.phenotypes import tables_of
-from unpooled.methods.shared.sums_returned import AS_ASKED
 from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.file_names import LONGEST_STEM, is_plain
 from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE
@@ -76,22 +75,11 @@ def test_questions_travel_and_hold_nothing_else(name: str) -> None:
             assert plain(getattr(question, field.name)), field.name
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if ALGORITHMS[name].told_to_cohorts])
+@of_each_study
 def test_cohorts_are_told_the_sums_that_are_declared_and_no_others(name: str) -> None:
-    method = ALGORITHMS[name]
-    studies = [one for one in STUDIES if small(one).plan.test == name]
-    told = set().union(*(run(one).kinds_told for one in studies))
-    assert told == method.told_to_cohorts.keys()
-    of_single_people = {kind for kind in told if any(array.of_one for array in kind.sends)}
-    assert all(method.told_to_cohorts[kind] == AS_ASKED for kind in of_single_people)
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_a_method_that_is_followed_says_what_cohorts_are_told(name: str) -> None:
-    method = ALGORITHMS[name]
-    if method.told_to_cohorts:
-        said = f"{{told-to-cohorts}} {name}\n"
-        assert said in (DOCS / "what-each-party-learns.md").read_text(encoding="utf-8")
+    plan, told = small(name).plan, run(name).kinds_told
+    for kind in set(map(type, run(name).questions)):
+        assert (kind in told) != bool(kind.only_server(plan)), kind.name
 
 
 @of_each_study
@@ -187,7 +175,6 @@ def test_people_are_told_of_everything(name: str) -> None:
         assert len({array.name for array in kind.sends}) == len(kind.sends), kind.name
         for array in kind.sends:
             assert array.meaning.strip() and array.learns.strip(), array.name
-            assert not isinstance(array, Real) or array.fraction_bits, array.name
 
 
 @of_each_algorithm

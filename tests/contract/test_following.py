@@ -73,7 +73,7 @@ class Server:
         scheme = plan.scheme(question.ring_bits)
         parts = [scheme.zeros(scheme.check_words)]
         for array in question.sends:
-            bits = questions._fraction_bits(question, array)
+            bits = questions._fraction_bits(question, array, plan.cohorts)
             is_real = isinstance(array, Real)
             parts.append(
                 scheme.encode_reals(sums[array.name], bits)

@@ -343,7 +343,7 @@ def test_sums_keep_their_digits_however_large_errors_are() -> None:
     """Standard errors go from 30, with which nothing is known of an odds ratio, to 10^-6."""
     random = np.random.default_rng(1)
     size, count = 2000, 7
-    asked = replace(next(iter(SumEstimates.foreseen(linear().plan(), SIZES).questions)), cohorts=count)
+    asked = next(iter(SumEstimates.foreseen(linear().plan(), SIZES).questions))
     asked = replace(asked, asked=np.ones(size, np.uint8))
     typical = 10.0 ** random.uniform(-3, 12, size)
     w = typical * 10.0 ** random.uniform(-2, 0, (count, size))

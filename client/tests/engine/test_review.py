@@ -201,7 +201,7 @@ def test_five_lines_say_whom_what_who_how_much_and_what_not() -> None:
     for row in rows:  # nothing that leaves in clear is left out
         if row.form == Form.CLEAR:
             assert row.what[1:] in short["What leaves"]
-    assert "the server reads the sum over all cohorts" in short["Who can read it"]
+    assert "the server and all cohorts read the sum over all cohorts" in short["Who can read it"]
     assert f"{short['How much']}." == sentences.in_all(rows)
     assert "But a sum may be of one person" in short["What it does not tell"]
     assert max(map(len, sentences.summary(rows, SIZES))) <= 100

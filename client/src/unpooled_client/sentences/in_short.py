@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from unpooled.described.what_leaves import COHORT_SUMS, OPERATOR, SINGLE_VALUES, Form, Leaving
+from unpooled.described.what_leaves import (
+    BY_SUM,
+    COHORT_SUMS,
+    EVERYONE_BY_SUM,
+    OPERATOR,
+    SINGLE_VALUES,
+    Form,
+    Leaving,
+)
 from unpooled.errors import listed
 
 _COUNTED = {"samples": "people", "variants": "variants", "rows": "rows", "columns": "columns of numbers"}
@@ -46,7 +54,9 @@ def _who(rows: Sequence[Leaving]) -> str:
         _distinct(party for row in rows if row.form == form for party in row.readable_by.split(", "))
         for form in (Form.SEALED, Form.CLEAR)
     )
-    masked = ", or where sums are compared ".join(_distinct(row.readable_by for row in _shares(rows)))
+    readers = _distinct(row.readable_by for row in _shares(rows))
+    widest = [each for each in readers if each != BY_SUM or EVERYONE_BY_SUM not in readers]
+    masked = ", or where sums are compared ".join(widest)
     return (
         f"What is masked: {masked}. What is sealed: {', '.join(sealed)}. "
         f"What is in clear: at most {', '.join(clear)}"

@@ -335,7 +335,7 @@ def _masked_means(rows: Iterable[Leaving]) -> str:
     but = ", except its sums as said above" if any(row.what == COHORT_SUMS for row in rows) else ""
     return (
         "Masked: as long as server and compensator do not work together, nobody can read this cohort's "
-        f"numbers{but}; {EVERYONE_BY_SUM.removeprefix('nobody; ')}."
+        f"numbers{but}; {EVERYONE_BY_SUM.removeprefix('nobody; ')}, unless something else is said above."
     )
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "Residue",
     "at_turn",
     "check_fits",
+    "fraction_bits",
     "pack",
     "returns",
     "unpack",
@@ -73,15 +74,18 @@ class Count:
 
 @dataclass(frozen=True)
 class Real:
-    """Declares an array of real numbers of magnitude up to `bound`, sent in units of 2^-fraction_bits."""
+    """Declares an array of real numbers of magnitude up to `bound`, sent in units of 2^-fraction_bits.
+
+    Where these are None, they are as many as fit: see `fraction_bits`.
+    """
 
     name: str
     dims: tuple[str | int, ...]
     bound: str | float
-    fraction_bits: str | int
     meaning: str
     learns: str
     of_one: bool = False
+    fraction_bits: str | int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,8 @@ class Question:
     ring_bits: ClassVar[int] = 32
     asked_if: ClassVar[Condition] = lambda plan: True
     """Condition on the plan for questions of this kind to be asked."""
+    only_server: ClassVar[Condition] = lambda plan: False
+    """Condition on the plan for cohorts not to be told the sums, on which then no question depends."""
 
     def __init_subclass__(cls, *, name: str = "", title: str = "", ring_bits: int = 0) -> None:
         """Take these three from the head of a class, where it gives them there."""
@@ -249,7 +255,7 @@ def check_fits(question: Question, scheme: Scheme, cohorts: int) -> None:
     """BoundError unless the sum over `cohorts` of every declared array fits the scheme."""
     for array in question.sends:
         if not isinstance(array, Residue) and not scheme.fits(
-            cohorts, _resolve(question, array.bound), _fraction_bits(question, array)
+            cohorts, _resolve(question, array.bound), _fraction_bits(question, array, cohorts)
         ):
             raise BoundError(
                 f"{question.title}: the sum of {array.name} over {cohorts} cohorts could overflow",
@@ -284,7 +290,7 @@ def pack(
             rows = zip(columns, values, strict=True) if columns else ()
             bad = [column for column, row in rows if not _may_be_sent(question, array, row, scheme, cohorts)]
             raise _beyond(question, array, bad)
-        parts.append(_encode(question, array, values, scheme))
+        parts.append(_encode(question, array, values, scheme, cohorts))
     share = np.concatenate(parts)
     if not _is_combined(question):
         scheme.set_checks(share, 1)
@@ -349,12 +355,12 @@ def _check_form(question: Question, array: Sent, values: np.ndarray) -> None:
         raise ValueError(f"{question.name}: {array.name} is of {values.dtype}; want uint64, in 64 bits")
 
 
-def _encode(question: Question, array: Sent, values: np.ndarray, scheme: Scheme) -> np.ndarray:
+def _encode(question: Question, array: Sent, values: np.ndarray, scheme: Scheme, cohorts: int) -> np.ndarray:
     if isinstance(array, Residue):
         return values.ravel()
     if isinstance(array, Count):
         return scheme.encode_integers(values)
-    return scheme.encode_reals(values, _fraction_bits(question, array))
+    return scheme.encode_reals(values, _fraction_bits(question, array, cohorts))
 
 
 def _may_be_sent(question: Question, array: Sent, values: np.ndarray, scheme: Scheme, cohorts: int) -> bool:
@@ -370,7 +376,7 @@ def _may_be_sent(question: Question, array: Sent, values: np.ndarray, scheme: Sc
         return False
     largest = np.abs(values).max()
     if isinstance(array.bound, str):
-        return scheme.fits(cohorts, largest.item(), _fraction_bits(question, array))
+        return scheme.fits(cohorts, largest.item(), _fraction_bits(question, array, cohorts))
     return bool(largest <= array.bound)
 
 
@@ -378,7 +384,8 @@ def _decode(question: Question, array: Sent, vector: np.ndarray, scheme: Scheme,
     if isinstance(array, Residue):
         return vector.reshape(shape(question, array))
     if isinstance(array, Real):
-        return scheme.decode_reals(vector, _fraction_bits(question, array)).reshape(shape(question, array))
+        bits = _fraction_bits(question, array, cohorts)
+        return scheme.decode_reals(vector, bits).reshape(shape(question, array))
     counts = scheme.decode_integers(vector)
     if counts.size and not 0 <= counts.min() <= counts.max() <= cohorts * _resolve(question, array.bound):
         raise ProtocolError(f"{question.title}: a sum of {array.name} is outside what the cohorts may send")
@@ -394,8 +401,17 @@ def _beyond(question: Question, array: Sent, columns: Sequence[str]) -> BoundErr
     )
 
 
-def _fraction_bits(question: Question, array: Sent) -> int:
-    return int(_resolve(question, array.fraction_bits)) if isinstance(array, Real) else 0
+def fraction_bits(bound: float, cohorts: int, ring_bits: int) -> int:
+    """The most bits after the point with which `cohorts` numbers of size up to `bound` cannot overflow."""
+    return max(0, ring_bits - 2 - int(bound * cohorts).bit_length())
+
+
+def _fraction_bits(question: Question, array: Sent, cohorts: int) -> int:
+    if not isinstance(array, Real):
+        return 0
+    if array.fraction_bits is None:
+        return fraction_bits(_resolve(question, array.bound), cohorts, question.ring_bits)
+    return int(_resolve(question, array.fraction_bits))
 
 
 def _resolve(question: Question, value: str | int | float) -> Any:

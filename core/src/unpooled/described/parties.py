@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from unpooled.described.what_leaves import BY_NOBODY, CODES, DEALING, EVERYONE_BY_SUM, Form, what_leaves
+from unpooled.described.what_leaves import (
+    BY_NOBODY,
+    BY_SUM,
+    CODES,
+    DEALING,
+    EVERYONE_BY_SUM,
+    Form,
+    what_leaves,
+)
 from unpooled.methods import algorithm
 from unpooled.plan.plan import Plan
 
@@ -24,7 +32,7 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
     """The server, the compensator, each cohort and the coordinator, by what leaves a cohort."""
     leaves = what_leaves(plan)
     clear = _listed(line.what for line in leaves if line.form == Form.CLEAR and DEALING not in line.what)
-    arrays = sum(line.readable_by in (EVERYONE_BY_SUM, BY_NOBODY) for line in leaves)
+    arrays = sum(line.readable_by in (EVERYONE_BY_SUM, BY_SUM, BY_NOBODY) for line in leaves)
     compared = any(line.readable_by == BY_NOBODY for line in leaves)
     agreed = "" if plan.of_tables else "the list of variants that the study is about, "
     lists = "" if plan.of_tables else "a list of variants, "

@@ -23,9 +23,8 @@ from unpooled.protocol.masking import Scheme
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
 from unpooled.protocol.stages import Doing
 
-EVERYONE_BY_SUM = (
-    "nobody; the server reads the sum over all cohorts, and these are told it where a question depends on it"
-)
+BY_SUM = "nobody; the server reads the sum over all cohorts"
+EVERYONE_BY_SUM = "nobody; the server and all cohorts read the sum over all cohorts"
 BY_NOBODY = "nobody; and nobody reads this sum"
 OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
@@ -324,7 +323,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
         own = "of what this cohort added, what the noise does not hide"
     if one_operator:
         own = "and all that this cohort added"
-    readable_by = BY_NOBODY if kind.opens else EVERYONE_BY_SUM
+    readable_by = BY_NOBODY if kind.opens else BY_SUM if kind.only_server(plan) else EVERYONE_BY_SUM
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
         check = scheme.check_words * (array is arrays[0])
@@ -350,10 +349,12 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             array.of_one,
         )
     if kind.opens and arrays:
-        yield _dealt(kind, kind.opens, foreseen, scheme)
+        yield _dealt(kind, kind.opens, foreseen, scheme, "" if kind.only_server(plan) else " and all cohorts")
 
 
-def _dealt(kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme) -> Leaving:
+def _dealt(
+    kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme, and_cohorts: str
+) -> Leaving:
     """Describe what the cohort sends whose turn it is to deal, and what the comparison tells."""
     bytes_ = None
     if foreseen is not None:
@@ -361,8 +362,8 @@ def _dealt(kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme:
         bytes_ = sum(two_party.lengths(scheme.label, opens.circuit, share).dealing for share in shares)
     return Leaving(
         f"{kind.title}: {DEALING}",
-        f"with it, server and compensator compare the sums above. They tell the server {opens.learns}. The "
-        "cohorts send such randomness in turn",
+        f"with it, server and compensator compare the sums above. They tell the server{and_cohorts} "
+        f"{opens.learns}. The cohorts send such randomness in turn",
         Form.CLEAR,
         SERVER,
         TO_SERVER,

@@ -114,8 +114,6 @@ class Method:
     """
     tells_by_bits: str = ""
     """The same where the plan says that nobody reads the sums."""
-    told_to_cohorts: Mapping[type[Question], str] = field(default_factory=dict)
-    """The kinds of questions whose sums cohorts are told then, with the reason why they may be."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """Further problems of a plan of this test, by the plan's field."""
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Each, Finish, Later, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Count, Foreseen, Question
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.formats import plink
 from unpooled.formats.adjusted import write_adjusted
 from unpooled.methods.features import variant_method
 from unpooled.methods.frequencies import FAR_FREQUENCIES, count_far
 from unpooled.methods.ld.leads import CLUMPS
+from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.shared import filters, genotype_counts, summary
 from unpooled.methods.shared import groups as people
 from unpooled.methods.shared.chunks import Chunk, X, Y, chunks_of
@@ -130,6 +131,7 @@ class AlleleOrder(genotype_counts.AlleleOrder):
     """Question that finds which allele of a tie is A1."""
 
     name: ClassVar[str] = "chi-square/allele-order"
+    only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
 
 
 def _cases_and_controls(sizes: np.ndarray) -> tuple[int, ...]:

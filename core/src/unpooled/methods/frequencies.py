@@ -65,6 +65,7 @@ class CountFar(OfAsked):
 
     name: ClassVar[str] = "frequencies/far"
     title: ClassVar[str] = "Compare allele frequencies with the pool's"
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "far",

@@ -14,7 +14,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Each, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Count, Foreseen, Question
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import LISTED, Sizes
 from unpooled.plan.plan import Plan
 
@@ -45,6 +45,7 @@ class Presence(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"count": "variant of the list"}
+    only_server: ClassVar[Condition] = lambda plan: True
 
     start: int
     count: int

@@ -46,6 +46,7 @@ class RankCells(OfPeople):
     name: ClassVar[str] = "components/density"
     asked_if: ClassVar[Condition] = is_asked_for
     title: ClassVar[str] = "Rank the density of people"
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -70,8 +71,6 @@ class RankCells(OfPeople):
     mean: np.ndarray
     weights: np.ndarray
     """float64 (2, kept): what a copy counts, so that scores are in standard deviations"""
-    cohorts: int
-    people: int
     everyone: int
     """People of the pool: no cell has more."""
 
@@ -79,7 +78,7 @@ class RankCells(OfPeople):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> RankCells:
             weights = np.zeros((COMPONENTS, len(mean)))
-            return cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE, MOST_PEOPLE)
+            return cls(kept, mean, weights, MOST_PEOPLE)
 
         return cls.foreseen_widest(plan, sizes, of_all)
 
@@ -100,11 +99,10 @@ class RankCells(OfPeople):
 @procedure("pca/rank-cells")
 def density(study: Study, found: Components) -> Asks[None]:
     """Report the cells with enough people in them; edges are in the units of the cohorts' `.eigenvec`."""
-    plan, scaled = study.plan, found.scaled
+    scaled = found.scaled
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
-    people = found.without_any, found.people
-    told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, *people)
+    told = yield RankCells(scaled.kept, scaled.mean, weights, found.people)
     reached = told["reaches"].sum(axis=1, dtype=int)
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH

@@ -116,8 +116,6 @@ class Components:
 
     scaled: Scaled
     people: int
-    without_any: int
-    """People of the pool without any one cohort, at least."""
     loadings: np.ndarray
     """float64 (k, m): of length 1 each, for copies of the panel's first allele in their units"""
     values: np.ndarray
@@ -210,8 +208,6 @@ def iterate(
         krylov.next.packed,
         krylov.next.exponent,
         bound(scaled.squares, scale),
-        plan.cohorts,
-        without_any,
         turn,
     )
     krylov = krylov.advance(sums.pop("products") * scale)  # popped: large, and no longer needed
@@ -224,7 +220,7 @@ def iterate(
     m, loadings = len(scale), krylov.vectors(found)
     following = float(found.following / m)
     values, error = found.values / m, found.error
-    return Components(scaled, people, without_any, loadings, values, following, error, turn, block)
+    return Components(scaled, people, loadings, values, following, error, turn, block)
 
 
 VALUES, FIT = "components", "fit"
@@ -309,5 +305,5 @@ def components_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     scaled = found.scaled
     unit = np.sqrt(found.values * len(scaled.variants))
     weights = found.loadings * scaled.scale / unit[:, None]
-    yield KeepScores(scaled.kept, scaled.mean, weights, study.plan.cohorts, found.without_any)
+    yield KeepScores(scaled.kept, scaled.mean, weights)
     yield from Go(PROCEDURES[name].call(study, arguments))

@@ -31,7 +31,6 @@ from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
-from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -93,12 +92,8 @@ class CountGenotypes(genotype_counts.CountCarried):
         return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
 
 
-class OfPeople(Bounded, OfKept):
+class OfPeople(OfKept):
     """About everyone who counts somewhere."""
-
-    cohorts: int
-    people: int
-    """The people of the pool without any one cohort, at least: they bound the number of directions."""
 
     def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
         return np.asarray(super().scores(cohort, weights) * cohort.samples.kept[:, None])
@@ -116,7 +111,6 @@ class Multiply(OfPeople):
             "products",
             ("block", "variants"),
             "most",
-            "bits",
             "per direction and variant: the sum of genotype times the score in that direction",
             "one projection of the genotypes' covariances in the pool for each direction; only of variants "
             f"of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there without any one cohort",
@@ -132,8 +126,6 @@ class Multiply(OfPeople):
     exponent: int
     most: int
     """Bound on the size of a product."""
-    cohorts: int
-    people: int
     round: int
     """Number of the round, from 1."""
 
@@ -141,7 +133,7 @@ class Multiply(OfPeople):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> Multiply:
             none = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
-            return cls(kept, mean, none.packed, none.exponent, 1, plan.cohorts, 0, 1)
+            return cls(kept, mean, none.packed, none.exponent, 1, 1)
 
         return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS, USUAL_ROUNDS)
 
@@ -183,7 +175,6 @@ class KeepScores(OfPeople):
             "squares",
             ("count",),
             "bound",
-            "bits",
             "per component: the sum of the squared scores",
             "nothing: of the pool it is 1",
         ),
@@ -196,13 +187,11 @@ class KeepScores(OfPeople):
     mean: np.ndarray
     weights: np.ndarray
     """float64 (components, kept): what a copy counts"""
-    cohorts: int
-    people: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> KeepScores:
-            return cls(kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))), plan.cohorts, 0)
+            return cls(kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))))
 
         return cls.foreseen_widest(plan, sizes, of_all)
 

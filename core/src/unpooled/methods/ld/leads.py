@@ -139,7 +139,6 @@ class SumWithLeads(SumPairs):
             "both_heterozygous",
             ("pairs",),
             "bound",
-            "bits",
             "per pair of variants: number of founders who are heterozygous at both; a missing call is the "
             "pool's share",
             "how many of the pool have both alleles of both variants, which tells haplotypes apart; only of "
@@ -354,7 +353,6 @@ def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.nda
             common.mean,
             *pairs.asked(len(common.variants)),
             int(founders.sum(dtype=np.int64)),
-            study.plan.cohorts,
             chromosome,
             common.heterozygous,
         )

@@ -203,7 +203,6 @@ def compare(
         np.bincount(places[0], minlength=len(named)).astype(np.uint32),
         (places[1] - places[0]).astype(np.uint32),
         int(founders.sum(dtype=np.int64)),
-        study.plan.cohorts,
         candidates.chromosome,
     )
     people = people_counted(candidates.chromosome, founders)

@@ -17,7 +17,6 @@ from unpooled.methods.shared import genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y, foreseen_chunks
 from unpooled.methods.shared.genotype_counts import CAPPED, MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, MEN, NONFOUNDER, NOT_MEN, Group
-from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -128,7 +127,7 @@ class CountGenotypes(genotype_counts.CountCarried):
 
 
 @dataclass(frozen=True, eq=False)
-class SumPairs(Bounded, Question):
+class SumPairs(Question):
     """Sums of products of the genotypes of two variants, for pairs that lie near one another."""
 
     name: ClassVar[str] = "ld/pairs"
@@ -138,7 +137,6 @@ class SumPairs(Bounded, Question):
             "products",
             ("pairs",),
             "bound",
-            "bits",
             "per pair of variants: sum over founders of the product of their copies, less one each; a "
             "missing call is the pool's mean",
             "how two variants go together in the pool; only of variants of which each allele has at least "
@@ -159,7 +157,6 @@ class SumPairs(Bounded, Question):
     """uint32 (pairs,): how many variants the second of each pair is behind the first."""
     people: int
     """Founders of the pool."""
-    cohorts: int
     chromosome: str
     """The class of chromosomes that the variants are on."""
 
@@ -224,7 +221,7 @@ class SumPairs(Bounded, Question):
 def of_size(pairs: int) -> SumPairs:
     """About so many pairs: only the size is meant."""
     one, variants = np.ones(pairs, np.uint32), np.arange(pairs + 1, dtype=np.uint32)
-    return SumPairs(variants, np.zeros(pairs + 1), np.append(one, np.uint32(0)), one, 1, 1, MT)
+    return SumPairs(variants, np.zeros(pairs + 1), np.append(one, np.uint32(0)), one, 1, MT)
 
 
 PRUNING_ASKS: tuple[type[Question], ...] = (CountFounders, CountOthers, CountGenotypes, SumPairs)

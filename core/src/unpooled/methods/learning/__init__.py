@@ -32,7 +32,6 @@ from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL, shown, write_coefficients, write_model
 from unpooled.methods.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
-from unpooled.methods.shared.sums_returned import BITS, COUNTS, FLOORS, VALUES
 from unpooled.methods.tables.census import CountValues
 from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.methods.tables.encoding.result import columns_of
@@ -144,12 +143,6 @@ def _method(model: Model) -> TableMethod:
         prepared=examples_of,
         foresee=foresee,
         rules=partial(_rules, model.outcome),
-        told_to_cohorts={
-            **dict.fromkeys((CountPeople, CountValues, CountLevelsByFold, CountSides, FindNearlyAll), COUNTS),
-            **dict.fromkeys((SiftByFold, *BY_FOLD, SiftScores), BITS),
-            **dict.fromkeys((FindMagnitude, Average, MeasureSpread), VALUES),
-            **dict.fromkeys((SumProducts, *further), FLOORS),
-        },
     )
 
 

@@ -46,21 +46,22 @@ class SumProducts(Question, name="model/products", title="Sum products of column
             "sums",
             ("folds", "columns"),
             "most",
-            FRACTION_BITS,
             "per fold and column: the sum of its standardised values",
             "the mean of each column in each fold of the pool",
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "products",
             ("folds", "pairs"),
             "most",
-            FRACTION_BITS,
             "per fold and two columns: the sum of the products of their standardised values",
             "the covariances of all columns in each fold of the pool",
+            fraction_bits=FRACTION_BITS,
         ),
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
     asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
+    only_server: ClassVar[Condition] = lambda plan: VALIDATION_FOLDS.of(plan) < 2
 
     rows: int
     """Number of rows in the pool."""

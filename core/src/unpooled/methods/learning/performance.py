@@ -284,17 +284,17 @@ class AverageScores(OfScores, name="model/average-scores", title="Average scores
             "sums",
             ("cells",),
             "farthest",
-            _FRACTION_BITS,
             "per class: the sum of its log odds",
             "the mean log odds of each class",
+            fraction_bits=_FRACTION_BITS,
         ),
         Real(
             "squares",
             ("cells",),
             "farthest",
-            _FRACTION_BITS,
             "per class: the sum of their squares",
             "how far the log odds of each class spread",
+            fraction_bits=_FRACTION_BITS,
         ),
     )
     each: ClassVar[dict[str, str]] = {"cells": "score"}
@@ -339,6 +339,7 @@ class SiftScores(OfScores, name="model/sift-scores", title="Sift scores"):
 class SumScores(OfScores, name="model/scores", title="Test the model"):
     """Asks for the outcomes of the rows in each range of a score."""
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Sent, ...]] = (
         Count(
             "rows",
@@ -358,33 +359,33 @@ class SumScores(OfScores, name="model/scores", title="Test the model"):
             "expected",
             ("likely",),
             MOST_PEOPLE,
-            _FRACTION_BITS,
             "per range of a score: the sum of the predicted probabilities of that class",
             "how many of these the model expects to be of that class",
+            fraction_bits=_FRACTION_BITS,
         ),
         Real(
             "squares",
             ("is_likely",),
             2 * MOST_PEOPLE,
-            _FRACTION_BITS,
             "the sum of (p - y)^2 over rows and classes, p the predicted probability and y 1 or 0",
             "how far predicted probabilities are from what became true",
+            fraction_bits=_FRACTION_BITS,
         ),
         Real(
             "predictions",
             ("predicted",),
             "farthest",
-            _FRACTION_BITS,
             "per range of a prediction: the sum of the standardised predictions",
             "the mean prediction in each range",
+            fraction_bits=_FRACTION_BITS,
         ),
         Real(
             "outcomes",
             ("predicted",),
             "farthest",
-            _FRACTION_BITS,
             "per range of a prediction: the sum of the standardised outcomes",
             "the mean outcome in each range",
+            fraction_bits=_FRACTION_BITS,
         ),
     )
 

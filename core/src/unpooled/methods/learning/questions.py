@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Categories, Table
-from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, Question
+from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import class_names, examples, of_rows, people_in
@@ -181,6 +181,7 @@ BY_FOLD = Kinds(SiftRestByFold, RankLevelsByFold, AddLevelsByFold)
 
 @dataclass(frozen=True, eq=False)
 class CountLevelsByFold(_ByFold, CountLevels, name="model/levels", title="Count values"):
+    only_server: ClassVar[Condition] = lambda plan: False
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",

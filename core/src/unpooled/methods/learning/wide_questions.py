@@ -66,25 +66,25 @@ class SumWithOutcome(
             "sums",
             ("folds", "columns"),
             "most",
-            FRACTION_BITS,
             "per fold and column: the sum of its standardised values",
             "the mean of each column in each fold of the pool",
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "squares",
             ("folds", "columns"),
             "most",
-            FRACTION_BITS,
             "per fold and column: the sum of the squares of these",
             "the variance of each column in each fold of the pool",
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "crossed",
             ("folds", "pairs"),
             "most",
-            FRACTION_BITS,
             "per fold, column and outcome: the sum of their products",
             "the covariance of each column and the outcome in each fold of the pool",
+            fraction_bits=FRACTION_BITS,
         ),
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
@@ -122,10 +122,10 @@ class ProjectColumns(_OfWide, name="model/projections", title="Project the colum
             "projections",
             ("fits", "features"),
             "bound",
-            FRACTION_BITS,
             "per fit and column: the sum of the standardised values times the score in this round's "
             "direction",
             "one projection of the columns' covariances in the pool for each fit",
+            fraction_bits=FRACTION_BITS,
         ),
     )
     each: ClassVar[dict[str, str]] = {"fits": "fit", "features": "column"}
@@ -175,17 +175,17 @@ class SumResiduals(_OfWide, name="model/residuals", title="Test the penalties", 
             "residuals",
             ("cells",),
             "farthest",
-            FRACTION_BITS,
             "per fold and penalty: the sum of the squared errors of what is predicted",
             "how well the models of each penalty do on rows that they have not seen",
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "predictions",
             ("classified",),
             "farthest",
-            FRACTION_BITS,
             "per fold, penalty and outcome: the sum of the squares of what is predicted",
             "how much what they predict varies",
+            fraction_bits=FRACTION_BITS,
         ),
     )
     each: ClassVar[dict[str, str]] = {"cells": "group", "classified": "group"}

@@ -20,14 +20,13 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of, key_of
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
 from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.genotype_counts import carriers, counted_in
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
-from unpooled.methods.shared.standardise import Bounded
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -36,7 +35,7 @@ _MOST_COPIES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(Bounded, OfDrawn):
+class SumColumns(OfDrawn):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     name: ClassVar[str] = "polygenic/columns"
@@ -46,7 +45,6 @@ class SumColumns(Bounded, OfDrawn):
             "products",
             (GROUPS, "pairs"),
             "bound",
-            "bits",
             "sums of covariates and phenotype, and of products of two of these, of the people that are "
             "fitted to, and of those that are left out",
             "how covariates and phenotype are associated in the pool, in both groups of people",
@@ -58,7 +56,6 @@ class SumColumns(Bounded, OfDrawn):
     key: bytes
     one_in: int
     people: int
-    cohorts: int
     centre: np.ndarray
     """float64 (columns,), the phenotype last"""
     exponent: np.ndarray
@@ -68,9 +65,7 @@ class SumColumns(Bounded, OfDrawn):
     def none(cls, plan: Plan) -> SumColumns:
         """Build a question about no people, as wide as the plan's columns are."""
         columns = len(plan.covariate_columns) + 1
-        return cls(
-            key_of(plan), HELD_OUT.of(plan), 1, plan.cohorts, np.zeros(columns), np.zeros(columns, np.int64)
-        )
+        return cls(key_of(plan), HELD_OUT.of(plan), 1, np.zeros(columns), np.zeros(columns, np.int64))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -98,14 +93,10 @@ class SumColumns(Bounded, OfDrawn):
         return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
 
 
-class _OfColumns(Bounded, Question):
+class _OfColumns(Question):
     """About genotypes with covariates and phenotype."""
 
     design: SumColumns
-
-    @property
-    def cohorts(self) -> int:  # type: ignore[override]  # read only
-        return self.design.cohorts
 
 
 @dataclass(frozen=True)
@@ -154,7 +145,6 @@ class SumWithAlleles(_OfColumns):
             "sums",
             ("count", GROUPS, "width"),
             "bound",
-            "bits",
             "per variant, of the people that are fitted to and of those that are left out: sums of the "
             "genotype, and of genotype times covariate and times phenotype",
             "means of covariates and phenotype by genotype in both groups of the pool; none of fewer than "
@@ -221,7 +211,6 @@ class Project(_OfColumns, OfKept):
             "genotypes",
             ("fits", "variants"),
             "bound",
-            "bits",
             "per fit and variant: the sum of genotype times the score in this round's direction",
             "one projection of the genotypes' covariances in the pool for each fit",
         ),
@@ -229,7 +218,6 @@ class Project(_OfColumns, OfKept):
             "columns",
             ("fits", "width"),
             "bound",
-            "bits",
             "per fit: the sums of that score, and of it times each covariate",
             "how that score goes with the covariates in the pool",
         ),
@@ -284,12 +272,12 @@ class SumScores(_OfColumns, OfKept):
 
     name: ClassVar[str] = "polygenic/scores"
     title: ClassVar[str] = "Test the scores"
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "squares",
             ("count",),
             "bound",
-            "bits",
             "per share of variance: the sum of the squared scores of the people that are left out",
             "how much these scores vary in the pool",
         ),
@@ -297,7 +285,6 @@ class SumScores(_OfColumns, OfKept):
             "products",
             ("count", "width"),
             "bound",
-            "bits",
             "per share of variance: the sums of these scores, and of them times covariate and phenotype",
             "how well these scores predict people of the pool that they were not fitted to",
         ),

@@ -20,7 +20,7 @@ from unpooled.methods.regression.options import is_exact
 from unpooled.methods.shared.allele_coding import called_words, sexes
 from unpooled.methods.shared.chunks import Chunk, OfAsked, flags
 from unpooled.methods.shared.options import DOSAGES
-from unpooled.methods.shared.standardise import Bounded, Columns, column_names
+from unpooled.methods.shared.standardise import Columns, column_names
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import Plan
 from unpooled.protocol.codec import CAME_LATER
@@ -87,7 +87,7 @@ counted.
 """
 
 
-class OfPeople(Bounded):
+class OfPeople:
     """Sums over at most `people` people; 64 bits."""
 
     ring_bits: ClassVar[int] = 64
@@ -125,7 +125,6 @@ class AboutVariants(OfPeople, OfAsked):
     people: int
     centre: np.ndarray
     exponent: np.ndarray
-    cohorts: int
     model: str
     """Columns that a genotype becomes: `unpooled.plan.genotype_model`."""
     interacting: tuple[int, ...]
@@ -224,7 +223,6 @@ class AboutVariants(OfPeople, OfAsked):
             "people": people,
             "centre": columns.centre,
             "exponent": columns.exponent,
-            "cohorts": plan.cohorts,
             "model": terms.model,
             "interacting": terms.interacting,
             "dosages": DOSAGES.of(plan),

@@ -24,6 +24,7 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Questio
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import pairs, square, total
+from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.counts import TIES, count, ordered
@@ -35,7 +36,7 @@ from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, by_plink2, b
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import MEN, complete
-from unpooled.methods.shared.standardise import Bounded, Columns, PooledColumns, column_names, standardised
+from unpooled.methods.shared.standardise import Columns, PooledColumns, column_names, standardised
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -202,7 +203,7 @@ class FitApart(Fitting):
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumnsApart(Bounded, Question):
+class SumColumnsApart(Question):
     """Products of the standardised columns about a cohort's own means."""
 
     name: ClassVar[str] = "linear/block-apart"
@@ -212,7 +213,6 @@ class SumColumnsApart(Bounded, Question):
             "products",
             ("groups", "pairs"),
             "bound",
-            "bits",
             "products of two of covariates and phenotype about this cohort's means, summed; if there are "
             "variants on X with sex among them; on Y of men alone, and with plink2's report under the rule "
             "`exact` on X of people of known sex alone",
@@ -239,7 +239,6 @@ class SumColumnsApart(Bounded, Question):
     """True if sex is the first column."""
     centre: np.ndarray
     exponent: np.ndarray
-    cohorts: int
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -268,7 +267,6 @@ class SumColumnsApart(Bounded, Question):
             with_sex=any(map(on_x, codings)),
             centre=columns.centre,
             exponent=columns.exponent,
-            cohorts=plan.cohorts,
         )
 
     @property
@@ -301,13 +299,13 @@ class SumGenotypesApart(AboutVariants):
 
     name: ClassVar[str] = "linear/sums-apart"
     title: ClassVar[str] = "Sum genotypes, covariates and phenotype about the cohorts' means"
+    only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
     sends: ClassVar[tuple[Sent, ...]] = (
         TIES,
         Real(
             "genotype",
             ("variants", "sums"),
             "bound",
-            "bits",
             "per variant, about this cohort's means: the sum of the squared genotype, of genotype times "
             "covariate, and of genotype times phenotype; on X of genotype times sex, too",
             "how genotype, covariates and phenotype are associated within the cohorts, and how far allele "
@@ -320,7 +318,6 @@ class SumGenotypesApart(AboutVariants):
             "missing",
             ("incomplete", "pairs"),
             "bound",
-            "bits",
             "per variant with missing calls, under the rule `exact` only: by how much the people without a "
             "call change the products of covariates and phenotype. With few missing calls these are values "
             "of single people, without name or cohort",

@@ -164,6 +164,7 @@ class OrderAlleles(genotype_counts.AlleleOrder):
 
     name: ClassVar[str] = "regression/allele-order"
     asked_if: ClassVar[Condition] = filters.reports_filtered
+    only_server: ClassVar[Condition] = lambda plan: True
 
 
 @procedure("regression/ties")

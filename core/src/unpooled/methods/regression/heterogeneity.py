@@ -26,7 +26,6 @@ from unpooled.methods.regression.own_fit import Model, kept_estimates
 from unpooled.methods.shared.allele_coding import by_plink2
 from unpooled.methods.shared.chunks import Chunk, OfAsked, flags, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
 from unpooled.plan.plan import META, Plan
@@ -142,7 +141,6 @@ def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
         "exact": is_exact(plan),
         "max_iterations": MAX_ITERATIONS.of(plan),
         "tolerance": TOLERANCE.of(plan),
-        "cohorts": plan.cohorts,
     }
 
 
@@ -164,7 +162,6 @@ class OfEstimates(OfAsked):
     exact: bool
     max_iterations: int
     tolerance: float
-    cohorts: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -174,14 +171,6 @@ class OfEstimates(OfAsked):
     def largest(cls, plan: Plan, chunk: Chunk) -> OfEstimates:
         """The question about all variants of a chunk."""
         return cls(**_fields(plan, chunk, 0), asked=np.ones(chunk.variants, np.uint8))
-
-    @property
-    def weight_bits(self) -> int:
-        return fraction_bits(int(WEIGHT), self.cohorts)
-
-    @property
-    def score_bits(self) -> int:
-        return fraction_bits(int(SCORE), self.cohorts)
 
     def estimates(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
         """This cohort's effects in units of 2^exponent, and their weights; 0 where it has no estimate."""
@@ -233,24 +222,15 @@ class SumEstimates(OfEstimates):
             "weights",
             ("variants",),
             WEIGHT,
-            "weight_bits",
             f"per variant of which {FEWEST} cohorts have an estimate, or as few as the plan allows: "
             "w = 1/SE² of this cohort's own; 0 without one, here and below",
             _LEARNS,
             of_one=True,
         ),
-        Real("effects", ("variants",), SCORE, "score_bits", "likewise: wb", _LEARNS, of_one=True),
-        Real("squares", ("variants",), SQUARE, "square_bits", "likewise: wb²", _LEARNS, of_one=True),
-        Real("weight_squares", ("variants",), WEIGHT**2, "spread_bits", "likewise: w²", _LEARNS, of_one=True),
+        Real("effects", ("variants",), SCORE, "likewise: wb", _LEARNS, of_one=True),
+        Real("squares", ("variants",), SQUARE, "likewise: wb²", _LEARNS, of_one=True),
+        Real("weight_squares", ("variants",), WEIGHT**2, "likewise: w²", _LEARNS, of_one=True),
     )
-
-    @property
-    def square_bits(self) -> int:
-        return fraction_bits(int(SQUARE), self.cohorts)
-
-    @property
-    def spread_bits(self) -> int:
-        return fraction_bits(int(WEIGHT**2), self.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
         b, w = self.estimates(cohort)
@@ -263,12 +243,12 @@ class SumAgain(OfEstimates):
 
     name: ClassVar[str] = "regression/estimates-again"
     title: ClassVar[str] = "Weigh the cohorts' own estimates again"
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "weights",
             ("variants",),
             WEIGHT,
-            "weight_bits",
             "per variant whose effect differs between cohorts: u = 1/(SE² + variance between cohorts)",
             "the random effect of the meta-analysis, and no cohort's own estimate",
         ),
@@ -276,7 +256,6 @@ class SumAgain(OfEstimates):
             "effects",
             ("variants",),
             SCORE,
-            "score_bits",
             "likewise: ub",
             "the random effect of the meta-analysis, and no cohort's own estimate",
         ),

@@ -12,6 +12,7 @@ from unpooled.asking.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import pairs
+from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.counts import TIES
 from unpooled.methods.regression.floors import foreseen_parts
@@ -21,14 +22,14 @@ from unpooled.methods.regression.own_columns import OwnSums
 from unpooled.methods.regression.pool import Pool, everyone
 from unpooled.methods.shared.allele_coding import PLACES, by_sex, counted, on_x
 from unpooled.methods.shared.chunks import X, Y, foreseen_of
-from unpooled.methods.shared.standardise import Bounded, Columns, PooledColumns, column_names, standardised
+from unpooled.methods.shared.standardise import Columns, PooledColumns, column_names, standardised
 from unpooled.plan.genotype_model import Terms
 from unpooled.plan.plan import Plan
 from unpooled.protocol.codec import came_later
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(Bounded, Question):
+class SumColumns(Question):
     """Sums of the standardised columns, and of their products."""
 
     name: ClassVar[str] = "linear/block"
@@ -38,7 +39,6 @@ class SumColumns(Bounded, Question):
             "sums",
             ("columns",),
             "bound",
-            "bits",
             "sums of covariates and phenotype",
             "means of covariates and phenotype in the pool",
         ),
@@ -46,7 +46,6 @@ class SumColumns(Bounded, Question):
             "products",
             ("pairs",),
             "bound",
-            "bits",
             "sums of products of two of these",
             "how covariates and phenotype are associated in the pool",
         ),
@@ -58,7 +57,6 @@ class SumColumns(Bounded, Question):
     people: int
     centre: np.ndarray
     exponent: np.ndarray
-    cohorts: int
     phenotypes: int = came_later(1)
     """Number of phenotypes; they are the last columns."""
 
@@ -74,7 +72,6 @@ class SumColumns(Bounded, Question):
             people=pool.complete,
             centre=columns.centre,
             exponent=columns.exponent,
-            cohorts=plan.cohorts,
             phenotypes=len(plan.phenotype_names),
         )
 
@@ -102,13 +99,13 @@ class SumWithGenotypes(AboutVariants):
 
     name: ClassVar[str] = "linear/sums"
     title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
+    only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
     sends: ClassVar[tuple[Count | Real, ...]] = (
         TIES,
         Real(
             "genotype",
             ("variants", "sexes", "sums"),
             "bound",
-            "bits",
             "per variant: sums of genotype times covariate, and of genotype times phenotype; for an "
             "interaction also of these times the covariate, and of the squared genotype times it",
             "means of covariates and phenotype by genotype in the pool; for a variant that only one "
@@ -119,7 +116,6 @@ class SumWithGenotypes(AboutVariants):
             "of_sex",
             ("sexed", "of_one_sex"),
             "bound",
-            "bits",
             "per variant on X or Y, alike for all: sums of covariates and phenotype over men, on Y of "
             "products of two of these, too; and with plink2's report under the rule `exact` on X both over "
             "people of known sex: men, and people of unknown sex, may be few",
@@ -130,7 +126,6 @@ class SumWithGenotypes(AboutVariants):
             "missing",
             ("incomplete", "pairs"),
             "bound",
-            "bits",
             "per variant with missing calls, under the rule `exact` only: sums over the people without a "
             "call of covariates, phenotype, and products of two of these. With few missing calls these are "
             "values of single people, without name or cohort",

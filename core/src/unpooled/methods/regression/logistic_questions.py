@@ -23,7 +23,7 @@ from unpooled.methods.regression.pool import Pool, everyone, foreseen_fits
 from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, counted, of_one_copy, on_x, sexes
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y, foreseen_of
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, complete
-from unpooled.methods.shared.standardise import Columns, fraction_bits
+from unpooled.methods.shared.standardise import Columns
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import Plan
 
@@ -89,10 +89,6 @@ class LikelihoodBounded(OfPeople):
     def likelihoods(self) -> int:
         return 64 * max(self.people, 1)
 
-    @property
-    def likelihood_bits(self) -> int:
-        return fraction_bits(self.likelihoods, self.cohorts, 64)
-
 
 _OF_MODEL, _OF_VARIANT = 30, 20
 """Bits after the point of the covariates' coefficients, and of a variant's: see `step_of`."""
@@ -126,12 +122,11 @@ class FitCovariates(LikelihoodBounded, Question):
             "likelihood",
             (),
             "likelihoods",
-            "likelihood_bits",
             "log-likelihood of the covariates' model",
             "how well the covariates tell cases from controls in the pool",
         ),
-        Real("gradient", ("parameters",), "bound", "bits", "its gradient", _NULL_TELLS),
-        Real("hessian", ("triangle",), "bound", "bits", "its second derivatives", _NULL_TELLS),
+        Real("gradient", ("parameters",), "bound", "its gradient", _NULL_TELLS),
+        Real("hessian", ("triangle",), "bound", "its second derivatives", _NULL_TELLS),
     )
     each: ClassVar[dict[str, str]] = {"parameters": "parameter", "triangle": "pair of parameters"}
 
@@ -141,7 +136,6 @@ class FitCovariates(LikelihoodBounded, Question):
     centre: np.ndarray
     exponent: np.ndarray
     beta: np.ndarray
-    cohorts: int
     iteration: int
     """Number of the step that leads here; 0 at the start. Cohorts are told it only to show progress."""
     evaluation: int
@@ -174,7 +168,6 @@ class FitCovariates(LikelihoodBounded, Question):
             centre=columns.centre,
             exponent=columns.exponent,
             beta=beta,
-            cohorts=plan.cohorts,
             iteration=0,
             evaluation=1,
         )
@@ -300,7 +293,6 @@ class Start(OfModels):
             "genotype",
             ("variants", "genotype_sums"),
             "bound",
-            "bits",
             "per variant: sums of genotype times residual, weight, and weighted covariate, and of its square "
             "times weight",
             "how each variant is associated with being a case and with the covariates in the pool; by the "
@@ -312,7 +304,6 @@ class Start(OfModels):
             "missing",
             ("incomplete", "missing_sums"),
             "likelihoods",
-            "likelihood_bits",
             "per variant with missing calls, under the rule `exact` only: sums over the people without a "
             "call of residuals, weights, their products with covariates, and log-likelihoods. With few "
             "missing calls these are values of single people, without name or cohort",
@@ -375,7 +366,6 @@ class Evaluate(OfModels):
             "likelihood",
             ("variants",),
             "likelihoods",
-            "likelihood_bits",
             "per variant: log-likelihood",
             "how well each variant with the covariates tells cases from controls in the pool",
         ),
@@ -383,7 +373,6 @@ class Evaluate(OfModels):
             "gradient",
             ("variants", "parameters"),
             "bound",
-            "bits",
             "per variant: its gradient",
             _MODEL_TELLS,
             of_one=True,
@@ -392,7 +381,6 @@ class Evaluate(OfModels):
             "hessian",
             ("variants", "triangle"),
             "bound",
-            "bits",
             "per variant: its second derivatives",
             _MODEL_TELLS,
             of_one=True,

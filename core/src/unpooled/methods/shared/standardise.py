@@ -104,25 +104,25 @@ def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[Poole
 
     `apart`: each cohort's columns are centred on its own means.
     """
-    names, cohorts = column_names(study.plan), study.plan.cohorts
+    names = column_names(study.plan)
     about = people, len(names), is_number(study.plan)
     if not names:
         return PooledColumns.as_in_files(np.zeros(0), np.zeros(0, np.int64))
 
     highest = first_exponents(len(names))
-    sums = yield Magnitude(*about, highest, COARSE, cohorts, apart)
+    sums = yield Magnitude(*about, highest, COARSE, apart)
     zeros, highest = sums["within"][:, -1], covering(sums["within"], people, exponents(highest, COARSE))
 
-    sums = yield Magnitude(*about, highest, _WIDE, cohorts, apart)
+    sums = yield Magnitude(*about, highest, _WIDE, apart)
     powers = exponents(highest, _WIDE)
     refuse_outliers(study.plan, outlying(sums["within"], people, powers, zeros))
     magnitude = covering(sums["within"], people, powers)
 
-    sums = yield Mean(*about, magnitude, cohorts, apart)
+    sums = yield Mean(*about, magnitude, apart)
     centre = np.ldexp(sums["sum"] / max(people, 1), magnitude.astype(np.int32))
 
     magnitude = magnitude + 1
-    sums = yield Spread(*about, centre, magnitude, cohorts, apart)
+    sums = yield Spread(*about, centre, magnitude, apart)
     centre, deviation, constant = settle(sums, people, centre, magnitude)
     _, lost = errors(study.plan.noise, people, deviation)
     refuse_what_masks_hide(names, lost > _MOST_HIDDEN * deviation)
@@ -262,33 +262,12 @@ def refuse_constant(plan: Plan, constant: np.ndarray, apart: bool) -> None:
         )
 
 
-def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
-    """The most bits after the point with which `cohorts` numbers of size up to `bound` cannot overflow."""
-    return ring_bits - 2 - int(bound * cohorts).bit_length()
-
-
-class Bounded:
-    """A question that sends sums of numbers up to `bound`, with as many bits after the point as fit."""
-
-    ring_bits: ClassVar[int]
-    cohorts: int
-
-    @property
-    def bound(self) -> int:
-        raise NotImplementedError
-
-    @property
-    def bits(self) -> int:
-        return max(0, fraction_bits(self.bound, self.cohorts, self.ring_bits))
-
-
 class OfColumns:
     """A question about the real columns of everyone with complete data."""
 
     people: int
     columns: int
     phenotype: bool
-    cohorts: int
     apart: bool
     """True if each cohort's columns are centred on its own means."""
 
@@ -341,13 +320,12 @@ class Magnitude(OfColumns, Question):
     phenotype: bool
     highest: np.ndarray
     distance: int
-    cohorts: int
     apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
-        return Foreseen([cls(0, columns, False, first_exponents(columns), COARSE, plan.cohorts)], rounds=2)
+        return Foreseen([cls(0, columns, False, first_exponents(columns), COARSE)], rounds=2)
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"within": within_powers(self.values(cohort), exponents(self.highest, self.distance))}
@@ -376,7 +354,6 @@ class Mean(OfColumns, Question):
             "sum",
             ("columns",),
             "people",
-            "bits",
             "per covariate, and phenotype if it is a number: the sum",
             "the mean of each column of the pool",
         ),
@@ -387,17 +364,12 @@ class Mean(OfColumns, Question):
     columns: int
     phenotype: bool
     magnitude: np.ndarray
-    cohorts: int
     apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
-        return Foreseen([cls(0, columns, False, np.zeros(columns, np.int64), plan.cohorts)])
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.people, self.cohorts)
+        return Foreseen([cls(0, columns, False, np.zeros(columns, np.int64))])
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"sum": moments(self.values(cohort), np.zeros(self.columns), self.magnitude)[0]}
@@ -414,7 +386,6 @@ class Spread(OfColumns, Question):
             "deviations",
             ("columns",),
             "people",
-            "bits",
             "per such column: the sum of x - mean",
             "the last digits of each mean",
         ),
@@ -422,7 +393,6 @@ class Spread(OfColumns, Question):
             "squares",
             ("columns",),
             "people",
-            "bits",
             "per such column: the sum of (x - mean)^2",
             "the standard deviation of each column of the pool",
         ),
@@ -434,18 +404,13 @@ class Spread(OfColumns, Question):
     phenotype: bool
     centre: np.ndarray
     magnitude: np.ndarray
-    cohorts: int
     apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
         nothing = np.zeros(columns, np.int64)
-        return Foreseen([cls(0, columns, False, np.zeros(columns), nothing, plan.cohorts)])
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.people, self.cohorts)
+        return Foreseen([cls(0, columns, False, np.zeros(columns), nothing)])
 
     def local(self, cohort: Cohort) -> Arrays:
         deviations, squares = moments(self.values(cohort), self.centre, self.magnitude)

@@ -32,8 +32,6 @@ from unpooled.fitted.scaler import (
 )
 from unpooled.formats import parameters_table
 from unpooled.methods.algorithm import TableMethod
-from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, RESULTS, VALUES
-from unpooled.methods.shared.sums_returned import BITS as ONLY_BITS
 from unpooled.methods.tables.census import CountValues, count_values
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure
 from unpooled.methods.tables.order import THRESHOLDS, Narrow, NarrowByBits, interpolated, report_elements
@@ -173,14 +171,13 @@ def _of_quantiles(scaling: type[Scaling]) -> TableMethod:
         yield from report_elements(study, *finders)
 
     rules = partial(_too_many, finders[0], "schema")
-    return _scaling(scaling, fit, finders, rules, **_of_elements(*finders, scaling.tells))
+    return _scaling(scaling, fit, finders, rules, **_of_elements(scaling.tells))
 
 
-def _of_elements(kind: type[Narrow], by_bits: type[Narrow], tells: str) -> dict[str, Any]:
+def _of_elements(tells: str) -> dict[str, Any]:
     """Return the fields shared by the methods that find elements."""
     return {
         "options": (options.OPENS,),
-        "told_to_cohorts": {CountValues: COUNTS, by_bits: RESULTS, kind: AS_ASKED},
         "tells": f"{tells}; {ALSO_CLOSE}",
         "tells_by_bits": f"{tells}; {SEEN_ONLY}",
     }
@@ -217,7 +214,6 @@ NORMALIZATIONS = (
         ZScore,
         z_score,
         (FindMagnitude, Average, MeasureSpread),
-        told_to_cohorts={CountValues: COUNTS, FindMagnitude: VALUES, Average: VALUES},
         templates=(
             Template(
                 "z-score",
@@ -236,12 +232,6 @@ NORMALIZATIONS = (
         ),
         _needs_modular_masks,
         options=(options.OPENS,),
-        told_to_cohorts={
-            CountValues: COUNTS,
-            **dict.fromkeys((FindRangeByBits, FindDirection, SearchBySigns), ONLY_BITS),
-            MeasureUnderway: RESULTS,
-            **dict.fromkeys((AverageLogarithms, FindRange, Search), AS_ASKED),
-        },
         tells_by_bits="server and cohorts see how far the smallest and the largest value of each column lie "
         "from 0, or from the middle between them, to 12 bits",
         tells="server and cohorts see how far the smallest and the largest value of each column lie from its "
@@ -260,6 +250,6 @@ FOUND = TableMethod(
     table=FEATURES,
     shown=partial(_shown, _order_statistics),
     rules=_needs_quantiles,
-    **_of_elements(Narrow, NarrowByBits, "the quantiles and elements that the plan names are in the results")
+    **_of_elements("the quantiles and elements that the plan names are in the results")
     | {"options": (options.QUANTILES, options.ELEMENTS, options.OPENS)},
 )

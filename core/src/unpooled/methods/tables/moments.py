@@ -22,7 +22,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, fraction_bits
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.columns import exact_moments, moments, within_powers
 from unpooled.methods.shared.standardise import (
@@ -33,7 +33,6 @@ from unpooled.methods.shared.standardise import (
     errors,
     exponents,
     first_exponents,
-    fraction_bits,
     refuse_what_masks_hide,
 )
 from unpooled.methods.tables.table import FEATURES, table_values, titles_of
@@ -99,12 +98,12 @@ def find_means(
     study: Study, n: np.ndarray, magnitude_of: type[FindMagnitude], average_of: type[Average]
 ) -> Asks[Means]:
     """The first part of `find_moments`: one sum of each column."""
-    cohorts, highest = study.plan.cohorts, first_exponents(len(n))
+    highest = first_exponents(len(n))
     # First to a power of 2^COARSE, over all that float64 holds; then to a power of two.
     for distance in (COARSE, FINE):
-        sums = yield magnitude_of(n, cohorts, highest, distance)
+        sums = yield magnitude_of(n, highest, distance)
         highest = covering(sums["within"], n, exponents(highest, distance))
-    sums = yield average_of(n, cohorts, highest)
+    sums = yield average_of(n, highest)
     return Means(np.ldexp(sums["sum"] / np.maximum(n, 1), highest.astype(np.int32)), highest)
 
 
@@ -114,7 +113,7 @@ def find_spread(
     """The rest of it: mean and deviation, float64 (features,)."""
     # A value and a mean are at most 2^highest each, and so their difference is at most twice that.
     magnitude = means.highest + 1
-    sums = yield spread_of(n, study.plan.cohorts, means.centre, magnitude)
+    sums = yield spread_of(n, means.centre, magnitude, study.plan.cohorts)
     return _settled(study, spread_of.titles_under(study.plan), n, means.centre, magnitude, sums)
 
 
@@ -149,12 +148,11 @@ class OfFeatures(Question):
 
     values: np.ndarray
     """int64 (features,)"""
-    cohorts: int
 
     @classmethod
-    def foreseen_fields(cls, plan: Plan) -> tuple[np.ndarray, int]:
-        """`values` and `cohorts` of a question about all features."""
-        return np.zeros(len(cls.titles_under(plan)), np.int64), plan.cohorts
+    def foreseen_values(cls, plan: Plan) -> np.ndarray:
+        """`values` of a question about all features."""
+        return np.zeros(len(cls.titles_under(plan)), np.int64)
 
     @classmethod
     def titles_under(cls, plan: Plan) -> tuple[str, ...]:
@@ -173,10 +171,6 @@ class OfFeatures(Question):
     def most(self) -> int:
         """The largest number of values of a feature."""
         return max(1, int(self.values.max()))
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.most, self.cohorts)
 
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
         return self.titles_under(plan)
@@ -204,7 +198,7 @@ class FindMagnitude(OfFeatures, name="normalization/magnitude", title="Find the 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         highest = first_exponents(len(cls.titles_under(plan)))
-        return Foreseen([cls(*cls.foreseen_fields(plan), highest, COARSE)], rounds=2)
+        return Foreseen([cls(cls.foreseen_values(plan), highest, COARSE)], rounds=2)
 
     def local(self, table: Table) -> Arrays:
         values = self.values_of(table)
@@ -220,7 +214,6 @@ class Average(OfFeatures, name="normalization/mean", title="Average features", r
             "sum",
             ("features",),
             "most",
-            "bits",
             "per feature: the sum of its values",
             "the mean of each feature of the pool",
         ),
@@ -230,8 +223,8 @@ class Average(OfFeatures, name="normalization/mean", title="Average features", r
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        values, cohorts = cls.foreseen_fields(plan)
-        return Foreseen([cls(values, cohorts, np.zeros_like(values))])
+        values = cls.foreseen_values(plan)
+        return Foreseen([cls(values, np.zeros_like(values))])
 
     def local(self, table: Table) -> Arrays:
         values = self.values_of(table)
@@ -244,12 +237,12 @@ class MeasureSpread(
 ):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
+    only_server: ClassVar[Condition] = lambda plan: plan.test in ("z-score", "summary")
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "deviations",
             ("features",),
             "most",
-            "bits",
             "per feature: the sum of x - mean",
             "the last digits of each mean",
         ),
@@ -257,7 +250,6 @@ class MeasureSpread(
             "squares",
             ("features",),
             "most",
-            "bits",
             "per feature: the sum of (x - mean)^2",
             "the standard deviation of each feature of the pool",
         ),
@@ -265,32 +257,37 @@ class MeasureSpread(
             "deviations_rest",
             ("features",),
             "least",
-            "rest_bits",
             "per feature: the digits of the sum of x - mean that follow",
             "the last digits of each mean",
+            fraction_bits="rest_bits",
         ),
         Real(
             "squares_rest",
             ("features",),
             "least",
-            "rest_bits",
             "per feature: the digits of the sum of (x - mean)^2 that follow",
             "the last digits of each standard deviation",
+            fraction_bits="rest_bits",
         ),
     )
 
     centre: np.ndarray
     magnitude: np.ndarray
+    cohorts: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        values, cohorts = cls.foreseen_fields(plan)
-        return Foreseen([cls(values, cohorts, np.zeros(len(values)), np.zeros_like(values))])
+        values = cls.foreseen_values(plan)
+        return Foreseen([cls(values, np.zeros(len(values)), np.zeros_like(values), plan.cohorts)])
 
     @property
     def least(self) -> float:
         """Largest remainder of a sum below the last bit that is sent of it, or below float64's."""
         return math.ldexp(self.most, -_REST_BITS)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.most, self.cohorts, self.ring_bits)
 
     @property
     def rest_bits(self) -> int:

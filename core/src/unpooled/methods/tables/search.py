@@ -14,14 +14,13 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Foreseen, Question, Real, Sent
+from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real, Sent, fraction_bits
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse, listed
 from unpooled.fitted import yeo_johnson as transform
 from unpooled.fitted.scaler import YeoJohnson, is_nearly_constant
 from unpooled.kernels.bends import bend_sums
 from unpooled.kernels.elementary import exp
-from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.methods.tables.table import FEATURES, derived, known, table_values, titles_of
 from unpooled.plan.common_options import BITS, OPENS
@@ -55,7 +54,9 @@ def search(study: Study, pool: Pool, brackets: Brackets) -> Asks[None]:
     question = pool.search(study.plan, brackets)
     sums = yield question
     # At a lambda that could not be computed the start was asked in its place: what came back is not of it.
-    signs = np.where(question.powers == brackets.questions(), question.signs(sums, pool), 0)
+    signs = np.where(
+        question.powers == brackets.questions(), question.signs(sums, pool, study.plan.cohorts), 0
+    )
     yield from Go(search(study, pool, brackets.narrowed(signs)))
 
 
@@ -152,7 +153,7 @@ class Pool:
                 "Give such columns in a larger unit, or declare them as text in its schema.",
             )
         return {
-            "features": len(self.n), "cohorts": plan.cohorts, "most": max(1, int(self.n.max())),
+            "features": len(self.n), "most": max(1, int(self.n.max())),
             "asked": asked, "centre": self.centre[asked], "powers": powers,
             "size": exponent(
                 np.maximum(*map(np.abs, self.bends(asked, powers))), 1 + np.abs(self.centre[asked, None])
@@ -215,7 +216,6 @@ class OfBends(Question, ring_bits=128):
 
     features: int
     """Number of features of the table."""
-    cohorts: int
     most: int
     """The largest number of values of a feature."""
     asked: np.ndarray
@@ -241,7 +241,6 @@ class OfBends(Question, ring_bits=128):
         features = len(plan.features)
         return {
             "features": features,
-            "cohorts": plan.cohorts,
             "most": 1,
             "asked": np.arange(features),
             "centre": np.zeros(features),
@@ -252,10 +251,6 @@ class OfBends(Question, ring_bits=128):
     @property
     def count(self) -> int:
         return len(self.asked)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.most, self.cohorts)
 
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
         return tuple(plan.features[k].title for k in self.asked)
@@ -309,7 +304,6 @@ class Search(OfDerivatives, name="normalization/search", title="Search for lambd
             "offsets",
             ("count",),
             "most",
-            "bits",
             "per feature: the sum of phi(x) - phi(centre)",
             "the last digits of the mean logarithm",
         ),
@@ -317,7 +311,6 @@ class Search(OfDerivatives, name="normalization/search", title="Search for lambd
             "g",
             ("count", ASKED),
             "most",
-            "bits",
             "per feature and lambda: the sum of the transformed values g",
             _SEARCH_TELLS,
             of_one=True,
@@ -326,7 +319,6 @@ class Search(OfDerivatives, name="normalization/search", title="Search for lambd
             "squares",
             ("count", ASKED),
             "most",
-            "bits",
             "likewise: the sum of g^2",
             _SEARCH_TELLS,
             of_one=True,
@@ -335,7 +327,6 @@ class Search(OfDerivatives, name="normalization/search", title="Search for lambd
             "slopes",
             ("count", ASKED),
             "most",
-            "bits",
             "likewise: the sum of g', the derivative by lambda",
             _SEARCH_TELLS,
             of_one=True,
@@ -344,7 +335,6 @@ class Search(OfDerivatives, name="normalization/search", title="Search for lambd
             "products",
             ("count", ASKED),
             "most",
-            "bits",
             "likewise: the sum of g g'",
             _SEARCH_TELLS,
             of_one=True,
@@ -354,12 +344,12 @@ class Search(OfDerivatives, name="normalization/search", title="Search for lambd
     def local(self, table: Table) -> Arrays:
         return named(*self.summed(table, self.size, self.width))
 
-    def signs(self, sums: Arrays, pool: Pool) -> np.ndarray:
+    def signs(self, sums: Arrays, pool: Pool, cohorts: int) -> np.ndarray:
         """Return the direction in which the likelihood goes at each lambda, as `growing` does; 0 for a
         constant.
         """
         n = pool.n[self.asked]
-        signs = growing(sums, n, self.bits)
+        signs = growing(sums, n, fraction_bits(self.most, cohorts, self.ring_bits))
         # Of a constant every lambda is as likely: with no sign at the start the search ends there.
         signs[self._nearly_constant(sums, n), 0] = 0
         return signs
@@ -393,12 +383,12 @@ def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
 class MeasureTransformed(OfBends, name="normalization/transformed", title="Measure the transformed features"):
     """Sums of the transformed values and of their squares, at the lambda that was found."""
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "g",
             ("count", 1),
             "most",
-            "bits",
             "per feature: the sum of the transformed values g",
             "the mean of each transformed feature of the pool",
         ),
@@ -406,7 +396,6 @@ class MeasureTransformed(OfBends, name="normalization/transformed", title="Measu
             "squares",
             ("count", 1),
             "most",
-            "bits",
             "per feature: the sum of g^2",
             "the standard deviation of each transformed feature of the pool",
         ),

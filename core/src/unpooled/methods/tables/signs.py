@@ -20,7 +20,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Each, Finish, Go, Study, procedure
-from unpooled.asking.question import UNREAD, Arrays, Bits, Real
+from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Real
 from unpooled.fitted import yeo_johnson as transform
 from unpooled.methods.tables import order
 from unpooled.methods.tables.bracket import ASKED, FARTHEST, START, Brackets
@@ -159,7 +159,7 @@ _SEARCHED = ("count", "lambdas")
 
 
 def _mean(name: str, meaning: str, dims: tuple[str | int, ...] = _SEARCHED) -> Real:
-    return Real(name, dims, "largest", "fraction_bits", meaning, UNREAD)
+    return Real(name, dims, "largest", meaning, UNREAD, fraction_bits="fraction_bits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,4 +244,5 @@ class MeasureUnderway(MeasureTransformed, name="normalization/transformed-twice"
     """The same sums as in a search by sums, asked twice: the first finds the centre of the second."""
 
     by_bits: ClassVar[bool] = True
+    only_server: ClassVar[Condition] = lambda plan: False
     most_rounds: ClassVar[int] = 2

@@ -19,7 +19,6 @@ from unpooled.asking.question import Arrays, Count
 from unpooled.formats import table_summary
 from unpooled.methods.algorithm import TableMethod
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.sums_returned import AS_ASKED, COUNTS, VALUES
 from unpooled.methods.tables import order
 from unpooled.methods.tables.census import CountValues, refuse_rare_features
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure
@@ -94,7 +93,6 @@ SUMMARY = TableMethod(
     "standard deviation and quantiles computed.",
     asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
     procedure=summary,
-    told_to_cohorts={CountRows: COUNTS, FindMagnitude: VALUES, Average: VALUES, FindQuantiles: AS_ASKED},
     files={
         "summary": lambda out, panel, columns, plan: table_summary.write_table(
             out, plan.features, columns, QUANTILES

@@ -25,7 +25,6 @@ from unpooled.asking.question import Arrays, Condition, Foreseen, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.fitted import yeo_johnson as transform
 from unpooled.kernels.columns import moments
-from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.bracket import Brackets
 from unpooled.methods.tables.census import count_values
 from unpooled.methods.tables.moments import OfFeatures
@@ -46,7 +45,7 @@ def yeo_johnson(study: Study) -> Asks[None]:
     n = yield from count_values(study)
     if OPENS.of(study.plan) == BITS:
         yield from Go(by_signs(study, n, np.zeros(len(n))))
-    sums = yield AverageLogarithms(n, study.plan.cohorts)
+    sums = yield AverageLogarithms(n)
     # The mean of phi: about it offsets add up to 0, so neither side overflows long before the other.
     centre = transform.exponential(sums["logarithms"] / np.maximum(n, 1))
     asked = FindRange.about(n, centre)
@@ -66,7 +65,6 @@ class AverageLogarithms(
             "logarithms",
             ("features",),
             "largest",
-            "bits",
             "per feature: the sum of sgn(x) log(1 + |x|)",
             "the mean logarithm of each feature of the pool",
         ),
@@ -75,15 +73,11 @@ class AverageLogarithms(
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(*cls.foreseen_fields(plan))], exact=OPENS.of(plan) != BITS)
+        return Foreseen([cls(cls.foreseen_values(plan))], exact=OPENS.of(plan) != BITS)
 
     @property
     def largest(self) -> float:
         return LARGEST_LOGARITHM * self.most
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(int(self.largest), self.cohorts)
 
     def local(self, table: Table) -> Arrays:
         logarithms = transform.logarithm(table_values(table, self.features))

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from unpooled.methods.algorithm import AboutFile, TableMethod
-from unpooled.methods.shared.sums_returned import BITS, COUNTS, RESULTS, VALUES
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.methods.tables.encoding.dictionary import SiftCodes, SpellWords
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, OPTIONS
@@ -89,10 +88,4 @@ ENCODE = TableMethod(
     prepared=lambda table, plan: replace(table, coded=categories_of(table.words, table.values, plan)),
     coded=coded,
     rules=_rules,
-    told_to_cohorts={
-        CountRows: COUNTS,
-        SpellWords: RESULTS,
-        **dict.fromkeys((SiftCodes, Sift, *OF_ROWS), BITS),
-        **dict.fromkeys((FindTargetMagnitude, AverageTargets, MeasureTargetSpread), VALUES),
-    },
 )

@@ -192,7 +192,8 @@ class SpellWords(OfCodes, name="encoding/spell", title="Spell words", ring_bits=
             "spelled",
             ("words", blinded_words.NUMBERS),
             "per code that was kept: the word in pieces, times a random number, if this table has it; else 0",
-            "the words that enough people have; not how many cohorts have one",
+            "the words that enough people have; not how many cohorts have one. Nobody can verify the "
+            "spelling but who has the word",
         ),
     )
     each: ClassVar[dict[str, str]] = {"words": "kept word"}

@@ -134,8 +134,10 @@ SPELLED = Choice(
         Answer(
             EVERYONE,
             "Are spelled to everyone",
-            "The dictionary names each word that enough people in enough cohorts have.",
-            "are spelled to everyone, if enough people in enough cohorts have them",
+            "The dictionary names each word that enough people in enough cohorts have. A cohort that does "
+            "not have a word cannot verify it.",
+            "are spelled to everyone, if enough people in enough cohorts have them; who does not have a word "
+            "cannot verify it",
         ),
         Answer(
             OWN,

@@ -93,7 +93,7 @@ def report_columns(study: Study, about: About, kept: np.ndarray, n: np.ndarray) 
         moments[by_target] = np.column_stack([mean, deviation])
         centre = np.where(n[by_target] > 0, mean, 0.0)
         scale = np.where(deviation > 0, deviation, 1.0)  # NaN without values, and 0 of a constant, are 1
-        question = SumTargets(*about, kept, by_target, centre, scale, int(n.max()), plan.cohorts)
+        question = SumTargets(*about, kept, by_target, centre, scale, int(n.max()))
         yield Finish(report_targets(study, question))
     index = np.arange(len(n))
     yield Rows(COLUMNS, {"index": index, "known": n, "mean": moments[:, 0], "deviation": moments[:, 1]})

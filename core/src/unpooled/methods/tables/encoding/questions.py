@@ -17,7 +17,6 @@ from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, For
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.standardise import fraction_bits
 from unpooled.methods.tables.census import FEWEST_VALUES
 from unpooled.methods.tables.encoding.options import FOLDS, HOLDERS, MISSING_IS_VALUE, MISSING_WORDS, PEOPLE
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread
@@ -285,6 +284,7 @@ class OfKept(OfWords):
 class CountLevels(OfKept, name="encoding/levels", title="Count values"):
     """Question that counts the rows with each kept level, and with the rest."""
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "rows",
@@ -353,12 +353,12 @@ class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits
     which nothing is kept has no sums: its rest is everybody, and may in a fold be few.
     """
 
+    only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sums",
             ("target_cells",),
             "bound",
-            "bits",
             "per kept value, the rest, and fold, of columns encoded by a target: the sum of its deviations",
             "the mean target of the people with each kept value",
         ),
@@ -366,7 +366,6 @@ class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits
             "squares",
             ("target_cells",),
             "bound",
-            "bits",
             "per kept value, the rest, and fold, of columns encoded by a target: the sum of their squares",
             "by how much the target varies among the people with each kept value",
         ),
@@ -382,13 +381,12 @@ class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits
     """float64 (t,), positive"""
     most: int
     """The largest number of rows that count in any of these columns."""
-    cohorts: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         by_target = np.array([bool(column.encoded.target) for column in plan.dictionaries], bool)
         zeros = np.zeros(int(by_target.sum()))
-        question = cls(*cls.foreseen_fields(plan), by_target, zeros, zeros + 1, 1, plan.cohorts)
+        question = cls(*cls.foreseen_fields(plan), by_target, zeros, zeros + 1, 1)
         return Foreseen([question] if targets_of(plan) else (), exact=False)
 
     @property
@@ -402,10 +400,6 @@ class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits
     @property
     def bound(self) -> int:
         return self.most + 1  # by one more: a deviation is rounded
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts)
 
     def local(self, table: Table) -> Arrays:
         found = self.columns_of(table)

@@ -18,8 +18,10 @@ from unpooled.methods.tables.encoding.options import (
     IGNORE_CASE,
     MISSING_IS_VALUE,
     MISSING_WORDS,
+    OWN,
     PEOPLE,
     SMOOTH,
+    SPELLED,
 )
 from unpooled.methods.tables.encoding.procedure import COLUMNS, LEVELS, ROWS, TARGETS
 from unpooled.methods.tables.encoding.questions import folds_of
@@ -164,10 +166,11 @@ def smoothed(
 def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The dictionaries, as a part of the report."""
     found = content(columns_of("", tables), plan)
-    return joined(_shown(column) for column in found["columns"])
+    spelled = {plan.dictionaries[k].title for k in plan.searched} if SPELLED.of(plan) != OWN else ()
+    return joined(_shown(column, column["name"] in spelled) for column in found["columns"])
 
 
-def _shown(column: Mapping[str, Any]) -> Html:
+def _shown(column: Mapping[str, Any], is_spelled: bool) -> Html:
     name = f"{column['name']} ({column['encoding']})"
     if "values" not in column:
         return section(name, "Computed by each cohort from its own words; nothing was asked.")
@@ -183,6 +186,8 @@ def _shown(column: Mapping[str, Any]) -> Html:
     caption = f"{len(lines) - 1:,} values kept, {len(column['folded']):,} counted as the rest" + (
         f"; the {len(order)} most frequent ones are shown" if more else ""
     )
+    if is_spelled:
+        caption += "; words are as the server told them, and a cohort can verify those that it has"
     heads = ["Value", "People", *(["Encoded"] if has_numbers else [])]
     return section(
         name,
