@@ -49,7 +49,7 @@ def test_onnx_predicts_what_the_model_predicts(method: str, outcome: str) -> Non
 
 @pytest.mark.parametrize("shift", [0.0, 1e4, -40.0])
 def test_onnx_bends_columns_as_the_model_does(shift: float) -> None:
-    """On values as they were measured: skewed, on both sides of 0, or close together far from it."""
+    """Values are given as they were measured: skewed, on both sides of 0, or close together far from it."""
     from unpooled.formats import onnx_model
 
     random = np.random.default_rng(4)
