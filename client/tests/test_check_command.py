@@ -271,12 +271,13 @@ def test_a_table_foresees_every_column_that_a_model_is_refused_for(tmp_path: Pat
     found = CliRunner().invoke(check, ["--table", str(table), "--schema", str(schema)])
     assert found.exit_code == 0, found.output
     assert "the study would be refused: rare, marker: fewer than 10 people are above" in found.output
-    assert "unpooled rehearse --normalize yeo-johnson" in found.output
-    schema.write_text(
-        "name,type,role,values\nage\nrare,,ignored\nmarker,,ignored\ndied,category,outcome,no|yes\n"
-    )
-    found = CliRunner().invoke(check, ["--table", str(table), "--schema", str(schema)])
-    assert "Ready: no errors" in found.output and "refused" not in found.output
+    assert "passes with the scaling yeo-johnson" in found.output
+    for marker in (",ignored", ",,yeo-johnson"):
+        schema.write_text(
+            f"name,type,role,encoding,values\nage\nrare,,ignored\nmarker,{marker}\ndied,category,outcome,,no|yes\n"
+        )
+        found = CliRunner().invoke(check, ["--table", str(table), "--schema", str(schema)])
+        assert "Ready: no errors" in found.output and "refused" not in found.output
 
 
 def test_a_table_is_checked_as_its_schema_says(tmp_path: Path) -> None:

@@ -133,6 +133,19 @@ def test_values_outside_the_plans_limits(tmp_path: Path) -> None:
     assert open_table(path, schema, 1, Report()) is not None
 
 
+def test_values_without_the_logarithm_that_a_model_takes(tmp_path: Path) -> None:
+    (path := tmp_path / "t.csv").write_text("crp,drinks\n0.1,0\n0,-0.5\n-3,-1\n,NA\n")
+    schema = (Column("crp", encoding="log"), Column("drinks", encoding="log1p", low=-5))
+    report = Report()
+    assert open_table(path, schema, 1, report) is None
+    crp, drinks = report.of(Severity.ERROR)
+    assert (crp.code, crp.line, crp.column, crp.count, crp.read) == (Code.VALUE_OUTSIDE, 3, 1, 2, "0")
+    assert crp.expected == "values above 0" and "has no log" in crp.remedy and "yeo-johnson" in crp.remedy
+    assert (drinks.line, drinks.count, drinks.expected) == (4, 1, "values above -1, from -5 on")
+    path.write_text("crp,drinks\n1e-300,0\n,-0.9\n")
+    assert open_table(path, schema, 1, Report()) is not None
+
+
 @pytest.mark.parametrize(
     ("data", "code", "line", "column", "said"),
     [

@@ -223,7 +223,7 @@ def test_a_card_says_whom_a_model_was_fitted_to_and_how_well_it_does() -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"version": 2}, "want unpooled/model 1"),
+        ({"version": 3}, "want unpooled/model 1"),
         ({"link": "probit"}, "want number, sign, logistic"),
         ({"features": 3}, "not the parameters of a model"),
         ({"intercept": [1.0, 2.0]}, "a coefficient is missing"),

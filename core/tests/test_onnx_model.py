@@ -47,6 +47,25 @@ def test_onnx_predicts_what_the_model_predicts(method: str, outcome: str) -> Non
         assert np.allclose(found["scores"], scores, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("shift", [0.0, 1e4, -40.0])
+def test_onnx_bends_columns_as_the_model_does(shift: float) -> None:
+    """Values are given as they were measured: skewed, on both sides of 0, or close together far from it."""
+    from unpooled.formats import onnx_model
+
+    random = np.random.default_rng(4)
+    x = random.lognormal(0, 1, (900, 6))
+    x[:, 3:5] = np.column_stack([-x[:, 3], random.standard_t(3, 900)]) + shift
+    scalings = ("log", "log1p", "yeo-johnson", "yeo-johnson", "yeo-johnson", "robust")
+    y = np.log(x[:, :3]).sum(axis=1) + 0.3 * x[:, 4] + random.normal(size=900)
+    schema = [*(Column(f"x{k}", encoding=of) for k, of in enumerate(scalings)), Column("y", role="outcome")]
+    plan = models.plan_of("ridge", schema, 3)
+    model = Model(models.fit(plan, [models.cells_of(x[k::3], y[k::3]) for k in range(3)]))
+    x[::7, 1], x[::9, 3] = np.nan, np.nan
+    session = onnxruntime.InferenceSession(onnx_model.encoded(model), providers=["CPUExecutionProvider"])
+    (found,) = session.run(["outcome"], {"X": x})
+    assert np.allclose(found, model.predict(x), rtol=1e-11, atol=1e-11)
+
+
 def test_two_features_of_one_name_are_told_apart() -> None:
     """Model, its encoder, the table of coefficients and ONNX name them alike, and predict by them."""
     from unpooled.formats import onnx_model

@@ -46,7 +46,9 @@ def test_levels_in_place_and_from_a_file(tmp_path: Path) -> None:
         ("d,category,hash,", "want the encoding one-hot"),
         ("d,category,target:,a", "want the encoding one-hot"),
         ("d,category,,a", "want the encoding one-hot"),
-        ("d,number,one-hot,", "only a category has an encoding"),
+        ("d,number,one-hot,", "want the scaling z-score, robust"),
+        ("d,text,robust,", "only a category has an encoding"),
+        ("d,number,log,a", "only a category has an encoding"),
         ("d,word,one-hot,a", "want the type"),
     ],
 )
@@ -197,8 +199,8 @@ def test_a_plan_with_words_travels_and_one_without_is_encoded_as_before() -> Non
     assert codec.decode(codec.encode(plan), [Plan, Column]) == plan
     assert Plan.from_json(plan.to_json()) == plan
     assert b"levels" not in codec.encode(Column("y", "integer", "years"))
-    for forged in (Column("y", "number", "", "one-hot", ("a",)), words()):
-        fields = [(name, getattr(forged, name)) for name in ("title", "type", "unit", "encoding")]
+    for forged, last in ((Column("y", "number", "", "one-hot", ("a",)), "levels"), (words(), "encoding")):
+        fields = [(name, getattr(forged, name)) for name in ("title", "type", "unit", last)]
         record = type(
             "Record",
             (),

@@ -13,7 +13,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Method
 from unpooled.methods.learning.design import MOST_COLUMNS
-from unpooled.methods.learning.models import OF_CLASSES
+from unpooled.methods.learning.models import CLASSES, MODELS, OF_CLASSES
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
@@ -195,7 +195,9 @@ def table_of(plan: Plan, cells: Mapping[str, Any]) -> ArrayTable:
     return method.prepared(ArrayTable(values, words), plan)
 
 
-def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
+def of_model(
+    method: str, outcome: str = "number", nobodys: int = 1, scalings: tuple[str, str] = ("", "")
+) -> Small:
     """Two numbers, three categories with levels that nobody has, and patients of two rows each."""
     levels = ("a", "b", "c", *(f"nobody's {k}" for k in range(nobodys)))
     words = [
@@ -205,7 +207,8 @@ def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
     columns = [*words, Column("id", "text", role="patient")]
     files = tuple(file for file in ALGORITHMS[method].files if nobodys == 1 or file != SUMS_FILE)
     classes = {} if outcome == "number" else {"type": "category", "levels": tuple(outcome.split("|"))}
-    schema = [Column("x0"), Column("x1"), *columns, Column("y", role="outcome", **classes)]
+    numbers = [Column(f"x{k}", encoding=scaling) for k, scaling in enumerate(scalings)]
+    schema = [*numbers, *columns, Column("y", role="outcome", **classes)]
     more: dict[str, Any] = {"validation_folds": 2, "files": files, "missing_words": "rest"}
     if nobodys > 1:  # large penalties are solved in the few rounds that so few people allow
         more["penalties"] = (1e3, 1e4)
@@ -343,6 +346,12 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "fedheonn, of very many columns": lambda: of_model("fedheonn", "u|v", nobodys=MOST_COLUMNS),
     "logistic-model": lambda: of_model("logistic-model", "u|v"),
     "logistic-model, of three classes": lambda: of_model("logistic-model", "u|v|w"),
+    **{
+        f"{method}, scaled": lambda model=model: of_model(  # type: ignore[misc]
+            model.name, "u|v" if model.outcome == CLASSES else "number", scalings=("yeo-johnson", "robust")
+        )
+        for method, model in MODELS.items()
+    },
     **{
         f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]
         for method, test in METHODS.items()

@@ -10,22 +10,28 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PowerTransformer, StandardScaler
+
+from unpooled.fitted.model import Model
 
 from ..conftest import Rehearse
 
-SCHEMA = """name,type,role,values
-age,number,,
-diabetes,number,,
-troponin,number,{troponin},
-ckmb,number,{troponin},
-died,category,outcome,no|yes
-days,number,ignored,
+SCHEMA = """name,type,role,encoding,values
+age,number,,,
+diabetes,number,,,
+troponin,number,{troponin},{scaling},
+ckmb,number,{troponin},{scaling},
+died,category,outcome,,no|yes
+days,number,ignored,,
 """
 
 
-def wards(folder: Path, people: int = 600, **roles: str) -> tuple[pd.DataFrame, list[object]]:
+def wards(
+    folder: Path, people: int = 600, troponin: str = "", scaling: str = ""
+) -> tuple[pd.DataFrame, list[object]]:
     """People in three tables, of whom 45 have diabetes, and 40 died; and the words for a study of them."""
     random = np.random.default_rng(32)
     died = random.permutation(people) < 40
@@ -39,15 +45,11 @@ def wards(folder: Path, people: int = 600, **roles: str) -> tuple[pd.DataFrame, 
             "days": random.normal(9, 2, people),
         }
     )
-    (folder / "schema.csv").write_text(SCHEMA.format(**roles))
+    (folder / "schema.csv").write_text(SCHEMA.format(troponin=troponin, scaling=scaling))
     for k in range(3):
         pool[k::3].to_csv(folder / f"{k}.csv", index=False)
-    return pool, words(folder, "")
-
-
-def words(folder: Path, ending: str) -> list[object]:
-    tables = [word for k in range(3) for word in ("--table", folder / f"{k}{ending}.csv")]
-    return ["--schema", folder / "schema.csv", *tables, "--out", folder / "own"]
+    tables = [word for k in range(3) for word in ("--table", folder / f"{k}.csv")]
+    return pool, ["--schema", folder / "schema.csv", *tables, "--out", folder / "own"]
 
 
 def model(folder: Path) -> dict[str, object]:
@@ -73,17 +75,25 @@ def test_a_rare_comorbidity_and_few_deaths_are_one_study(rehearse: Rehearse, tmp
     np.testing.assert_allclose(own, right.coef_[0], rtol=1e-6)
 
 
-def test_a_skewed_marker_passes_after_the_two_commands_of_the_refusal(
-    rehearse: Rehearse, tmp_path: Path
-) -> None:
-    _, given = wards(tmp_path, 200, troponin="")
+def test_a_skewed_marker_passes_with_the_scaling_of_the_refusal(rehearse: Rehearse, tmp_path: Path) -> None:
+    _, given = wards(tmp_path, 200)
     refused = rehearse("--fit", "logistic", *given, check=False)
-    said = refused.stdout + refused.stderr
+    said = " ".join((refused.stdout + refused.stderr).split())
     assert re.findall(r"\b(age|diabetes|troponin|ckmb)\b", said) == ["troponin", "ckmb"]
-    normalize, fit = re.findall(r"`unpooled rehearse ([^…`]+) …`", said)
-    rehearse(*normalize.split(), *given)
-    rehearse(*fit.split(), *words(tmp_path, ".yeo-johnson"))
+    (scaling,) = re.findall(r"with the scaling ([a-z-]+):", said)
+    pool, given = wards(tmp_path, 200, scaling=scaling)
+    rehearse("--fit", "logistic", "--penalties", 0.01, *given)
+    found = Model.from_file(tmp_path / "own.model.json")
     assert model(tmp_path)["folds"] >= 2  # type: ignore[operator]
+    x, columns = (
+        pool.iloc[:, :4],
+        make_column_transformer(
+            (StandardScaler(), ["age", "diabetes"]), (PowerTransformer(), ["troponin", "ckmb"])
+        ),
+    )
+    solver = LogisticRegression(C=1 / (0.01 * len(x)), solver="newton-cholesky", tol=1e-12)
+    right = make_pipeline(columns, solver).fit(x, pool["died"])
+    np.testing.assert_allclose(found.predict_proba(x), right.predict_proba(x), atol=1e-6)
 
 
 @pytest.mark.parametrize("folds", [1, 5])
@@ -94,7 +104,7 @@ def test_linear_regression_needs_no_folds(rehearse: Rehearse, tmp_path: Path, fo
         part = pool[k::3].assign(diabetes=(np.arange(200) % 40 == k).astype(int))
         part.to_csv(tmp_path / f"{k}.csv", index=False)
     schema = (tmp_path / "schema.csv").read_text().replace("days,number,ignored", "days,number,outcome")
-    (tmp_path / "schema.csv").write_text(schema.replace("outcome,no|yes", "ignored,"))
+    (tmp_path / "schema.csv").write_text(schema.replace("outcome,,no|yes", "ignored,,"))
     rehearse("--fit", "linear", "--validation-folds", folds, *given)
     found, rows = model(tmp_path), pd.concat([pd.read_csv(tmp_path / f"{k}.csv") for k in range(3)])
     right = sm.OLS(rows["days"], sm.add_constant(rows[["age", "diabetes"]])).fit()

@@ -2176,7 +2176,7 @@ export interface components {
              * @description likewise, more
              */
             high?: number | null;
-            /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096 */
+            /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096; of a number, in a model, its scaling: z-score, robust, log, log1p, yeo-johnson */
             encoding?: string;
             /** @description of a category with a dictionary: the values that may be in it; all others are the rest */
             levels?: string[];
@@ -2215,7 +2215,7 @@ export interface components {
              * @description likewise, more
              */
             high?: number | null;
-            /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096 */
+            /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096; of a number, in a model, its scaling: z-score, robust, log, log1p, yeo-johnson */
             encoding?: string;
             /** @description of a category with a dictionary: the values that may be in it; all others are the rest */
             levels?: string[];

@@ -31,7 +31,7 @@ from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.regression.options import COHORTS_APART, FEWEST_APART
 from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES, FREQUENCY_FLAGS
 from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
-from unpooled.plan.encodings import ONE_HOT
+from unpooled.plan.encodings import ONE_HOT, ROBUST, YEO_JOHNSON
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, NONE, Plan
 from unpooled.plan.schema import CATEGORY, OUTCOME
@@ -61,7 +61,8 @@ def _all() -> Iterator[str]:
         own = list(_of_method(method))
         yield from own
         for plan in _plans(method):
-            yield from _of_plan(plan, own)
+            told = method.told(plan)
+            yield from (told, *_of_plan(plan, [*own, told]))
     yield CountApart.title
     for array in CountApart.sends:
         yield from _without_values(array.meaning, array.learns)
@@ -137,7 +138,9 @@ def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict
         words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": of_words}
         levels = [_EXAMPLE, "other", "third"][: 1 + len(columns)]  # two classes, and several
         classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES else {}
-        return [*columns, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]
+        scalings = (YEO_JOHNSON, ROBUST)
+        scaled = [{**column, "encoding": of} for column, of in zip(columns, scalings, strict=False)]
+        return [*scaled, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]
     return _words(columns) if method.column_type == CATEGORY else columns
 
 

@@ -11,7 +11,10 @@ asks, and goes on from the sums, is in `unpooled.asking.procedure`.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -425,7 +428,19 @@ def encode(question: Question) -> bytes:
 
 def decode(data: bytes, kinds: Sequence[type[Question]]) -> Question:
     """The question in `data`, of one of the given kinds; CodecError for any other bytes."""
-    question = codec.decode(data, kinds)
+    question = codec.decode(data, _records_of(tuple(kinds)))
     if not isinstance(question, Question):
         raise CodecError("got a value that is no question")
     return question
+
+
+@functools.cache
+def _records_of(kinds: tuple[type[Question], ...]) -> Mapping[str, type]:
+    """The records that such questions are, or hold, by name."""
+    found: dict[str, type] = {kind.name: kind for kind in kinds}
+    for kind in kinds:
+        hints = typing.get_type_hints(kind)
+        held = (hints[field.name] for field in dataclasses.fields(kind))  # type: ignore[arg-type]
+        parts: Iterable[Any] = (part for hint in held for part in (hint, *typing.get_args(hint)))
+        found |= {part.name: part for part in parts if isinstance(part, type) and hasattr(part, "name")}
+    return found

@@ -126,6 +126,8 @@ def _column(column: Column, *, is_read: bool) -> str:
         return f"{column.title} ({kind}: says only which rows are one person's)"
     if column.is_category and is_read:
         return f"{column.title} ({column.encoding}{_values(column)})"
+    if column.scaling:
+        kind = f"{kind}, scaled: {column.scaling}"
     unread = "" if is_read or column.is_number else ": neither read nor changed"
     return f"{column.title} ({kind}{unread})"
 

@@ -175,9 +175,10 @@ def _keys(one_operator: bool) -> Iterator[Leaving]:
 
 def _told_by_sums(plan: Plan, one_operator: bool) -> Iterator[Leaving]:
     if tells := algorithm(plan.test).told(plan):
+        is_compared = OPENS.of(plan) == BITS or tells != algorithm(plan.test).tells
         yield Leaving(
             SINGLE_VALUES,
-            f"by {'what is told of ' if OPENS.of(plan) == BITS else ''}the sums above: {tells}",
+            f"by {'what is told of ' if is_compared else ''}the sums above: {tells}",
             masked(plan),
             KNOWN_FROM_SUMS,
             TO_SERVER,

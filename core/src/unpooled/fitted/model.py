@@ -16,10 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from unpooled.fitted.curves import transformed
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.transformer import Fitted, names_of
 
 FORMAT, VERSION = "unpooled/model", 1
+BENT = 2
+"""The version of a model some of whose features are bent first, so that no reader of before weighs them raw.
+"""
 NUMBER, SIGN, LOGISTIC, SOFTMAX = "number", "sign", "logistic", "softmax"
 """Meaning of a score: the outcome; a class, the one with the largest score; the log odds of a class against
 all others; or the logarithm of its probability, up to a constant that all classes share.
@@ -84,14 +88,16 @@ class Named(np.ndarray):
 class Model(Fitted):
     """A fitted model. It has the methods that scikit-learn expects of a regressor, or of a classifier.
 
-    A missing feature counts as the mean of the pool. `predict_proba` is there where scores are log odds.
+    Features are given as they were measured: the logarithms and power transforms of the study are made here,
+    too. A missing one counts as the mean of the pool, after these. `predict_proba` is there where scores are
+    log odds.
     """
 
     _fitted = "a model"
     _delivered = "model.json that a study of models"
 
     def _read(self, given: Mapping[str, Any]) -> None:
-        if (given["format"], given["version"]) != (FORMAT, VERSION):
+        if given["format"] != FORMAT or given["version"] not in (VERSION, BENT):
             raise ValueError(f"got {given['format']} {given['version']}; want {FORMAT} {VERSION}")
         if given["link"] not in LINKS:
             raise ValueError(f"got the link {given['link']!r}; want {', '.join(LINKS)}")
@@ -100,6 +106,10 @@ class Model(Fitted):
         self.feature_names_in_ = np.array([row["name"] for row in rows], object)
         self.n_features_in_ = len(rows)
         self.coef_ = np.array([row["coefficients"] for row in rows], np.float64).T
+        self.scalings_ = {k: row["scaling"] for k, row in enumerate(rows) if "scaling" in row}
+        """The scaling of features, by their places: its method and parameters."""
+        for scaling in self.scalings_.values():
+            transformed(np.ones(1), scaling)  # a parameter that is missing is found now
         self.mean_ = np.array([row["mean"] for row in rows], np.float64)
         self.intercept_at_mean_ = np.array(given["intercept"], np.float64)
         if self.coef_.shape != (len(self.intercept_at_mean_), len(rows)) or not _finite(
@@ -118,15 +128,25 @@ class Model(Fitted):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The score where every feature is 0, as scikit-learn has it: float64 (scores,)."""
+        """The score where every feature is 0, bent if it is, as scikit-learn has it: float64 (scores,)."""
         return np.asarray(self.intercept_at_mean_ - self.coef_ @ self.mean_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores, float64 (n,) of a number or of two classes, else (n, classes)."""
         # About the mean a missing value is 0, and large values lose no digits to the intercept.
-        values = self._checked(X) - self.mean_
+        values = self._bent(self._checked(X)) - self.mean_
         scores = np.nan_to_num(values, nan=0.0) @ self.coef_.T + self.intercept_at_mean_
         return np.asarray(scores[:, 0] if len(self.intercept_at_mean_) == 1 else scores)
+
+    def _bent(self, values: np.ndarray) -> np.ndarray:
+        """The same with a logarithm, or a power transform, in place of each feature that has one."""
+        found = values.copy()
+        for k, scaling in self.scalings_.items():
+            try:
+                found[:, k] = transformed(values[:, k], scaling)
+            except ValueError as error:
+                raise ValueError(f"{self.feature_names_in_[k]}: {error}") from error
+        return found
 
     def predict(self, X: Any) -> np.ndarray:
         """The outcome of each row of an array or a data frame: float64 (n,), or the classes, object (n,)."""

@@ -15,13 +15,13 @@ import numpy as np
 
 from unpooled.fitted import yeo_johnson
 from unpooled.fitted.transformer import Transformer, as_numbers
+from unpooled.plan.encodings import ROBUST, YEO_JOHNSON, Z_SCORE
 from unpooled.plan.schema import Column
 
 FORMAT, VERSION = "unpooled/normalization", 1
 
-Z_SCORE, MIN_MAX, ROBUST, YEO_JOHNSON = "z-score", "min-max", "robust", "yeo-johnson"
-QUANTILES = "quantiles"
-"""The method that only finds numbers, and normalizes nothing."""
+MIN_MAX, QUANTILES = "min-max", "quantiles"
+"""The second only finds numbers, and normalizes nothing."""
 
 CONSTANT = "constant: scale 1"
 NEARLY_CONSTANT = "constant but for rounding: scale 1"

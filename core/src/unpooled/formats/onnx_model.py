@@ -2,19 +2,22 @@
 
     Path("risk.onnx").write_bytes(onnx_model.encoded(Model.from_file("risk.model.json")))
 
-Takes `X`, float64 (n, features), where NaN is missing; gives `outcome`, of classes strings, and their
-`scores` or, where these are log odds, `probabilities`, float64.
+Takes `X`, float64 (n, features), as they were measured, where NaN is missing; gives `outcome`, of classes
+strings, and their `scores` or, where these are log odds, `probabilities`, float64.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from unpooled.errors import UnpooledError
+from unpooled.fitted.curves import CURVES
 from unpooled.fitted.model import NUMBER, SOFTMAX, Model, has_probabilities
+from unpooled.plan.encodings import LOG, LOG1P, YEO_JOHNSON
 
 OPSET, IR_VERSION = 17, 8
 """Versions of operators and of the file that programs of some years ago read too."""
@@ -85,13 +88,80 @@ def _outputs(graph: _Graph, model: Model) -> list[tuple[str, int, list[Any]]]:
 
 
 def _scores(graph: _Graph, model: Model) -> str:
-    """(X - mean) w + b, where what is missing is 0."""
-    mean = model.mean_
-    centred = graph.add("Sub", "X", graph.constant(mean))
+    """(X - mean) w + b, of bent features, where what is missing is 0."""
+    centred = graph.add("Sub", _bent(graph, model), graph.constant(model.mean_))
     missing = graph.add("IsNaN", "X")
     filled = graph.add("Where", missing, graph.constant(np.array(0.0)), centred)
     product = graph.add("MatMul", filled, graph.constant(np.ascontiguousarray(model.coef_.T)))
     return graph.add("Add", product, graph.constant(model.intercept_at_mean_))
+
+
+def _bent(graph: _Graph, model: Model) -> str:
+    """X with what stands for each feature that has a logarithm or a lambda."""
+    if not any(scaling["method"] in CURVES for scaling in model.scalings_.values()):
+        return "X"
+    columns = []
+    for k in range(model.n_features_in_):
+        x = graph.add("Gather", "X", graph.constant(np.array([k], np.int64)), axis=1)
+        scaling = model.scalings_.get(k, {"method": ""})
+        columns.append(_CURVES[scaling["method"]](graph, x, scaling) if scaling["method"] in CURVES else x)
+    return graph.add("Concat", *columns, axis=1)
+
+
+def _number(graph: _Graph, value: float) -> str:
+    return graph.constant(np.array(value, np.float64))
+
+
+def _log1p(graph: _Graph, x: str) -> str:
+    """log(1 + x) to the last digits: x log(u) / (u - 1), u = 1 + x as rounded (Kahan)."""
+    one = _number(graph, 1.0)
+    u = graph.add("Add", x, one)
+    same, rest = graph.add("Equal", u, one), graph.add("Sub", u, one)
+    found = graph.add("Div", graph.add("Mul", x, graph.add("Log", u)), graph.add("Where", same, one, rest))
+    return graph.add("Where", same, x, found)
+
+
+def _expm1(graph: _Graph, x: str) -> str:
+    """exp(x) - 1 to the last digits: x (u - 1) / log(u), u = exp(x) as rounded (Kahan)."""
+    one = _number(graph, 1.0)
+    u = graph.add("Exp", x)
+    rest, log = graph.add("Sub", u, one), graph.add("Log", u)
+    # Where u is 1 the result is x; where it is 0, -1.
+    same, none = graph.add("Equal", u, one), graph.add("Equal", u, _number(graph, 0.0))
+    plain = graph.add("Or", same, none)
+    found = graph.add("Div", graph.add("Mul", x, rest), graph.add("Where", plain, one, log))
+    return graph.add("Where", same, x, graph.add("Where", none, rest, found))
+
+
+def _yeo_johnson(graph: _Graph, x: str, scaling: Mapping[str, Any]) -> str:
+    """The transform about a centre, in the steps of `unpooled.fitted.yeo_johnson`."""
+    mirror = -1.0 if scaling["centre"] < 0 else 1.0
+    around = abs(float(scaling["centre"]))
+    power = float(scaling["lambda"]) if mirror > 0 else 2 - float(scaling["lambda"])
+    x, zero = graph.add("Mul", x, _number(graph, mirror)), _number(graph, 0.0)
+    above, below = graph.add("Max", x, zero), graph.add("Max", graph.add("Neg", x), zero)
+    # phi(x) - phi(c) of the part above 0, from their ratio, which loses no digits where the two are close.
+    ratio = graph.add("Div", graph.add("Sub", above, _number(graph, around)), _number(graph, 1 + around))
+    high = graph.add("Mul", _number(graph, 1 + around), _grown(graph, power, _log1p(graph, ratio)))
+    with np.errstate(over="ignore"):  # where it is infinite there are no values below 0
+        slope = _number(graph, float(np.exp((1 - power) * np.log1p(around))))
+    low = graph.add("Mul", slope, _grown(graph, 2 - power, _log1p(graph, below)))
+    found = graph.add("Where", graph.add("Less", x, zero), graph.add("Sub", high, low), high)
+    return graph.add("Mul", found, _number(graph, mirror))
+
+
+def _grown(graph: _Graph, a: float, s: str) -> str:
+    """(exp(a s) - 1) / a, or s where a is 0."""
+    if a == 0:
+        return s
+    return graph.add("Div", _expm1(graph, graph.add("Mul", s, _number(graph, a))), _number(graph, a))
+
+
+_CURVES: Mapping[str, Callable[[_Graph, str, Mapping[str, Any]], str]] = {
+    LOG: lambda graph, x, scaling: graph.add("Log", x),
+    LOG1P: lambda graph, x, scaling: _log1p(graph, x),
+    YEO_JOHNSON: _yeo_johnson,
+}
 
 
 def _probabilities(graph: _Graph, scores: str, model: Model) -> None:

@@ -114,6 +114,8 @@ class Method:
     """
     tells_by_bits: str = ""
     """The same where the plan says that nobody reads the sums."""
+    tells_scaled: Callable[[Plan], str] = lambda plan: ""
+    """The same of the scalings that the plan's columns have, which nobody reads the sums of."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """Further problems of a plan of this test, by the plan's field."""
 
@@ -133,7 +135,7 @@ class Method:
 
     def told(self, plan: Plan) -> str:
         """Return what is revealed of single people's values under a plan; empty if nothing."""
-        return self.tells_by_bits if OPENS.of(plan) == BITS else self.tells
+        return (self.tells_by_bits if OPENS.of(plan) == BITS else self.tells) or self.tells_scaled(plan)
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""
@@ -227,12 +229,17 @@ class TableMethod(Method):
     """A cohort's table as the questions see it, from what was read."""
     coded: Callable[[Sequence[Table], Plan], Sequence[Table]] = lambda tables, plan: tables
     """The tables of all cohorts, in one process, with what only all parties together can add to them."""
+    scales: bool = False
+    """True if it scales a column of numbers as the schema says."""
     foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
     """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
 
     def problems(self, plan: Plan) -> dict[str, str]:
         wanted = f"{self.title} is about columns of type {self.column_type}: want at least one"
-        return {**super().problems(plan), **({} if self.columns_of(plan) else {"schema": wanted})}
+        scaled = [column for column in plan.schema if column.scaling and not self.scales]
+        unscaled = f"{', '.join(c.title for c in scaled[:1])}: only a model scales its columns of numbers"
+        found = {"schema": wanted} if not self.columns_of(plan) else {"schema": unscaled} if scaled else {}
+        return {**super().problems(plan), **found}
 
 
 DECLARED: dict[str, Method] = {}

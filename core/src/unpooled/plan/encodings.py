@@ -1,4 +1,6 @@
-"""The encodings of columns of words, each as a schema names it: `one-hot`, `target:died`, `hash:64`, … ."""
+"""The encodings of columns, each as a schema names it: of words `one-hot`, `target:died`, `hash:64`, …; of
+numbers their scalings.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,13 @@ LOCAL = (HASH, NGRAMS)
 """Encodings that each cohort computes by itself: nothing is asked for them."""
 MOST_COLUMNS = 4096
 """Largest number of columns that a word is hashed to."""
+
+Z_SCORE, ROBUST, LOG, LOG1P, YEO_JOHNSON = "z-score", "robust", "log", "log1p", "yeo-johnson"
+OF_NUMBERS = (Z_SCORE, ROBUST, LOG, LOG1P, YEO_JOHNSON)
+"""Encodings of a column of numbers in a model: the unit in which its coefficient is penalised, or a function
+that it is replaced by first."""
+ABOVE = {LOG: 0.0, LOG1P: -1.0}
+"""The bound that all values of a column must be above."""
 
 WANTED = f"one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to {MOST_COLUMNS:,}"
 

@@ -51,7 +51,9 @@ class Column:
     unit: str = ""
     """Unit for people, such as mmol/l."""
     encoding: str = ""
-    """Encoding of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D."""
+    """Encoding of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D. Of a number its
+    scaling in a model: z-score (also if there is none), robust, log, log1p or yeo-johnson.
+    """
     levels: tuple[str, ...] = ()
     """All words that a category's dictionary may have, in normal form; empty if its encoding has none."""
     most: int = 0
@@ -76,6 +78,11 @@ class Column:
         return self.type == CATEGORY and self.role == FEATURE
 
     @property
+    def scaling(self) -> str:
+        """The scaling of a feature that is a number, in a model; empty if nothing is said."""
+        return self.encoding if self.is_number else ""
+
+    @property
     def is_outcome(self) -> bool:
         return self.role == OUTCOME
 
@@ -98,6 +105,12 @@ class Column:
     @property
     def limits(self) -> str:
         """Its lowest and highest value in words; empty if there are none."""
+        above = encodings.ABOVE.get(self.scaling)
+        said = (f"above {above:g}" if above is not None else "", self._named_limits)
+        return ", ".join(filter(None, said))
+
+    @property
+    def _named_limits(self) -> str:
         if self.low is None:
             return "" if self.high is None else f"up to {self.high:g}"
         return f"from {self.low:g} on" if self.high is None else f"from {self.low:g} to {self.high:g}"
@@ -133,7 +146,7 @@ class Column:
         elif self.type == CATEGORY:
             found = ""
         else:
-            found = "only a category has an encoding and values" if self.encoding or self.levels else ""
+            found = self._problem_of_scaling()
         return found and f"{self.title}: {found}"
 
     def _problem_of_limits(self) -> str:
@@ -152,6 +165,15 @@ class Column:
         if not 2 <= len(self.levels) <= MOST_CLASSES:
             return f"an outcome of classes needs its 2 to {MOST_CLASSES} values, such as no|yes"
         return levels_problem(self.levels)
+
+    def _problem_of_scaling(self) -> str:
+        if self.levels or (self.encoding and self.type == TEXT):
+            return "only a category has an encoding and values"
+        if self.encoding and self.role != FEATURE:
+            return "only a feature has a scaling"
+        if self.encoding and self.encoding not in encodings.OF_NUMBERS:
+            return f"want the scaling {', '.join(encodings.OF_NUMBERS)}, or none; not {self.encoding}"
+        return ""
 
     def _problem_of_category(self) -> str:
         try:
@@ -181,7 +203,8 @@ class Column:
     def _rare_fields(self) -> list[str]:
         """Fields that came later, which an encoding has only where they say something."""
         usual = {"most": 0, "role": FEATURE, "low": None, "high": None}
-        return [name for name, none in usual.items() if getattr(self, name) != none]
+        scaling = {} if self.type == CATEGORY else {"encoding": ""}
+        return [name for name, none in {**scaling, **usual}.items() if getattr(self, name) != none]
 
     @classmethod
     def from_json(cls, value: Any) -> Column:

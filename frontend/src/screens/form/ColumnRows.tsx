@@ -14,6 +14,7 @@ import {
   newColumn,
   type Column,
   type Encoding,
+  type Scaling,
 } from "./columns";
 import { Entry, type Rows } from "./Entries";
 import styles from "./Entries.module.css";
@@ -43,6 +44,15 @@ const encodings = () =>
     ["hash", t("Hash: a few columns, without a list")],
     ["ngrams", t("N-grams: similar spellings lie near, without a list")],
   ] as const satisfies readonly (readonly [Encoding, string])[];
+
+const scalings = () =>
+  [
+    ["", t("Mean 0, deviation 1")],
+    ["robust", t("Robust: by the distance of the quartiles")],
+    ["log", t("Logarithm: of values above 0")],
+    ["log1p", t("Logarithm of 1 + value: of values above −1")],
+    ["yeo-johnson", t("Yeo and Johnson's power: for skewed values")],
+  ] as const satisfies readonly (readonly [Scaling, string])[];
 
 export function ColumnRows({ rows, onChange, error }: Rows<Column>) {
   return (
@@ -105,6 +115,17 @@ function ColumnEntry({ row, name, onChange, onRemove }: EntryProps) {
             autoComplete="off"
           />
           {hasLimits(row) && <Limits row={row} set={set} />}
+          {hasLimits(row) && row.role === "feature" && (
+            <SelectField
+              label={t("Scaling in a model")}
+              hint={t(
+                "Found from all cohorts' values and kept in the model, which takes values as measured.",
+              )}
+              value={row.scaling}
+              options={scalings()}
+              onChange={(scaling) => set({ scaling })}
+            />
+          )}
         </>
       )}
     </Entry>

@@ -8,6 +8,10 @@ type PlanColumn = Schemas["PlanColumnRequest"];
 export const ENCODINGS = ["one-hot", "ordinal", "frequency", "target", "hash", "ngrams"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
+/** How a model scales a column of numbers; empty for mean 0 and deviation 1, which a plan may call z-score. */
+export const SCALINGS = ["", "robust", "log", "log1p", "yeo-johnson"] as const;
+export type Scaling = (typeof SCALINGS)[number];
+
 export interface Column {
   name: string;
   type: Schemas["ColumnType"];
@@ -16,6 +20,8 @@ export interface Column {
   /** Of numbers: no value may be less than one, or more than the other. Empty for no limit. */
   low: string;
   high: string;
+  /** Of a feature that is a number. */
+  scaling: Scaling;
   encoding: Encoding;
   /** What stands behind the colon of an encoding. */
   argument: string;
@@ -32,6 +38,7 @@ export const newColumn = (name = ""): Column => ({
   unit: "",
   low: "",
   high: "",
+  scaling: "",
   encoding: "one-hot",
   argument: "",
   levels: "",
@@ -54,7 +61,7 @@ export const columnFrom = ({
   ...column,
   low: String(low ?? ""),
   high: String(high ?? ""),
-  ...read(encoding),
+  ...(hasLimits(column) ? { scaling: readScaling(encoding) } : read(encoding)),
   levels: levels.join("\n"),
   most: most ? String(most) : "",
 });
@@ -65,8 +72,10 @@ export const hasClasses = ({ type, role }: Pick<Column, "type" | "role">): boole
 
 /** A column of the form for a plan. */
 export function columnTo({ name, type, role, unit, ...words }: Column): PlanColumn {
+  const isScaled = role === "feature" && words.scaling !== "";
   const column = { name: name.trim(), type, unit: unit.trim(), ...(role !== "feature" && { role }) };
-  if (hasLimits({ type })) return { ...column, ...limitsOf(words) };
+  if (hasLimits({ type }))
+    return { ...column, ...limitsOf(words), ...(isScaled && { encoding: words.scaling }) };
   if (type !== "category") return column;
   if (role === "outcome") return { ...column, levels: levelsIn(words.levels) };
   if (role !== "feature") return column;
@@ -79,7 +88,8 @@ export function columnTo({ name, type, role, unit, ...words }: Column): PlanColu
 }
 
 /** Whether it may have a lowest and a highest value. */
-export const hasLimits = ({ type }: Pick<Column, "type">): boolean => type === "number" || type === "integer";
+export const hasLimits = ({ type }: Pick<PlanColumn, "type">): boolean =>
+  type === "number" || type === "integer";
 
 /** The first limit that is no number, if there is one. */
 export const wrongLimit = ({ type, low, high }: Column): string | undefined =>
@@ -103,6 +113,8 @@ function read(encoding: string): Pick<Column, "encoding" | "argument"> {
   return known ? { encoding: known, argument: argument.join(":") } : { encoding: "one-hot", argument: "" };
 }
 
+const readScaling = (encoding: string): Scaling => SCALINGS.find((each) => each === encoding) ?? "";
+
 const TYPES = ["number", "integer", "category", "text"] as const;
 const ROLES = ["feature", "outcome", "patient", "ignored"] as const;
 
@@ -117,14 +129,15 @@ export function columnsFrom(text: string): Column[] {
     const row = cells(line);
     const cell = (field: string) => row[heads.indexOf(field)] ?? "";
     const values = cell("values");
+    const type = TYPES.find((each) => each === cell("type")) ?? "number";
     return {
       ...newColumn(cell("name")),
-      type: TYPES.find((each) => each === cell("type")) ?? "number",
+      type,
       role: ROLES.find((each) => each === cell("role")) ?? "feature",
       unit: cell("unit"),
       low: cell("low"),
       high: cell("high"),
-      ...read(cell("encoding")),
+      ...(hasLimits({ type }) ? { scaling: readScaling(cell("encoding")) } : read(cell("encoding"))),
       // A schema names a file of values by `levels=`; a browser must be given that file by itself.
       levels: values.startsWith("levels=") || isNumber(values) ? "" : values.split("|").join("\n"),
       most: isNumber(values) ? values : "",

@@ -265,6 +265,18 @@ test("a schema's file says how words are encoded", () => {
   expect(ward && columnFrom(columnTo(ward))).toEqual(ward);
 });
 
+test("a feature that is a number has a scaling, and an outcome has none", () => {
+  const lines = ["name,type,unit,role,encoding,values,low,high", "troponin,number,,,yeo-johnson,,0,"];
+  const [troponin = newColumn(), age = newColumn()] = columnsFrom(
+    [...lines, "age,number,,,z-score,,,"].join("\n"),
+  );
+  expect(columnTo(troponin)).toMatchObject({ type: "number", encoding: "yeo-johnson", low: 0 });
+  expect(columnFrom(columnTo(troponin))).toEqual(troponin);
+  expect(schemaLines([troponin].map(columnTo))).toEqual(lines);
+  expect(columnTo({ ...troponin, role: "outcome" })).not.toHaveProperty("encoding");
+  expect(columnTo(age)).toEqual({ name: "age", type: "number", unit: "" });
+});
+
 test("hashed words need no values, and numbers no encoding", () => {
   const words = {
     ...newColumn(" drug "),

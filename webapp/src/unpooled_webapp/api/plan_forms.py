@@ -35,7 +35,11 @@ class PlanColumn(serializers.Serializer[Any]):
         help_text="of numbers: no value may be less; each client checks it before anything is sent",
     )
     high = serializers.FloatField(required=False, allow_null=True, help_text="likewise, more")
-    encoding = serializers.CharField(required=False, help_text=f"of a category: {encodings.WANTED}")
+    encoding = serializers.CharField(
+        required=False,
+        help_text=f"of a category: {encodings.WANTED}; of a number, in a model, its scaling: "
+        f"{', '.join(encodings.OF_NUMBERS)}",
+    )
     levels = serializers.ListField(
         child=serializers.CharField(max_length=LONGEST_WORD),
         required=False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unpooled.plan.encodings import ABOVE
 from unpooled.plan.schema import INTEGER, Column
 from unpooled_client.data.findings.report import Code, shown
 from unpooled_client.data.tables.faults import Faults
@@ -63,10 +64,13 @@ def has_fraction(values: np.ndarray, column: Column) -> np.ndarray:
 
 
 def is_outside(values: np.ndarray, column: Column) -> np.ndarray:
-    """Mark the values beyond the column's limits: bool (n,). A missing value is not marked."""
+    """Mark the values beyond the column's limits, or without its logarithm: bool (n,). A missing value is not
+    marked.
+    """
+    above = ABOVE.get(column.scaling, -np.inf)
     low = -np.inf if column.low is None else column.low
     high = np.inf if column.high is None else column.high
-    return np.asarray((values < low) | (values > high))
+    return np.asarray((values < low) | (values > high) | (values <= above))
 
 
 def counted(column: pa.ChunkedArray) -> tuple[dict[bytes, int], int]:

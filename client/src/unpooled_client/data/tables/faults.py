@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unpooled.plan.encodings import ABOVE, YEO_JOHNSON
 from unpooled.plan.schema import Column
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, Severity, shown
 
@@ -212,7 +213,7 @@ class Tally:
 
     def tell(self, header: Sequence[str], schema: Sequence[Column]) -> None:
         """Tell all of them."""
-        limits = {column.title: column.limits for column in schema}
+        columns = {column.title: column for column in schema}
         for (code, place), seen in self._seen.items():
             row, cell = seen[0]
             self.faults.tell(
@@ -222,15 +223,21 @@ class Tally:
                 read=cell,
                 count=self._count[code, place],
                 examples=[f"{self.unit} {row}: {shown(cell)}" for row, cell in seen],
-                remedy=_remedy(code, cell),
+                remedy=_remedy(code, cell, columns[header[place]]),
                 title=header[place],
-                limits=limits[header[place]],
+                limits=columns[header[place]].limits,
             )
 
 
-def _remedy(code: Code, cell: str) -> str:
-    """Say how to write what is nearly a number; empty if the text is not."""
+def _remedy(code: Code, cell: str, column: Column) -> str:
+    """Say how to write what is nearly a number, or what to do without a logarithm; empty of other faults."""
     cell = cell.strip()
+    if code == Code.VALUE_OUTSIDE and column.scaling in ABOVE and column.low is column.high is None:
+        return (
+            f"Such a value has no {column.scaling}. Correct it, or leave the cell empty if it stands for a "
+            f"missing one. If it is right, ask the coordinator for the scaling {YEO_JOHNSON}, which takes "
+            "any number."
+        )
     if code != Code.VALUE_TEXT:
         return ""
     if _THOUSANDS.fullmatch(cell):

@@ -30,6 +30,8 @@ from unpooled.methods.learning.questions import (
 )
 from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL, shown, write_coefficients, write_model
+from unpooled.methods.learning.scaling import ASKED as SCALES_ASK
+from unpooled.methods.learning.scaling import tells
 from unpooled.methods.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.methods.tables.census import CountValues
@@ -119,7 +121,8 @@ def _method(model: Model) -> TableMethod:
         title=model.title,
         method=model.sentence,
         asks=(
-            *(CountPeople, CountValues, SiftByFold, *BY_FOLD, CountLevelsByFold, FindMagnitude, Average),
+            *(CountPeople, CountValues, SiftByFold, *BY_FOLD, CountLevelsByFold, *SCALES_ASK),
+            *(FindMagnitude, Average),
             *(CountSides, FindNearlyAll, MeasureSpread, SumProducts, *further, SiftScores, SumScores),
         ),
         procedure=fit_logistic if by_likelihood else fit,
@@ -143,6 +146,8 @@ def _method(model: Model) -> TableMethod:
         prepared=examples_of,
         foresee=foresee,
         rules=partial(_rules, model.outcome),
+        scales=True,
+        tells_scaled=tells,
     )
 
 

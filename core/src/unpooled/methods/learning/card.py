@@ -16,12 +16,17 @@ from unpooled.methods.learning.result import (
     folds_of,
     lines,
     model_of,
+    scaling_said,
     share_explained,
     variance_explained,
 )
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
 
+SCALED = (
+    "The file has each feature's scaling, and applies it: give it the values as they were measured. Mean and "
+    "deviation are of the values after a logarithm or a lambda."
+)
 _NOT_FOR = (
     "Decisions about a single person without a person who answers for them. A prediction is an average of "
     "people with the same features, and says nothing of causes.",
@@ -55,9 +60,14 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     yield from ("", "## Performance", "")
     yield from _performance(model, plan)
     yield from ("", "## Not for", "", *(f"- {line}" for line in _NOT_FOR))
-    yield from ("", "## Features", "", "| Feature | Mean | Deviation |", "| --- | --: | --: |")
+    yield from ("", "## Features", "")
+    if scaled := any(map(scaling_said, model["features"])):
+        yield from (f"{SCALED}", "")
+    yield f"| Feature | Mean | Deviation |{' Scaling |' * scaled}"
+    yield f"| --- | --: | --: |{' --- |' * scaled}"
     for feature in model["features"]:
-        yield f"| {_text(feature['name'])} | {feature['mean']:.6g} | {feature['deviation']:.6g} |"
+        numbers = f"| {_text(feature['name'])} | {feature['mean']:.6g} | {feature['deviation']:.6g} |"
+        yield numbers + f" {scaling_said(feature)} |" * scaled
 
 
 def _missing(plan: Plan) -> str:

@@ -7,7 +7,7 @@ last the outcome.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -19,9 +19,11 @@ from unpooled.errors import ProtocolError
 from unpooled.methods.learning.models import MODELS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import Examples, class_names, examples, outcome_place
+from unpooled.methods.tables.bends import Bends
 from unpooled.methods.tables.encoding.questions import sizes_of
 from unpooled.plan.encodings import ONE_HOT, ORDINAL
 from unpooled.plan.plan import Plan
+from unpooled.protocol import codec
 
 FRACTION_BITS = 60
 MOST_COLUMNS = 2000
@@ -82,6 +84,10 @@ class SumProducts(Question, name="model/products", title="Sum products of column
     """float64 (columns,), with the outcome last; 0 for classes"""
     exponent: np.ndarray
     """int64 (columns,)"""
+    units: tuple[float, ...] = codec.came_later(())
+    """The unit of each number before the outcome in which its coefficient is penalised; 0 for its deviation.
+    Empty if all are 0."""
+    bends: Bends | None = field(default=None, kw_only=True, metadata=codec.CAME_LATER)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -160,6 +166,7 @@ class SumProducts(Question, name="model/products", title="Sum products of column
 
     def blocks(self, found: Examples) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The table by blocks of rows: the fold, the rows' places, and their design with the outcome."""
+        found = examples(found, self.bends)
         if self.columns != self._width(found.values.shape[1]):
             raise ProtocolError("the question has another number of columns than this cohort's table")
         # A design may be far wider than its table: it is made, and summed, a block at a time.

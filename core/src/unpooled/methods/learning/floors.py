@@ -20,13 +20,14 @@ import numpy as np
 from unpooled.asking.procedure import Asks
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
-from unpooled.fitted.scaler import YEO_JOHNSON
 from unpooled.methods.learning.models import MODELS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.questions import MOST_JOININGS, SHARES, FindNearlyAll, one_hot_places
 from unpooled.methods.learning.reading import class_names
 from unpooled.methods.shared.without_any import fewest_of_all
+from unpooled.methods.tables.bends import Bends
 from unpooled.methods.tables.encoding.options import MISSING_WORDS
+from unpooled.plan.encodings import YEO_JOHNSON
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 FEWEST_PEOPLE_A_COLUMN = 10
@@ -103,12 +104,17 @@ def join_folds(plan: Plan, floors: Sequence[Floor]) -> np.ndarray:
 
 
 def settle_folds(
-    plan: Plan, floors: Sequence[Floor], part_of: np.ndarray, centre: np.ndarray, columns: int
+    plan: Plan,
+    floors: Sequence[Floor],
+    part_of: np.ndarray,
+    centre: np.ndarray,
+    columns: int,
+    bends: Bends | None = None,
 ) -> Asks[tuple[np.ndarray, int]]:
     """Join folds in other ways until all floors hold without any one cohort; Refuse if that does not do.
 
-    `columns` are those of the design. Returns also how many people there are at least without any one cohort;
-    nobody else is told of one fold, and there all people count.
+    `columns` are those of the design; `centre` is after `bends`. Returns also how many people there are at
+    least without any one cohort; nobody else is told of one fold, and there all people count.
     """
     people, count = int(floors[0].counts.sum(dtype=int)), VALIDATION_FOLDS.of(plan)
     # The floor, and besides a half, a quarter and an eighth: by these a wide fit knows how often it may ask.
@@ -119,7 +125,7 @@ def settle_folds(
             return part_of, people
         counts = np.array([joined(floor.counts, part_of) for floor in floors])
         asked = len(class_names(plan)), part_of, one_hot_places(plan), centre, counts, people - others
-        found = yield FindNearlyAll(*asked)
+        found = yield FindNearlyAll(*asked, bends=bends)
         if found["large"][0] and fewest_folds(plan) > 1:
             refuse_large(columns)
         if found["large"][0]:
@@ -293,11 +299,9 @@ def _names(floors: Sequence[Floor]) -> str:
 
 def _cure(plan: Plan, *, in_one: bool) -> str:
     """Say how a column can pass of which few people are above, or below, the mean."""
-    fit = plan.test.removesuffix("-model")
     return (
-        "A skewed measurement passes once it is normalized: "
-        f"`unpooled rehearse --normalize {YEO_JOHNSON} …`, then `unpooled rehearse --fit {fit} …` with the "
-        "tables that this writes; or a study of either kind in the browser. Leave out what only so few "
-        "people have, or have the cohorts look for values that are far off, such as a code for a missing one."
+        f"A skewed measurement passes with the scaling {YEO_JOHNSON}: in the form, or under encoding in the "
+        "schema. Leave out what only so few people have, or have the cohorts look for values that are far "
+        "off, such as a code for a missing one."
         + (" A linear regression, which chooses no penalty, takes what has enough in one fold." * in_one)
     )

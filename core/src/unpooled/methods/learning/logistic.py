@@ -279,7 +279,7 @@ def errors_of(base: Sums, folds: Folds, fitted: Newton) -> Errors:
     inverse = np.linalg.pinv(hessian, hermitian=True, rcond=1e-15)
     found = np.full(len(free), np.nan)
     found[free] = np.sqrt(np.maximum(np.diagonal(inverse), 0))
-    zero = np.append(1.0, -folds.mean / folds.deviation)[free]
+    zero = np.append(1.0, -folds.mean / folds.unit)[free]
     of_intercept = float(np.sqrt(zero @ inverse @ zero))
     return Errors(found[1:], of_intercept, np.inf)
 

@@ -217,7 +217,7 @@ def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
     variance = left / freedom if freedom > 0 else math.nan
     found = np.full(m, math.nan)
     found[used] = np.sqrt(variance * np.diagonal(inverse) / pool.rows)
-    at = folds.mean[used] / folds.deviation[used]
+    at = folds.mean[used] / folds.unit[used]
     of_intercept = math.sqrt(variance * (1 + at @ inverse @ at) / pool.rows)
     return Errors(found, of_intercept, freedom)
 

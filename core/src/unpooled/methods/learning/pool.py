@@ -93,6 +93,9 @@ class Folds:
     """float64 (m,): of each feature, in units of the files"""
     deviation: np.ndarray
     """float64 (m,); 1 of a constant feature"""
+    unit: np.ndarray
+    """float64 (m,): what coefficients of a standardised column are per; its deviation, or what the plan says.
+    """
     varies: np.ndarray
     """bool (m,)"""
     origin: np.ndarray
@@ -114,17 +117,27 @@ def together(pools: Sequence[Pool]) -> Pool:
 
 
 def folds_of(
-    sums: Arrays, centre: np.ndarray, exponent: np.ndarray, targets: int, times: float = 1.0
+    sums: Arrays,
+    centre: np.ndarray,
+    exponent: np.ndarray,
+    targets: int,
+    times: float = 1.0,
+    units: Sequence[float] = (),
 ) -> Folds:
     """The folds from what `SumProducts` asked for; the outcome is taken `times` a number."""
     upper = np.triu_indices(len(centre))
     squares = sums["products"][:, upper[0] == upper[1]]
-    found = standardised({**sums, "squares": squares}, centre, exponent, targets, times)
+    found = standardised({**sums, "squares": squares}, centre, exponent, targets, times, units)
     return replace(found, folds=[pool for pool in found.standard.pools(sums) if pool.rows > 0])
 
 
 def standardised(
-    sums: Arrays, centre: np.ndarray, exponent: np.ndarray, targets: int, times: float = 1.0
+    sums: Arrays,
+    centre: np.ndarray,
+    exponent: np.ndarray,
+    targets: int,
+    times: float = 1.0,
+    units: Sequence[float] = (),
 ) -> Folds:
     """The same from sums and squares of the columns: without folds."""
     m = len(centre) - targets
@@ -135,10 +148,12 @@ def standardised(
     variance = squares / n - mean**2
     varies = variance > _CONSTANT
     deviation = np.where(varies, np.sqrt(np.maximum(variance, 0)), 1.0)
-    scale = np.append(np.where(varies, 1 / deviation, 0.0), times * unit[m:])
+    own = np.append(units, np.zeros(m - len(units))) / unit[:m]
+    per = np.where(varies & (own > 0), own, deviation)
+    scale = np.append(np.where(varies, 1 / per, 0.0), times * unit[m:])
     standard = Standard(np.append(mean, np.zeros(targets)), scale, targets)
     files = centre[:m] + mean * unit[:m]
-    return Folds(standard, [], files, deviation * unit[:m], varies, times * centre[m:])
+    return Folds(standard, [], files, deviation * unit[:m], per * unit[:m], varies, times * centre[m:])
 
 
 def _full(triangle: np.ndarray, columns: int) -> np.ndarray:

@@ -8,7 +8,7 @@ are beside that mean: nothing more before these are enough. By all these counts 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
@@ -43,6 +43,7 @@ from unpooled.methods.learning.questions import (
     SiftByFold,
 )
 from unpooled.methods.learning.reading import class_names, examples, outcome_place
+from unpooled.methods.learning.scaling import Scales, find_scales
 from unpooled.methods.tables.census import count_values
 from unpooled.methods.tables.encoding import procedure as encoding
 from unpooled.methods.tables.encoding.procedure import ROWS, sift
@@ -50,7 +51,7 @@ from unpooled.methods.tables.encoding.questions import no_codes, sizes_of, split
 from unpooled.methods.tables.encoding.rest import fold_rests
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, find_means, find_spread
 from unpooled.plan.categories import MISSING
-from unpooled.plan.encodings import ONE_HOT, ORDINAL
+from unpooled.plan.encodings import ONE_HOT, ORDINAL, YEO_JOHNSON
 from unpooled.plan.plan import Plan
 
 FOLDS, DESIGN = "folds", "design"
@@ -102,7 +103,7 @@ class Sums:
         """The folds of the pool; the outcome is taken `unit` times a number."""
         asked = self.question
         answers = {"rows": self.rows, "sums": self.sums, "products": self.products}
-        return folds_of(answers, asked.centre, asked.exponent, asked.targets, unit)
+        return folds_of(answers, asked.centre, asked.exponent, asked.targets, unit, asked.units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,21 +159,32 @@ def describe_columns(study: Study) -> Asks[Described]:
     n = yield from count_values(study)
     levels, of_words = yield from keep_levels(study, counted["rows"])
     refuse_wide(plan, levels, int(counted["people"].sum(dtype=int)))
-    means = yield from find_means(study, n, FindMagnitude, Average)
-    sides = yield CountSides(means.centre, VALIDATION_FOLDS.of(plan))
+    scales = yield from find_scales(study, n)
+    means = yield from find_means(study, n, FindMagnitude, Average, scales.bends)
+    sides = yield CountSides(means.centre, VALIDATION_FOLDS.of(plan), bends=scales.bends)
     floors = [*floors, *of_words, *of_columns(plan, sides)]
     part_of = join_folds(plan, floors)
-    part_of, others = yield from settle_folds(plan, floors, part_of, means.centre, columns_of(plan, levels))
-    mean, deviation = yield from find_spread(study, n, means, MeasureSpread)
+    part_of, others = yield from settle_folds(
+        plan, floors, part_of, means.centre, columns_of(plan, levels), scales.bends
+    )
+    mean, deviation = yield from find_spread(study, n, means, MeasureSpread, scales.bends)
     centre, spread = design_moments(plan, levels, mean, deviation)
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
-    question = question_of(plan, levels, int(counted["rows"].sum(dtype=int)), centre, exponent, part_of)
+    rows_of_pool = int(counted["rows"].sum(dtype=int))
+    question = question_of(plan, levels, rows_of_pool, centre, exponent, part_of, scales)
     people, rows = (joined(counted[name], part_of) for name in ("people", "rows"))
     return Described(question, people, rows, levels, others)
 
 
 def foresee(table: ArrayTable, plan: Plan) -> None:
-    """Raise the Refuse of a study whose cohorts all have a table as this one."""
+    """Raise the Refuse of a study whose cohorts all have a table as this one.
+
+    Whom a lambda of theirs leaves above a mean is not known, and not looked at.
+    """
+    bent = [k for k, column in enumerate(plan.features) if column.scaling == YEO_JOHNSON]
+    if bent:
+        table = replace(table, values=table.values.copy())
+        table.values[:, bent] = np.nan
     known = ~np.isnan(table.values)
     # Divided first: the sum of values near the largest float64 is none.
     means = (np.where(known, table.values, 0) / np.maximum(1, known.sum(axis=0))).sum(axis=0)
@@ -192,9 +204,15 @@ def foresee(table: ArrayTable, plan: Plan) -> None:
 
 
 def question_of(
-    plan: Plan, levels: Levels, rows: int, centre: np.ndarray, exponent: np.ndarray, part_of: np.ndarray
+    plan: Plan,
+    levels: Levels,
+    rows: int,
+    centre: np.ndarray,
+    exponent: np.ndarray,
+    part_of: np.ndarray,
+    scales: Scales,
 ) -> SumProducts:
-    """The question about the products of all columns, standardised so, of so many rows."""
+    """The question about the products of all columns, scaled and standardised so, of so many rows."""
     place = outcome_place(plan)
     return SumProducts(
         rows=rows,
@@ -207,6 +225,8 @@ def question_of(
         shares=levels.shares,
         centre=centre,
         exponent=exponent,
+        units=scales.units(plan),
+        bends=scales.bends,
     )
 
 

@@ -6,7 +6,7 @@ People are counted, not rows: a patient with ten rows is one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,10 +18,12 @@ from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import class_names, examples, of_rows, people_in
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.without_any import capped, leaves_few
+from unpooled.methods.tables.bends import Bends
 from unpooled.methods.tables.encoding.questions import CountLevels, Sift, cells_of, joined, merged
 from unpooled.methods.tables.encoding.rest import AddLevels, Kinds, RankLevels, SiftRest
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.protocol import codec
 
 SHARES = 4
 """The number of shares of all people with which `FindNearlyAll` compares those of a cohort."""
@@ -235,6 +237,7 @@ class CountSides(Question, name="model/sides", title="Count people beside the me
     centre: np.ndarray
     """float64 (features,)"""
     folds: int
+    bends: Bends | None = field(default=None, kw_only=True, metadata=codec.CAME_LATER)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -248,7 +251,7 @@ class CountSides(Question, name="model/sides", title="Count people beside the me
         return {"above": self._beside(table, 1), "below": self._beside(table, -1)}
 
     def _beside(self, table: Table, side: int) -> np.ndarray:
-        found, counts = examples(table), []
+        found, counts = examples(table, self.bends), []
         for values, centre in zip(found.values.T, self.centre, strict=True):
             rows = values > centre if side > 0 else values < centre
             counts.append(people_in(found.folds[rows], of_rows(found.patients, rows), self.folds))
@@ -296,6 +299,7 @@ class FindNearlyAll(
     """int64 (groups, folds): how many there are in all"""
     most_people: np.ndarray
     """int64 (shares,): so many a single cohort may have in all folds"""
+    bends: Bends | None = field(default=None, kw_only=True, metadata=codec.CAME_LATER)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -326,7 +330,7 @@ class FindNearlyAll(
     def local(self, table: Table) -> Arrays:
         found = examples(table)
         people = CountPeople(self.classes, self.folds).local(table)
-        sides = CountSides(self.centre, self.folds).local(table)
+        sides = CountSides(self.centre, self.folds, bends=self.bends).local(table)
         missing = [
             np.bincount(found.folds[found.categories.levels[:, k] < 0], minlength=self.folds)
             for k in self.one_hot.tolist()

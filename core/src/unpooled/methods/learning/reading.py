@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unpooled.asking.cohort import ArrayTable, Table
-from unpooled.errors import ProtocolError
+from unpooled.errors import DataProblem, ProtocolError
+from unpooled.fitted.curves import transformed
 from unpooled.methods.learning.options import COMPLETE, MISSING_CELLS, VALIDATION_FOLDS
+from unpooled.methods.tables.bends import Bends, bent
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_STAYS, MISSING_WORDS
 from unpooled.methods.tables.encoding.reading import categories_of, drawn
 from unpooled.plan.categories import normal
+from unpooled.plan.encodings import ABOVE
 from unpooled.plan.plan import Plan
 
 _INFO = b"unpooled/validation-folds/1"
@@ -37,13 +40,13 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
     coded = categories_of(table.words, table.values, plan)
     classes, patients = _classes(table, plan), _patients(table, plan)
     folds = _folds(table, plan, classes, patients)
-    kept = classes >= 0
+    kept, values = classes >= 0, _logarithms(table.values, plan)
     if MISSING_CELLS.of(plan) == COMPLETE:
         kept &= ~np.isnan(table.values).any(axis=1)
         if MISSING_WORDS.of(plan) == MISSING_STAYS:
             kept &= (coded.levels >= 0).all(axis=1)
     return Examples(
-        table.values[kept],
+        values[kept],
         coded=replace(coded, levels=coded.levels[kept], targets=coded.targets[kept], folds=folds[kept]),
         classes=classes[kept],
         patients=None if patients is None else patients[kept],
@@ -51,11 +54,23 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
     )
 
 
-def examples(table: Table) -> Examples:
-    """The table of a study of models; ProtocolError for another one."""
+def _logarithms(values: np.ndarray, plan: Plan) -> np.ndarray:
+    """The features with the logarithm in place of each whose column says so; DataProblem if it has none."""
+    logs = [(k, column) for k, column in enumerate(plan.features) if column.scaling in ABOVE]
+    found = values.copy() if logs else values
+    for k, column in logs:
+        try:
+            found[:, k] = transformed(values[:, k], {"method": column.scaling})
+        except ValueError as error:
+            raise DataProblem(f"{column.title}: {error}", remedy="Choose another scaling.") from error
+    return found
+
+
+def examples(table: Table, bends: Bends | None = None) -> Examples:
+    """The table of a study of models, with some columns transformed; ProtocolError for another table."""
     if not isinstance(table, Examples):
         raise ProtocolError("the question is about outcomes, and this cohort's table was read without them")
-    return table
+    return table if bends is None else replace(table, values=bent(table, bends))
 
 
 def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:

@@ -12,14 +12,16 @@ import numpy as np
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
+from unpooled.fitted.curves import CURVES
 from unpooled.fitted.encoder import Encoder
-from unpooled.fitted.model import FORMAT, VERSION
+from unpooled.fitted.model import BENT, FORMAT, VERSION
 from unpooled.kernels.statistics import normal_neg_log10_p, p_value, t_neg_log10_p
 from unpooled.methods.learning.models import MODELS, SQUARED_ERROR, Errors, Path, link_of
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.performance import PERFORMANCE, RANGES
 from unpooled.methods.learning.pool import Folds
 from unpooled.methods.learning.reading import class_names
+from unpooled.methods.learning.scaling import scales_in, scaling_of
 from unpooled.methods.tables.encoding.procedure import ROWS
 from unpooled.methods.tables.encoding.result import columns_of, content
 from unpooled.pages.page import Html, facts, joined, section, table, tag
@@ -50,14 +52,14 @@ def report(
             "chosen": index == path.chosen,
         },
     )
-    more = {} if errors is None else {"error": (errors.coefficients / folds.deviation)[:, None]}
+    more = {} if errors is None else {"error": (errors.coefficients / folds.unit)[:, None]}
     yield Rows(
         COEFFICIENTS,
         {
             "index": np.arange(len(folds.mean)),
             "mean": folds.mean,
             "deviation": np.where(folds.varies, folds.deviation, 0.0),
-            "coefficient": path.coefficients / folds.deviation[:, None],
+            "coefficient": path.coefficients / folds.unit[:, None],
             **more,
         },
     )
@@ -97,6 +99,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     if plan.outcome is None:
         raise AssertionError("a plan without an outcome")
     encoding = content(found, plan) if f"{ROWS}.rows" in found else None
+    scalings = _scalings(found, plan)
     classes = class_names(plan)
     of = {name: np.asarray(found[f"{COEFFICIENTS}.{name}"]) for name in ("mean", "deviation", "coefficient")}
     errors = found.get(f"{COEFFICIENTS}.error")  # of least squares only
@@ -110,12 +113,14 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
             strict=True,
         )
     ]
+    for feature, scaling in zip(features, scalings, strict=False):
+        feature |= {"scaling": scaling} if scaling else {}
     for feature, row in zip(features, errors if errors is not None else (), strict=False):
         feature["standard_errors"] = [error if np.isfinite(error) else None for error in row.tolist()]
     outcome: dict[str, Any] = {"name": plan.outcome.title, "unit": plan.outcome.unit}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": BENT if any(scaling.get("method") in CURVES for scaling in scalings) else VERSION,
         "method": plan.test,
         "link": link_of(plan),
         "outcome": outcome | ({"classes": list(classes)} if classes else {}),
@@ -131,6 +136,14 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         **performance_of(found, plan),
         **(_of_least_squares(found) if errors is not None else {}),
     }
+
+
+def _scalings(found: Arrays, plan: Plan) -> list[dict[str, Any]]:
+    """Say of each column of numbers how it is scaled; of one that is standardised nothing."""
+    scales = scales_in(found)
+    return [
+        scaling_of(place, plan, scales) for place, column in enumerate(plan.features) if not column.is_outcome
+    ]
 
 
 def _of_least_squares(found: Arrays) -> dict[str, float | None]:
@@ -175,8 +188,19 @@ def write_coefficients(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan)
     of_errors = ["standard error", "t" if model.get("freedom") else "z", "P"] if "freedom" in model else []
     heads = ["name", "mean", "deviation", *(f"coefficient{of}" for of in scores), *of_errors]
     lines = [_intercept(model), *(_feature(feature, model) for feature in model["features"])]
+    if any(map(scaling_said, model["features"])):
+        heads.append("scaling")
+        for line, feature in zip(lines, [{}, *model["features"]], strict=True):
+            line.append(scaling_said(feature) or None)
     text = ("\t".join("NA" if cell is None else str(cell) for cell in line) for line in [heads, *lines])
     out.write("".join(f"{line}\n" for line in text).encode())
+
+
+def scaling_said(feature: Mapping[str, Any]) -> str:
+    """Name the scaling of a feature, with its lambda; empty if it is standardised."""
+    scaling = feature.get("scaling", {})
+    power = f" (lambda {scaling['lambda']:.4g})" if "lambda" in scaling else ""
+    return f"{scaling['method']}{power}" if scaling else ""
 
 
 def _scores(model: Mapping[str, Any]) -> list[str]:
@@ -235,9 +259,12 @@ def _coefficients(model: Mapping[str, Any]) -> Html:
         model["features"], key=lambda feature: -max(map(abs, feature["coefficients"])) * feature["deviation"]
     )
     rows = [[each["name"], *(f"{x:.6g}" for x in each["coefficients"])] for each in features[:_SHOWN]]
+    if scaled := any(map(scaling_said, features)):
+        rows = [[*row, scaling_said(each)] for row, each in zip(rows, features, strict=False)]
     caption = "By their size per standard deviation of the feature; the file has every digit."
     heads = ["Feature", *(f"Coefficient{of}" for of in _scores(model))]
-    return section("Coefficients", table(caption, heads, rows, numbers=range(1, len(heads))))
+    numbers = range(1, len(heads))
+    return section("Coefficients", table(caption, heads + ["Scaling"] * scaled, rows, numbers=numbers))
 
 
 def error_of(model: Mapping[str, Any]) -> str:

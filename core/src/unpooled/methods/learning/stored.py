@@ -27,6 +27,7 @@ from unpooled.methods.learning.procedure import (
 )
 from unpooled.methods.learning.reading import examples
 from unpooled.methods.learning.result import model_of
+from unpooled.methods.learning.scaling import Scales, scales_in
 from unpooled.methods.tables.encoding.procedure import LEVELS
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.panel.panel import Panel
@@ -55,6 +56,8 @@ def write_sums(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None
     found = {name: columns[f"{table}.{name}"].tolist() for name, (table, _) in _ARRAYS.items()}
     levels, kept = _levels(columns, plan)
     content = {"format": FORMAT, "version": VERSION, **found, "levels": levels, "kept": kept}
+    if len((scales := scales_in(columns)).index):
+        content["scales"] = scales.to_json()
     out.write(json.dumps(content, allow_nan=False).encode() + b"\n")
 
 
@@ -78,6 +81,7 @@ class Stored:
     levels: Levels
     arrays: Mapping[str, np.ndarray]
     """Answers to `SumProducts`, rows and people of each fold, and the columns' standardisation."""
+    scales: Scales
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Stored:
@@ -89,14 +93,15 @@ class Stored:
             content = {"part_of": [*range(len(content["rows"]))], **content}
             arrays: Arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
             rows = tuple(np.array(counts, np.int64) for counts in content["levels"])
-            return cls(Levels(np.array(content["kept"], bool), rows), arrays)
+            scales = Scales.from_json(content.get("scales", []))
+            return cls(Levels(np.array(content["kept"], bool), rows), arrays, scales)
         except (KeyError, TypeError) as error:
             raise ValueError(f"these are not the sums of a model: {error!r}") from error
 
     def question(self, plan: Plan, rows: int) -> SumProducts:
         """Make the question that was asked, of so many rows."""
-        about = (self.arrays[name] for name in ("centre", "exponent", "part_of"))
-        return question_of(plan, self.levels, rows, *about)
+        centre, exponent, part_of = (self.arrays[name] for name in ("centre", "exponent", "part_of"))
+        return question_of(plan, self.levels, rows, centre, exponent, part_of, self.scales)
 
     def sums(self, plan: Plan, without: Arrays | None = None) -> Sums:
         """Return the sums that a model is computed from, less a part of them."""
@@ -146,7 +151,8 @@ def refitted_columns(contents: Sequence[Mapping[str, Any]], plan: Plan) -> Array
     sums = first.sums(plan)
     tables: dict[str, Arrays] = {}
     rows = int(sums.rows.sum(dtype=int))
-    for table in (*report_levels(plan, first.levels, rows), *fit_sums(plan, sums)[2]):
+    made = (*report_levels(plan, first.levels, rows), *first.scales.report(), *fit_sums(plan, sums)[2])
+    for table in made:
         tables[table.table] = table.columns
     return columns_of("", tables)
 
@@ -155,6 +161,8 @@ def _added(first: Stored, other: Stored) -> Stored:
     """The sums of two studies, in the first one's units: of z = a z' + b, with a and b from both."""
     one, two = first.arrays, other.arrays
     same = one["sums"].shape == two["sums"].shape and one["products"].shape == two["products"].shape
+    if one_of := first.scales.bends or other.scales.bends:
+        raise ValueError(f"{len(one_of.columns)} columns have a lambda, which is each study's own")
     if not same or not np.array_equal(first.levels.kept, other.levels.kept):
         raise ValueError("these studies have other columns, other levels, or another number of folds")
     a = np.ldexp(1.0, (two["exponent"] - one["exponent"]).astype(np.int32))
@@ -169,4 +177,4 @@ def _added(first: Stored, other: Stored) -> Stored:
         "products": one["products"] + products,
     }
     rows = tuple(x + y for x, y in zip(first.levels.rows, other.levels.rows, strict=True))
-    return Stored(Levels(first.levels.kept, rows), found)
+    return Stored(Levels(first.levels.kept, rows), found, first.scales)

@@ -58,7 +58,8 @@ class Base:
         """Standardisation of the columns, by fold."""
         sums = {"rows": self.rows, "sums": self.sums, "squares": self.squares}
         times = LOG_ODDS if self.one_layer else 1.0
-        return standardised(sums, self.question.centre, self.question.exponent, self.question.targets, times)
+        asked = self.question
+        return standardised(sums, asked.centre, asked.exponent, asked.targets, times, asked.units)
 
     @property
     def left_out(self) -> list[int]:

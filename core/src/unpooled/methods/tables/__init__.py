@@ -56,6 +56,11 @@ ALSO_CLOSE = (
     "server and cohorts see other single values that lie close to these, and a coarse histogram of the column"
 )
 
+RANGE_TELLS = (
+    "server and cohorts see how far the smallest and the largest value of each column lie from 0, or from "
+    "the middle between them, to 12 bits"
+)
+
 MOST_AT_ONCE = 250_000
 """Elements, over all features, of one question: each takes a kilobyte of the answer."""
 MOST_COMPARED = MAX_COMPARISONS // THRESHOLDS
@@ -78,6 +83,7 @@ def quantiles(study: Study) -> Asks[None]:
 @dataclass(frozen=True, eq=False)
 class FindEnds(Narrow, name="normalization/ends"):
     asked: ClassVar[Sequence[float]] = (*MinMax.quantiles.values(),)
+    scaling = MinMax.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +94,7 @@ class FindEndsByBits(FindEnds, NarrowByBits, name="normalization/ends-by-bits"):
 @dataclass(frozen=True, eq=False)
 class FindQuartiles(Narrow, name="normalization/quartiles"):
     asked: ClassVar[Sequence[float]] = (*Robust.quantiles.values(),)
+    scaling = Robust.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +239,7 @@ NORMALIZATIONS = (
         ),
         _needs_modular_masks,
         options=(options.OPENS,),
-        tells_by_bits="server and cohorts see how far the smallest and the largest value of each column lie "
-        "from 0, or from the middle between them, to 12 bits",
+        tells_by_bits=RANGE_TELLS,
         tells="server and cohorts see how far the smallest and the largest value of each column lie from its "
         "centre, to 12 bits, and sums in which few of such values may outweigh all others: they may know "
         "them exactly",

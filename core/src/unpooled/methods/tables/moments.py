@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
@@ -35,8 +35,10 @@ from unpooled.methods.shared.standardise import (
     first_exponents,
     refuse_what_masks_hide,
 )
+from unpooled.methods.tables.bends import Bends, bent
 from unpooled.methods.tables.table import FEATURES, table_values, titles_of
 from unpooled.plan.plan import Plan
+from unpooled.protocol import codec
 
 _REST_BITS = 52
 """A rest is below this many bits of the largest sum, and has as many more."""
@@ -95,25 +97,29 @@ def find_moments(
 
 
 def find_means(
-    study: Study, n: np.ndarray, magnitude_of: type[FindMagnitude], average_of: type[Average]
+    study: Study,
+    n: np.ndarray,
+    magnitude_of: type[FindMagnitude],
+    average_of: type[Average],
+    bends: Bends | None = None,
 ) -> Asks[Means]:
-    """The first part of `find_moments`: one sum of each column."""
+    """The first part of `find_moments`: one sum of each column, some of which may be transformed."""
     highest = first_exponents(len(n))
     # First to a power of 2^COARSE, over all that float64 holds; then to a power of two.
     for distance in (COARSE, FINE):
-        sums = yield magnitude_of(n, highest, distance)
+        sums = yield magnitude_of(n, highest, distance, bends=bends)
         highest = covering(sums["within"], n, exponents(highest, distance))
-    sums = yield average_of(n, highest)
+    sums = yield average_of(n, highest, bends=bends)
     return Means(np.ldexp(sums["sum"] / np.maximum(n, 1), highest.astype(np.int32)), highest)
 
 
 def find_spread(
-    study: Study, n: np.ndarray, means: Means, spread_of: type[MeasureSpread]
+    study: Study, n: np.ndarray, means: Means, spread_of: type[MeasureSpread], bends: Bends | None = None
 ) -> Asks[tuple[np.ndarray, np.ndarray]]:
     """The rest of it: mean and deviation, float64 (features,)."""
     # A value and a mean are at most 2^highest each, and so their difference is at most twice that.
     magnitude = means.highest + 1
-    sums = yield spread_of(n, means.centre, magnitude, study.plan.cohorts)
+    sums = yield spread_of(n, means.centre, magnitude, study.plan.cohorts, bends=bends)
     return _settled(study, spread_of.titles_under(study.plan), n, means.centre, magnitude, sums)
 
 
@@ -148,6 +154,7 @@ class OfFeatures(Question):
 
     values: np.ndarray
     """int64 (features,)"""
+    bends: Bends | None = field(default=None, kw_only=True, metadata=codec.CAME_LATER)
 
     @classmethod
     def foreseen_values(cls, plan: Plan) -> np.ndarray:
@@ -161,7 +168,8 @@ class OfFeatures(Question):
 
     def values_of(self, table: Table) -> np.ndarray:
         """The columns that it is about, float64 (n, features); NaN is missing."""
-        return table_values(table, self.features)
+        table_values(table, self.features)  # whose features must be as many
+        return bent(table, self.bends)
 
     @property
     def features(self) -> int:

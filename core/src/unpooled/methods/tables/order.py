@@ -21,10 +21,20 @@ from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Each, Go, Rows, Study, procedure
 from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
+from unpooled.fitted import scaler
 from unpooled.methods.tables.census import count_values
-from unpooled.methods.tables.table import FEATURES, derived, known, table_values
-from unpooled.plan.common_options import BITS, ELEMENTS, OPENS, QUANTILES
+from unpooled.methods.tables.table import (
+    FEATURES,
+    derived,
+    is_compared,
+    known,
+    places_under,
+    scaled_under,
+    table_values,
+)
+from unpooled.plan.common_options import ELEMENTS, QUANTILES
 from unpooled.plan.plan import Plan
+from unpooled.protocol import codec
 
 THRESHOLDS = 255
 TOP_BYTE = 56
@@ -58,7 +68,7 @@ def report_elements(study: Study, *kinds: type[Narrow]) -> Asks[None]:
 def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.ndarray) -> Asks[np.ndarray]:
     """The `wanted` elements, from 1, int64 (features, elements), of `n` values each: float64, NaN for 0."""
     each, column = np.unique(wanted, axis=1, return_inverse=True)  # what is wanted twice is asked once
-    first = kind.first_about(n, each)
+    first = kind.first_about(n, each, places_under(kind.scaling, study.plan))
     (found,) = yield Each([narrow(study, first, each)])
     return np.where(each > 0, values_of(found), np.nan)[:, column]
 
@@ -96,6 +106,8 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
     """The shift of the last question."""
     asked: ClassVar[Sequence[float]] = ()
     """The quantiles that it is about, whatever the plan says; none where the plan names them."""
+    scaling: ClassVar[str] = scaler.QUANTILES
+    """The method, or the scaling of a column, that they are asked for."""
 
     most: int
     """The largest number of values of a feature."""
@@ -103,16 +115,19 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
     """uint64 (features, elements): the bytes that are known, and zeros below them."""
     shift: int
     """Number of bits below the byte that is asked for."""
+    columns: tuple[int, ...] = codec.came_later(())
+    """Places of the features in the table; empty if they are all of its columns."""
 
     @classmethod
-    def first_about(cls, n: np.ndarray, wanted: np.ndarray) -> Self:
+    def first_about(cls, n: np.ndarray, wanted: np.ndarray, columns: tuple[int, ...] = ()) -> Self:
         """The first question about the `wanted` elements of features of `n` values."""
-        return cls(**cls.first_fields(n, wanted))
+        return cls(**cls.first_fields(n, wanted), columns=columns)
 
     @classmethod
     def first_fields(cls, n: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
         """The fields of it."""
-        return {"most": max(1, int(n.max())), "prefix": np.zeros(wanted.shape, np.uint64), "shift": TOP_BYTE}
+        most = max(1, int(n.max(initial=0)))
+        return {"most": most, "prefix": np.zeros(wanted.shape, np.uint64), "shift": TOP_BYTE}
 
     def byte(self, sums: Arrays, wanted: np.ndarray) -> np.ndarray:
         """The byte that is asked for, given what came back: (features, elements)."""
@@ -120,7 +135,8 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if (OPENS.of(plan) == BITS) == (cls.opens is not None) else ()
+        is_asked = is_compared(plan) == (cls.opens is not None) and scaled_under(cls.scaling, plan)
+        return cls.sends if is_asked else ()
 
     @property
     def features(self) -> int:
@@ -142,7 +158,7 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        nothing = np.zeros(len(plan.features), np.int64)
+        nothing = np.zeros(len(scaled_under(cls.scaling, plan)), np.int64)
         first = cls.first_about(nothing, np.zeros((len(nothing), cls.asked_under(plan)), np.int64))
         return Foreseen([first], rounds=(TOP_BYTE - cls.lowest_shift) // 8 + 1, exact=False)
 
@@ -157,10 +173,10 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
 
     def sorted_keys(self, table: Table) -> Iterable[np.ndarray]:
         """The keys of each column of a table in their order, without its missing values."""
-        values = table_values(table, self.features)
+        values = table_values(table, self.features, self.columns)
         return derived(
             table,
-            "sorted keys",
+            f"sorted keys {self.columns}",
             lambda: [keys(np.sort(known(values, feature))) for feature in range(self.features)],
         )
 

@@ -17,6 +17,8 @@ from unpooled.asking.question import UNREAD, Bits, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.tables import order
 from unpooled.methods.tables.search import sorted_offsets
+from unpooled.methods.tables.table import scaled_under
+from unpooled.plan.encodings import YEO_JOHNSON
 from unpooled.plan.plan import Plan
 
 
@@ -45,13 +47,15 @@ class FindRange(order.Narrow, name="normalization/range", title="Find the range"
     searches: ClassVar[int] = 1
     """About how many centres a study asks."""
 
+    scaling = YEO_JOHNSON
+
     centre: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """float64 (features,)"""
 
     @classmethod
-    def about(cls, n: np.ndarray, centre: np.ndarray) -> Self:
-        """The first question about features of `n` values."""
-        return cls(**cls.first_fields(n, ends(n)), centre=centre)
+    def about(cls, n: np.ndarray, centre: np.ndarray, columns: tuple[int, ...] = ()) -> Self:
+        """The first question about features of `n` values, which are these columns of the table."""
+        return cls(**cls.first_fields(n, ends(n)), centre=centre, columns=columns)
 
     @classmethod
     def asked_under(cls, plan: Plan) -> int:
@@ -59,7 +63,7 @@ class FindRange(order.Narrow, name="normalization/range", title="Find the range"
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        nothing = np.zeros(len(plan.features))
+        nothing = np.zeros(len(scaled_under(cls.scaling, plan)))
         rounds = (order.TOP_BYTE - cls.lowest_shift) // 8 + 1
         is_certain = cls.searches == 1 and bool(cls.sends_under(plan))
         first = cls.about(nothing.astype(np.int64), nothing)
@@ -72,7 +76,8 @@ class FindRange(order.Narrow, name="normalization/range", title="Find the range"
         return lowest, highest
 
     def sorted_keys(self, table: Table) -> Iterator[np.ndarray]:
-        return map(order.keys, sorted_offsets(table, self.features, range(self.features), self.centre))
+        asked = range(self.features)
+        return map(order.keys, sorted_offsets(table, self.features, asked, self.centre, self.columns))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,18 @@ from unpooled.fitted.scaler import YeoJohnson, is_nearly_constant
 from unpooled.kernels.bends import bend_sums
 from unpooled.kernels.elementary import exp
 from unpooled.methods.tables.bracket import ASKED, FARTHEST, START, Brackets
-from unpooled.methods.tables.table import FEATURES, derived, known, table_values, titles_of
-from unpooled.plan.common_options import BITS, OPENS
+from unpooled.methods.tables.table import (
+    FEATURES,
+    derived,
+    is_compared,
+    known,
+    places_under,
+    scaled_under,
+    table_values,
+)
+from unpooled.plan.encodings import YEO_JOHNSON
 from unpooled.plan.plan import Plan
+from unpooled.protocol import codec
 
 _LARGEST_POWER = 700.0
 """Exponent of e beyond which the transform, or an intermediate result, may not be finite."""
@@ -88,11 +97,11 @@ def found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Array
 
 
 def sorted_offsets(
-    table: Table, features: int, asked: Iterable[int], centre: np.ndarray
+    table: Table, features: int, asked: Iterable[int], centre: np.ndarray, columns: tuple[int, ...] = ()
 ) -> Iterator[np.ndarray]:
     """phi(x) - phi(centre) of all values of each feature that is asked, in their order."""
-    values = table_values(table, features)
-    kept: dict[int, tuple[float, np.ndarray]] = derived(table, "offsets", dict)
+    values = table_values(table, features, columns)
+    kept: dict[int, tuple[float, np.ndarray]] = derived(table, f"offsets {columns}", dict)
     for feature, around in zip(asked, centre.tolist(), strict=True):
         # Sorting is dear, and all rounds of a search are about one centre.
         if feature not in kept or kept[feature][0] != around:
@@ -146,7 +155,7 @@ class Pool:
 
     def fields(self, plan: Plan, asked: np.ndarray, powers: np.ndarray) -> dict[str, Any]:
         if not (good := self.computable(asked, powers).all(axis=1)).all():
-            titles = titles_of(plan)
+            titles = [feature.title for feature in scaled_under(YEO_JOHNSON, plan)]
             raise Refuse(
                 "schema",
                 f"the values of {listed([titles[k] for k in asked[~good]])} are too large for this transform",
@@ -158,6 +167,7 @@ class Pool:
             "size": exponent(
                 np.maximum(*map(np.abs, self.bends(asked, powers))), 1 + np.abs(self.centre[asked, None])
             ),
+            "columns": places_under(YEO_JOHNSON, plan),
         }  # fmt: skip
 
     def bends(self, asked: np.ndarray, powers: np.ndarray) -> list[np.ndarray]:
@@ -226,10 +236,13 @@ class OfBends(Question, ring_bits=128):
     """float64 (asked, lambdas)"""
     size: np.ndarray
     """int64 (asked, lambdas): no transformed value is larger than 2 to this power."""
+    columns: tuple[int, ...] = codec.came_later(())
+    """Places of the features in the table; empty if they are all of its columns."""
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return cls.sends if (OPENS.of(plan) == BITS) == cls.by_bits else ()
+        is_asked = is_compared(plan) == cls.by_bits and scaled_under(YEO_JOHNSON, plan)
+        return cls.sends if is_asked else ()
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -238,7 +251,7 @@ class OfBends(Question, ring_bits=128):
     @classmethod
     def foreseen_fields(cls, plan: Plan) -> dict[str, Any]:
         """The fields of a question about all features."""
-        features = len(plan.features)
+        features = len(scaled_under(YEO_JOHNSON, plan))
         return {
             "features": features,
             "most": 1,
@@ -253,10 +266,11 @@ class OfBends(Question, ring_bits=128):
         return len(self.asked)
 
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
-        return tuple(plan.features[k].title for k in self.asked)
+        features = scaled_under(YEO_JOHNSON, plan)
+        return tuple(features[k].title for k in self.asked)
 
     def offsets(self, table: Table) -> Iterator[np.ndarray]:
-        return sorted_offsets(table, self.features, self.asked.tolist(), self.centre)
+        return sorted_offsets(table, self.features, self.asked.tolist(), self.centre, self.columns)
 
 
 _SEARCH_TELLS = (
@@ -276,7 +290,8 @@ class OfDerivatives(OfBends):
 
     @classmethod
     def foreseen_fields(cls, plan: Plan) -> dict[str, Any]:
-        return {**super().foreseen_fields(plan), "width": np.zeros(len(plan.features), np.int64)}
+        width = np.zeros(len(scaled_under(YEO_JOHNSON, plan)), np.int64)
+        return {**super().foreseen_fields(plan), "width": width}
 
     def summed(self, table: Table, size: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sum offsets, (count,), and the four numbers of `bend_sums`, (count, lambdas, 4), in these units."""

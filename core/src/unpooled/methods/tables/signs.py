@@ -23,9 +23,12 @@ from unpooled.asking.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Real
 from unpooled.fitted import yeo_johnson as transform
 from unpooled.methods.tables import order
+from unpooled.methods.tables.bends import Bends
 from unpooled.methods.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.methods.tables.ranges import FindRangeByBits, ends
 from unpooled.methods.tables.search import MeasureTransformed, OfDerivatives, Pool, found, named
+from unpooled.methods.tables.table import places_under, scaled_under
+from unpooled.plan.encodings import YEO_JOHNSON
 from unpooled.plan.plan import Plan
 from unpooled.protocol.circuits import FRACTION_BITS, GROWS_BITS, SURE_BITS
 
@@ -38,22 +41,23 @@ _SMALLEST_UNIT = -1000
 
 
 @procedure("yeo-johnson/range-by-bits")
-def by_signs(study: Study, n: np.ndarray, centre: np.ndarray, searches: int = 1) -> Asks[None]:
+def by_signs(study: Study, n: np.ndarray, centre: np.ndarray, searches: int = 1) -> Asks[Bends | None]:
     """Find the range of each feature of `n` values, and search from its middle.
 
     Its ends are known to 12 bits of their distance from the centre: 0 at first. Where they lie closer
-    together than that tells, they are asked for again, about the middle between them.
+    together than that tells, they are asked for again, about the middle between them. A study of models
+    is given what was found.
     """
-    asked = FindRangeByBits.about(n, centre)
+    asked = FindRangeByBits.about(n, centre, places_under(YEO_JOHNSON, study.plan))
     (bytes_,) = yield Each([order.narrow(study, asked, ends(n))])
     pool = Pool(n, *asked.range_of(bytes_, n), centre)
     middle = transform.shifted(centre, (pool.lowest + pool.highest) / 2)
     narrow = pool.highest - pool.lowest < _NARROW * pool.width
     # Each search adds 11 bits, and float64 has 52: after six there is nothing left to find.
     if narrow.any() and searches < FindRangeByBits.searches:
-        yield from Go(by_signs(study, n, np.where(narrow, middle, centre), searches + 1))
+        return (yield from Go(by_signs(study, n, np.where(narrow, middle, centre), searches + 1)))
     pool = pool.about(middle)
-    yield from _onwards(study, pool, Outwards.first(n > 0, pool.first_step()), _apart(n, middle))
+    return (yield from _onwards(study, pool, Outwards.first(n > 0, pool.first_step()), _apart(n, middle)))
 
 
 def _apart(n: np.ndarray, middle: np.ndarray) -> np.ndarray:
@@ -67,12 +71,17 @@ def _apart(n: np.ndarray, middle: np.ndarray) -> np.ndarray:
     return np.asarray(middle * (1 - math.sqrt(2**SURE_BITS) * share / np.sqrt(1 - share)))
 
 
-def _onwards(study: Study, pool: Pool, brackets: Outwards, centre: np.ndarray | None = None) -> Asks[None]:
+def _onwards(
+    study: Study, pool: Pool, brackets: Outwards, centre: np.ndarray | None = None
+) -> Asks[Bends | None]:
     """Search, from this centre or from an end of the range, or measure what was found."""
     if len(brackets.open):
         about = pool.about(_end(pool, brackets.far) if centre is None else centre)
-        yield from Go(search_by_signs(study, pool, about, brackets))
+        return (yield from Go(search_by_signs(study, pool, about, brackets)))
+    if places := places_under(YEO_JOHNSON, study.plan):
+        return Bends(np.array(places), pool.centre, brackets.found)
     yield from Go(measure(study, pool.about(_end(pool, brackets.found)), brackets))
+    return None
 
 
 def _end(pool: Pool, power: np.ndarray) -> np.ndarray:
@@ -82,7 +91,7 @@ def _end(pool: Pool, power: np.ndarray) -> np.ndarray:
 
 
 @procedure("yeo-johnson/search-by-signs")
-def search_by_signs(study: Study, pool: Pool, about: Pool, brackets: Outwards) -> Asks[None]:
+def search_by_signs(study: Study, pool: Pool, about: Pool, brackets: Outwards) -> Asks[Bends | None]:
     """Ask how far each likelihood grows. `about` is the pool about the ends from which that is asked."""
     powers = brackets.questions()
     kind = FindDirection if powers.shape[1] == 1 else SearchBySigns
@@ -90,7 +99,7 @@ def search_by_signs(study: Study, pool: Pool, about: Pool, brackets: Outwards) -
     asked = np.where(good, powers, START)
     bits = yield kind(**kind.fields(about, study.plan, brackets.open, asked))
     known, grows = np.moveaxis(bits[SIGNS], 2, 0) & good
-    yield from _onwards(study, pool, brackets.outwards(known, grows))
+    return (yield from _onwards(study, pool, brackets.outwards(known, grows)))
 
 
 @procedure("yeo-johnson/measure-by-signs")
@@ -193,7 +202,8 @@ class _OfSigns(OfDerivatives, ring_bits=GROWS_BITS):
 
     @classmethod
     def foreseen_fields(cls, plan: Plan) -> dict[str, Any]:
-        return {**super().foreseen_fields(plan), "values": np.zeros(len(plan.features), np.int64)}
+        values = np.zeros(len(scaled_under(YEO_JOHNSON, plan)), np.int64)
+        return {**super().foreseen_fields(plan), "values": values}
 
     def local(self, table: Table) -> Arrays:
         # In the smallest units what is computed on the way may be no number; the sums are.

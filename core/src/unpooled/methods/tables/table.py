@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from unpooled import method_modules
 from unpooled.asking.cohort import Table
 from unpooled.errors import ProtocolError
+from unpooled.plan.common_options import BITS, OPENS
 from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
 
 FEATURES = "features"
 """The result table of a normalization: a row per feature."""
@@ -25,9 +28,31 @@ def titles_of(plan: Plan) -> tuple[str, ...]:
     return tuple(feature.title for feature in plan.features)
 
 
-def table_values(table: Table, features: int) -> np.ndarray:
-    """The values of a cohort's table, float64 (n, features)."""
+def scaled_under(scaling: str, plan: Plan) -> Sequence[Column]:
+    """The features that a study scales so: of a model those whose column says so, else all."""
+    return plan.features if _is_of_all(plan) else [c for c in plan.features if c.scaling == scaling]
+
+
+def places_under(scaling: str, plan: Plan) -> tuple[int, ...]:
+    """Their places among the features; none are named if they are all."""
+    scaled = scaled_under(scaling, plan)
+    return () if _is_of_all(plan) else tuple(k for k, c in enumerate(plan.features) if c in scaled)
+
+
+def is_compared(plan: Plan) -> bool:
+    """Tell whether nobody reads the sums by which scalings are found: of a model that is always so."""
+    return OPENS.of(plan) == BITS or not _is_of_all(plan)
+
+
+def _is_of_all(plan: Plan) -> bool:
+    return plan.test not in method_modules.MODELS
+
+
+def table_values(table: Table, features: int, columns: tuple[int, ...] = ()) -> np.ndarray:
+    """The values of a cohort's table, float64 (n, features); where they are named, of these columns only."""
     values = table.values
+    if columns and 0 <= min(columns) <= max(columns) < values.shape[1]:
+        values = values[:, columns]
     if values.shape[1] != features:
         raise ProtocolError("the question has another number of features than this cohort's table")
     return values

@@ -10,7 +10,7 @@ import { count } from "../../../words/format";
 import { measured } from "../../../words/genetics";
 import { t } from "../../../words/language";
 import { PerformanceOf } from "./Performance";
-import { readModel, type Coefficients, type ModelFile } from "./model";
+import { readModel, scalingOf, type Coefficients, type ModelFile } from "./model";
 
 const SHOWN = 50;
 
@@ -62,6 +62,9 @@ function Features({ model: { features, scores } }: { model: ModelFile }) {
       cell: (row: Coefficients) => measured(row.coefficients[k] ?? null, 6),
       isNumber: true,
     })),
+    ...(shown.some(({ scaling }) => scaling)
+      ? [{ title: t("Scaling"), cell: ({ scaling }: Coefficients) => scalingOf(scaling) }]
+      : []),
   ];
   return (
     <>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readModel, rocBand, rocPoints } from "./model";
+import { readModel, rocBand, rocPoints, scalingOf } from "./model";
 
 const file = (outcome: object, ...coefficients: number[][]) =>
   JSON.stringify({
@@ -16,6 +16,11 @@ test("features come by the size of their coefficients per deviation", () => {
   const model = readModel(file({}, [3], [-2], [0.5]));
   expect(model.features.map(({ name }) => name)).toEqual(["x1", "x0", "x2"]);
   expect(model).toMatchObject({ outcome: "y", people: 300, explained: 0.75, scores: [""] });
+});
+
+test("a scaling is named with its lambda, as schemas name it", () => {
+  expect(scalingOf({ method: "yeo-johnson", lambda: -0.056800365 })).toBe("yeo-johnson (λ -0.05680)");
+  expect([scalingOf({ method: "log" }), scalingOf(undefined)]).toEqual(["log", ""]);
 });
 
 test("more than two classes have a coefficient each", () => {

@@ -52,7 +52,15 @@ export interface Coefficients {
   name: string;
   deviation: number;
   coefficients: number[];
+  /** How it was scaled, if not to deviation 1. */
+  scaling?: { method: string; lambda?: number };
 }
+
+/** The scaling of a feature in words: its name, and its lambda if there is one. */
+export const scalingOf = (scaling: Coefficients["scaling"]): string =>
+  [scaling?.method, scaling?.lambda === undefined ? "" : `(λ ${scaling.lambda.toPrecision(4)})`]
+    .filter(Boolean)
+    .join(" ");
 
 /** The model in a file; an Error if it is none. */
 export function readModel(text: string): ModelFile {
