@@ -11,7 +11,9 @@ asks, and goes on from the sums, is in `unpooled.asking.procedure`.
 
 from __future__ import annotations
 
+import functools
 import math
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -169,6 +171,11 @@ class Question:
     @property
     def needs_codes(self) -> bool:
         """True if it is answered by the codes of words (`unpooled.protocol.codes`), to be had first."""
+        return False
+
+    @property
+    def draws(self) -> bool:
+        """True if it is answered by chance: by draws from the table's secret (`unpooled.asking.draws`)."""
         return False
 
     @classmethod
@@ -409,7 +416,15 @@ def encode(question: Question) -> bytes:
 
 def decode(data: bytes, kinds: Sequence[type[Question]]) -> Question:
     """The question in `data`, of one of the given kinds; CodecError for any other bytes."""
-    question = codec.decode(data, kinds)
-    if not isinstance(question, Question):
-        raise CodecError("got a value that is no question")
+    question = codec.decode(data, _with_parts(tuple(kinds)))
+    if not isinstance(question, Question) or type(question) not in kinds:
+        raise CodecError("got a value that is no question, or one of another kind")
     return question
+
+
+@functools.cache
+def _with_parts(kinds: tuple[type[Question], ...]) -> tuple[type, ...]:
+    """The kinds, and the questions that their fields hold: the design of a model is asked about or not."""
+    hints = (hint for kind in kinds for hint in typing.get_type_hints(kind).values())
+    parts = (hint for hint in hints if isinstance(hint, type) and issubclass(hint, Question))
+    return tuple(dict.fromkeys((*kinds, *(part for part in parts if hasattr(part, "name")))))

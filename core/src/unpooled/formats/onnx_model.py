@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from unpooled.errors import UnpooledError
-from unpooled.fitted.model import NUMBER, SOFTMAX, Model, has_probabilities
+from unpooled.fitted.model import NUMBER, SOFTMAX, Layers, Model, has_probabilities
+from unpooled.fitted.network import MISH, RELU, SILU, TANH
 
 OPSET, IR_VERSION = 17, 8
 """Versions of operators and of the file that programs of some years ago read too."""
@@ -90,8 +91,39 @@ def _scores(graph: _Graph, model: Model) -> str:
     centred = graph.add("Sub", "X", graph.constant(mean))
     missing = graph.add("IsNaN", "X")
     filled = graph.add("Where", missing, graph.constant(np.array(0.0)), centred)
+    if model.network:
+        return _of_network(graph, filled, model.network)
     product = graph.add("MatMul", filled, graph.constant(np.ascontiguousarray(model.coef_.T)))
     return graph.add("Add", product, graph.constant(model.intercept_at_mean_))
+
+
+def _of_network(graph: _Graph, centred: str, layers: Layers) -> str:
+    """The scores of a network, from features less their means."""
+    x = graph.add("Mul", centred, graph.constant(layers.factors))
+    each = layers.network.layers(layers.weights)
+    for k, (w, b) in enumerate(each):
+        product = graph.add("MatMul", x, graph.constant(np.ascontiguousarray(w.T)))
+        x = graph.add("Add", product, graph.constant(b))
+        if k < len(each) - 1:
+            x = _ACTIVATIONS[layers.network.activation](graph, x)
+    scaled = graph.add("Mul", x, graph.constant(np.array(layers.scale)))
+    return graph.add("Add", scaled, graph.constant(np.array(layers.centre)))
+
+
+def _silu(graph: _Graph, x: str) -> str:
+    return graph.add("Mul", x, graph.add("Sigmoid", x))
+
+
+def _mish(graph: _Graph, x: str) -> str:
+    return graph.add("Mul", x, graph.add("Tanh", graph.add("Softplus", x)))
+
+
+_ACTIVATIONS = {
+    RELU: lambda graph, x: graph.add("Relu", x),
+    TANH: lambda graph, x: graph.add("Tanh", x),
+    SILU: _silu,
+    MISH: _mish,
+}
 
 
 def _probabilities(graph: _Graph, scores: str, model: Model) -> None:

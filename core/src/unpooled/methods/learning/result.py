@@ -103,7 +103,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     features = [
         {"name": name, "mean": mean, "deviation": deviation, "coefficients": row.tolist()}
         for name, mean, deviation, row in zip(
-            _names(plan, encoding),
+            names_of_features(plan, encoding),
             of["mean"].tolist(),
             of["deviation"].tolist(),
             of["coefficient"],
@@ -145,7 +145,7 @@ def _of_least_squares(found: Arrays) -> dict[str, float | None]:
     }
 
 
-def _names(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
+def names_of_features(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
     """The names of the features: the numbers, then what the categories become."""
     numbers = [column.title for column in plan.features if not column.is_outcome]
     return [*numbers, *(Encoder(encoding).get_feature_names_out() if encoding else ())]
