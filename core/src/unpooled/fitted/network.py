@@ -95,7 +95,7 @@ def start(network: Network, seed: int) -> np.ndarray:
     key = seed.to_bytes(32, "little")
     stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * network.size))
     # The upper 53 bits, from -1 to 1: exact in float64.
-    found = (np.frombuffer(stream, "<u8") >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0
+    found = (np.frombuffer(stream, "<u8") >> np.uint64(11)).astype(np.float64) * 2**-52 - 1.0
     for w, b in network.layers(found):
         limit = 1 / math.sqrt(w.shape[1])
         w *= limit

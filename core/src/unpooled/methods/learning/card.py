@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from unpooled.asking.question import Arrays
 from unpooled.methods.learning.models import SQUARED_ERROR
+from unpooled.methods.learning.network_options import PATIENCE
 from unpooled.methods.learning.options import MISSING_CELLS
 from unpooled.methods.learning.result import (
     error_of,
@@ -87,14 +88,16 @@ def _performance(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     is_tested = model["folds"] > 1
     has_deviation = is_tested and "error_deviation" in model
     deviation = f" (standard error {model['error_deviation']:.2g})" if has_deviation else ""
-    yield f"- Folds, by person: {folds_of(model, plan)}."
+    left_out = ", of which one was left out" * ("network" in model)
+    yield f"- Folds, by person: {folds_of(model, plan)}{left_out}."
     yield f"- {error_of(model)}: {model['error']:.6g}{deviation}."
     yield f"- {share_explained(model)}: {variance_explained(model):.4g}."
     for name, said in lines(model):
         yield f"- {_text(name)}: {said}."
     if is_tested:
         what = "penalty" if "penalty" in model else "number of rounds"
-        yield f"- The {what} was chosen by this error: on new people expect a little more."
+        if "penalty" in model or PATIENCE.of(plan):
+            yield f"- The {what} was chosen by this error: on new people expect a little more."
     else:
         yield "- It was not tested on rows that it has not seen: on new people expect more."
     if "classes" in model["outcome"] and model["loss"] == SQUARED_ERROR:

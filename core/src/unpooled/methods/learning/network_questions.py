@@ -96,8 +96,9 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
             "most",
             _FRACTION_BITS,
             "per weight: the derivative of the loss of the rows that take part",
-            "in which direction the network fits better: of a unit that is active for few people, much of "
-            "their rows",
+            "in which direction the network fits better; of a unit that is active for one person alone, that "
+            "person's row",
+            of_one=True,
         ),
         Real(
             "loss",
@@ -216,9 +217,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
             raise ProtocolError("rows are to be drawn, and this cohort has no secret to draw them by")
         key = hmac.digest(found.secret, hashlib.sha256(questions.encode(self)).digest(), "sha256")
         people = np.arange(rows) if found.patients is None else found.patients
-        return np.asarray(
-            drawn(key, int(people.max(initial=-1)) + 1)[people] < np.uint64(self.share * 2.0**64)
-        )
+        return np.asarray(drawn(key, int(people.max(initial=-1)) + 1)[people] < np.uint64(self.share * 2**64))
 
     def losses(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The loss of each row: float64 (n,)."""
@@ -229,7 +228,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     def slopes(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The derivatives of each row's loss by its scores: float64 (n, scores)."""
         if not self.design.classes:
-            return 2 * (scores - z[:, -1:])
+            return np.asarray(2 * (scores - z[:, -1:]))
         p = probabilities(scores, SOFTMAX if scores.shape[1] > 1 else LOGISTIC)[:, -scores.shape[1] :]
         y = classes[:, None] == (np.arange(p.shape[1]) if p.shape[1] > 1 else 1)
         return np.asarray(p - y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -28,15 +28,13 @@ from unpooled.methods.learning.result import (
     shown_performance,
     variance_explained,
 )
+from unpooled.methods.learning.training import Training
 from unpooled.methods.tables.encoding.procedure import ROWS
 from unpooled.methods.tables.encoding.result import columns_of, content
 from unpooled.pages.page import Html, facts, joined, section, tag
 from unpooled.panel.panel import Panel
 from unpooled.pictures import training_svg
 from unpooled.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from unpooled.methods.learning.network import Training
 
 INPUTS, WEIGHTS, CURVE = "inputs", "weights", "curve"
 """The result tables beside `MODEL`: each column of the design, each weight, each round."""
