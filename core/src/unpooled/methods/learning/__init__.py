@@ -49,7 +49,7 @@ from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL, shown, write_coefficients, write_model
 from unpooled.methods.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
-from unpooled.methods.shared.sums_returned import BITS, COUNTS, FLOORS, VALUES
+from unpooled.methods.shared.sums_returned import BITS, COUNTS, FLOORS, GRADIENTS, VALUES
 from unpooled.methods.tables.census import CountValues
 from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.methods.tables.encoding.result import columns_of
@@ -213,7 +213,7 @@ def _of_model(
             **dict.fromkeys(_COUNTS, COUNTS),
             **dict.fromkeys((SiftByFold, *BY_FOLD, scores[0]), BITS),
             **dict.fromkeys((FindMagnitude, Average, MeasureSpread), VALUES),
-            **dict.fromkeys(asks, FLOORS),
+            **{kind: GRADIENTS if kind is SumGradient else FLOORS for kind in asks},
         },
     )
 

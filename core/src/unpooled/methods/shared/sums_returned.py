@@ -12,3 +12,7 @@ RESULTS = "what is told is in the results"
 AS_ASKED = "as the plan asks for: these sums tell single people's values, to the server as well"
 VALUES = "of at least two other cohorts, with ten values or more each"
 FLOORS = "without any one cohort as many people are left as floors ask for, in each fold"
+GRADIENTS = (
+    "of as many people as the plan asks for: a sum may still tell of one, as to the server, if a unit is active "
+    "for that person alone"
+)
