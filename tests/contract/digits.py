@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 NEAR = 1e-9
 """Two sums of the same numbers in another order differ by less, in these small studies."""
 NEAR_IN = dict.fromkeys(["coefficient", "coefficients"], 1e-7)
@@ -32,10 +34,23 @@ def lines_of(content: bytes) -> Lines:
     """The lines of a file, without what only aligns them; of JSON a line for each list or value."""
     if content.startswith(b"\x1f\x8b"):
         content = gzip.decompress(content)
+    if content[8:9] == b"{":
+        return list(_of_arrays(content))
     text = content.decode()
     if text.startswith("{"):
         return list(_flat("", json.loads(text)))
     return [line if "\t" in line else " ".join(line.split()) for line in text.splitlines()]
+
+
+def _of_arrays(content: bytes) -> Iterator[str]:
+    """Yield a line for each array of a safetensors file, and for what its header says of it."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    yield from _flat("", header)
+    for name, about in header.items():
+        if name != "__metadata__":
+            first, last = (end + at for at in about["data_offsets"])
+            yield from _flat(f"/{name}", np.frombuffer(content[first:last], "<f8").tolist())
 
 
 def _flat(path: str, value: Any) -> Iterator[str]:

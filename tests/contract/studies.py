@@ -13,7 +13,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Method
 from unpooled.methods.learning.design import MOST_COLUMNS
-from unpooled.methods.learning.models import CLASSES, MODELS, OF_CLASSES
+from unpooled.methods.learning.models import CLASSES, MODELS, NETWORK, OF_CLASSES
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
@@ -196,7 +196,11 @@ def table_of(plan: Plan, cells: Mapping[str, Any]) -> ArrayTable:
 
 
 def of_model(
-    method: str, outcome: str = "number", nobodys: int = 1, scalings: tuple[str, str] = ("", "")
+    method: str,
+    outcome: str = "number",
+    nobodys: int = 1,
+    scalings: tuple[str, str] = ("", ""),
+    **options: Any,
 ) -> Small:
     """Two numbers, three categories with levels that nobody has, and patients of two rows each."""
     levels = ("a", "b", "c", *(f"nobody's {k}" for k in range(nobodys)))
@@ -209,7 +213,7 @@ def of_model(
     classes = {} if outcome == "number" else {"type": "category", "levels": tuple(outcome.split("|"))}
     numbers = [Column(f"x{k}", encoding=scaling) for k, scaling in enumerate(scalings)]
     schema = [*numbers, *columns, Column("y", role="outcome", **classes)]
-    more: dict[str, Any] = {"validation_folds": 2, "files": files, "missing_words": "rest"}
+    more: dict[str, Any] = {"validation_folds": 2, "files": files, "missing_words": "rest", **options}
     if nobodys > 1:  # large penalties are solved in the few rounds that so few people allow
         more["penalties"] = (1e3, 1e4)
     plan = plan_of(method, schema, COHORTS + 1, **more)
@@ -338,7 +342,16 @@ STUDIES: dict[str, Callable[[], Small]] = {
         for method in METHODS
         if method != "encode" and method not in FITS
     },
-    **{method: lambda method=method: of_model(method) for method in FITS if method not in OF_CLASSES},  # type: ignore[misc]
+    **{
+        method: lambda method=method: of_model(method)  # type: ignore[misc]
+        for method in FITS
+        if method not in OF_CLASSES and method != NETWORK
+    },
+    "network": lambda: of_model("network", training_rounds=3),
+    "network, of two classes": lambda: of_model("network", "u|v", training_rounds=4, optimizer="lbfgs"),
+    "network, of three classes": lambda: of_model(
+        "network", "u|v|w", training_rounds=2, optimizer="sgd", momentum=0.9, hidden="4,3", activation="mish"
+    ),
     "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
     "lasso, of two classes": lambda: of_model("lasso", "u|v"),
     "fedheonn": lambda: of_model("fedheonn", "u|v|w"),
@@ -348,7 +361,10 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "logistic-model, of three classes": lambda: of_model("logistic-model", "u|v|w"),
     **{
         f"{method}, scaled": lambda model=model: of_model(  # type: ignore[misc]
-            model.name, "u|v" if model.outcome == CLASSES else "number", scalings=("yeo-johnson", "robust")
+            model.name,
+            "u|v" if model.outcome == CLASSES else "number",
+            scalings=("yeo-johnson", "robust"),
+            **({"training_rounds": 3} if model.is_network else {}),
         )
         for method, model in MODELS.items()
     },

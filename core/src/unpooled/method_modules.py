@@ -34,6 +34,7 @@ MODELS = {
     "lasso": ".learning",
     "elastic-net": ".learning",
     "fedheonn": ".learning",
+    "network": ".learning",
 }
 """Methods for tables that fit a model."""
 _PARTS = {

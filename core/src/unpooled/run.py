@@ -17,6 +17,7 @@ import numpy as np
 from unpooled.asking import compared_sums
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort, Table
+from unpooled.asking.draws import drawing
 from unpooled.asking.driver import Place, Tree, digest
 from unpooled.asking.in_one_process import Alone, after, tables
 from unpooled.asking.procedure import Call, Study
@@ -138,7 +139,8 @@ class _Federation:
         masked, masks = scheme.zeros(words), scheme.zeros(words)
         for place, (cohort, seed) in enumerate(zip(self.cohorts, self.seeds, strict=True)):
             own, columns = replace(witnessed, adds_pad=place == 0), asked.columns_under(self.plan)
-            share = questions.pack(asked, questions.answer(asked, cohort), scheme, k, salt, columns, own)
+            answered = questions.answer(asked, drawing(cohort, asked, self.own_seeds[place]))
+            share = questions.pack(asked, answered, scheme, k, salt, columns, own)
             name, _ = self.roster.members[place]
             own_mask = masking.mask(seed, self._mask_context(asked, name, scheme.label, words, named))
             upload = scheme.to_bytes(scheme.add(share, own_mask))

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort
+from unpooled.asking.draws import drawing
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.methods.presence import Presence
@@ -205,6 +206,7 @@ class Entered:
         started = time.perf_counter()
         question, plan, scheme = self.question, self.answerer.terms.plan, self.scheme
         nonce = os.urandom(masking.NONCE_BYTES)
+        cohort = drawing(cohort, question, self.answerer.own)
         arrays, columns = self.answerer.compute(question, cohort), question.columns_under(plan)
         salt, witnessed = self.message.salt, self.witnessed
         packed = questions.pack(question, arrays, scheme, plan.cohorts, salt, columns, witnessed)

@@ -178,6 +178,8 @@ class ArrayTable:
     """Columns of words by title, where they were read."""
     coded: Categories | None = None
     """Values of `words` as the plan reads them, in a study of encodings."""
+    secret: bytes = field(default=b"", repr=False)
+    """The cohort's own, by which rows are drawn; empty where no question is answered by chance."""
 
     @property
     def categories(self) -> Categories:

@@ -6,8 +6,9 @@ which its own estimates are a part (`unpooled.methods.regression.heterogeneity`)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,11 +16,13 @@ import numpy as np
 from unpooled.asking import compared_sums
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort, Extended, Table
+from unpooled.asking.draws import drawing
 from unpooled.asking.driver import Place, Tree
 from unpooled.asking.procedure import Call, Rows
 from unpooled.asking.question import Arrays, Question
 from unpooled.asking.result_columns import joined
 from unpooled.plan.plan import Plan
+from unpooled.protocol.masking import SEED_BYTES
 
 
 class Asked(Protocol):
@@ -60,13 +63,15 @@ class Alone:
     plan: Plan
     cohort: Cohort | Table
     kinds: Sequence[type[Question]] | None = None
+    own_seed: bytes = field(default_factory=lambda: os.urandom(SEED_BYTES), repr=False)
 
     def total(self, place: Place, question: Question) -> Arrays:
         """Return the sums as rounded as a study's are, since the next question may begin below their last
         bit.
         """
         scheme, salt = self.plan.scheme(question.ring_bits), b""
-        share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
+        answered = questions.answer(question, drawing(self.cohort, question, self.own_seed))
+        share = questions.pack(question, answered, scheme, 1, salt)
         self.cohort = after(question, self.cohort)
         if question.opens:
             return compared_sums.alone(question, share, scheme)

@@ -180,6 +180,11 @@ class Question:
         """True if it is answered by the codes of words (`unpooled.protocol.codes`), to be had first."""
         return False
 
+    @property
+    def draws(self) -> bool:
+        """True if it is answered by chance: by draws from the table's secret (`unpooled.asking.draws`)."""
+        return False
+
     @classmethod
     def goes_over_variants(cls) -> bool:
         """Tell whether questions of this kind are each about a stretch of the panel, from `start` on."""
@@ -429,8 +434,8 @@ def encode(question: Question) -> bytes:
 def decode(data: bytes, kinds: Sequence[type[Question]]) -> Question:
     """The question in `data`, of one of the given kinds; CodecError for any other bytes."""
     question = codec.decode(data, _records_of(tuple(kinds)))
-    if not isinstance(question, Question):
-        raise CodecError("got a value that is no question")
+    if not isinstance(question, Question) or type(question) not in kinds:
+        raise CodecError("got a value that is no question, or one of another kind")
     return question
 
 

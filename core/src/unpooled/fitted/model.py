@@ -18,6 +18,7 @@ import numpy as np
 
 from unpooled.fitted.curves import transformed
 from unpooled.fitted.encoder import Encoder
+from unpooled.fitted.network import ACTIVATIONS, Network
 from unpooled.fitted.transformer import Fitted, names_of
 
 FORMAT, VERSION = "unpooled/model", 1
@@ -105,26 +106,30 @@ class Model(Fitted):
         self.link, self.outcome = str(given["link"]), str(outcome["name"])
         self.feature_names_in_ = np.array([row["name"] for row in rows], object)
         self.n_features_in_ = len(rows)
-        self.coef_ = np.array([row["coefficients"] for row in rows], np.float64).T
         self.scalings_ = {k: row["scaling"] for k, row in enumerate(rows) if "scaling" in row}
         """The scaling of features, by their places: its method and parameters."""
         for scaling in self.scalings_.values():
             transformed(np.ones(1), scaling)  # a parameter that is missing is found now
         self.mean_ = np.array([row["mean"] for row in rows], np.float64)
-        self.intercept_at_mean_ = np.array(given["intercept"], np.float64)
-        if self.coef_.shape != (len(self.intercept_at_mean_), len(rows)) or not _finite(
-            self.coef_, self.mean_, self.intercept_at_mean_
-        ):
-            raise ValueError("a coefficient is missing or is no number")
+        self.network = Layers(given["network"], rows, outcome) if "network" in given else None
+        if self.network:
+            self._scores = self.network.widths[-1]
+        else:
+            self._read_coefficients(rows, given["intercept"])
         self.encoder = Encoder(given["encoding"]) if given.get("encoding") else None
         if self.link != NUMBER:
             self.classes_ = np.array(outcome["classes"], object)
-            if len(self.classes_) != (
-                len(self.intercept_at_mean_) if len(self.intercept_at_mean_) > 1 else 2
-            ):
-                raise ValueError(
-                    f"got {len(self.classes_)} classes for {len(self.intercept_at_mean_)} scores"
-                )
+            if len(self.classes_) != (self._scores if self._scores > 1 else 2):
+                raise ValueError(f"got {len(self.classes_)} classes for {self._scores} scores")
+
+    def _read_coefficients(self, rows: Sequence[Mapping[str, Any]], intercept: Sequence[float]) -> None:
+        self.coef_ = np.array([row["coefficients"] for row in rows], np.float64).T
+        self.intercept_at_mean_ = np.array(intercept, np.float64)
+        self._scores = len(self.intercept_at_mean_)
+        if self.coef_.shape != (self._scores, len(rows)) or not _finite(
+            self.coef_, self.mean_, self.intercept_at_mean_
+        ):
+            raise ValueError("a coefficient is missing or is no number")
 
     @property
     def intercept_(self) -> np.ndarray:
@@ -134,9 +139,12 @@ class Model(Fitted):
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores, float64 (n,) of a number or of two classes, else (n, classes)."""
         # About the mean a missing value is 0, and large values lose no digits to the intercept.
-        values = self._bent(self._checked(X)) - self.mean_
-        scores = np.nan_to_num(values, nan=0.0) @ self.coef_.T + self.intercept_at_mean_
-        return np.asarray(scores[:, 0] if len(self.intercept_at_mean_) == 1 else scores)
+        values = np.nan_to_num(self._bent(self._checked(X)) - self.mean_, nan=0.0)
+        if self.network:
+            scores = self.network.decided(values)
+        else:
+            scores = values @ self.coef_.T + self.intercept_at_mean_
+        return np.asarray(scores[:, 0] if self._scores == 1 else scores)
 
     def _bent(self, values: np.ndarray) -> np.ndarray:
         """The same with a logarithm, or a power transform, in place of each feature that has one."""
@@ -214,6 +222,41 @@ class Model(Fitted):
                 "`table` makes of a data frame, or in a pipeline set_output(transform='pandas')"
             )
         return self._of_shape(self._numbers(self._cells(X, None, "real ones")))
+
+
+class Layers:
+    """The network of a model file."""
+
+    def __init__(
+        self, given: Mapping[str, Any], features: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any]
+    ) -> None:
+        layers = [
+            (np.array(layer["weight"], np.float64), np.array(layer["bias"], np.float64))
+            for layer in given["layers"]
+        ]
+        self.widths = (len(features), *(len(bias) for _, bias in layers))
+        self.network = Network(self.widths, str(given["activation"]))
+        self.weights = np.concatenate([part.ravel() for layer in layers for part in layer])
+        self.deviation = np.array([row["deviation"] for row in features], np.float64)
+        # Of a number: what makes scores of the network's outputs.
+        self.centre, self.scale = float(outcome.get("centre", 0.0)), float(outcome.get("scale", 1.0))
+        shapes = [w.shape for w, _ in layers]
+        if shapes != [w.shape for w, _ in self.network.layers(np.zeros(self.network.size))]:
+            raise ValueError(f"the layers {shapes} do not fit {len(features)} features and one another")
+        if self.network.activation not in ACTIVATIONS:
+            raise ValueError(f"got the activation {self.network.activation!r}; want {', '.join(ACTIVATIONS)}")
+        if not _finite(self.weights, self.deviation):
+            raise ValueError("a weight is missing or is no number")
+
+    @property
+    def factors(self) -> np.ndarray:
+        """What a feature less its mean is multiplied by: float64 (features,); 0 of one that does not vary."""
+        varies = self.deviation > 0
+        return np.asarray(np.where(varies, 1 / np.where(varies, self.deviation, 1.0), 0.0))
+
+    def decided(self, centred: np.ndarray) -> np.ndarray:
+        """The scores, float64 (n, scores), of features less their means."""
+        return self.network.scores(self.weights, centred * self.factors) * self.scale + self.centre
 
 
 def _finite(*arrays: np.ndarray) -> bool:

@@ -16,7 +16,8 @@ import numpy as np
 
 from unpooled.errors import UnpooledError
 from unpooled.fitted.curves import CURVES
-from unpooled.fitted.model import NUMBER, SOFTMAX, Model, has_probabilities
+from unpooled.fitted.model import NUMBER, SOFTMAX, Layers, Model, has_probabilities
+from unpooled.fitted.network import MISH, RELU, SILU, TANH
 from unpooled.plan.encodings import LOG, LOG1P, YEO_JOHNSON
 
 OPSET, IR_VERSION = 17, 8
@@ -92,6 +93,8 @@ def _scores(graph: _Graph, model: Model) -> str:
     centred = graph.add("Sub", _bent(graph, model), graph.constant(model.mean_))
     missing = graph.add("IsNaN", "X")
     filled = graph.add("Where", missing, graph.constant(np.array(0.0)), centred)
+    if model.network:
+        return _of_network(graph, filled, model.network)
     product = graph.add("MatMul", filled, graph.constant(np.ascontiguousarray(model.coef_.T)))
     return graph.add("Add", product, graph.constant(model.intercept_at_mean_))
 
@@ -161,6 +164,35 @@ _CURVES: Mapping[str, Callable[[_Graph, str, Mapping[str, Any]], str]] = {
     LOG: lambda graph, x, scaling: graph.add("Log", x),
     LOG1P: lambda graph, x, scaling: _log1p(graph, x),
     YEO_JOHNSON: _yeo_johnson,
+}
+
+
+def _of_network(graph: _Graph, centred: str, layers: Layers) -> str:
+    """The scores of a network, from features less their means."""
+    x = graph.add("Mul", centred, graph.constant(layers.factors))
+    each = layers.network.layers(layers.weights)
+    for k, (w, b) in enumerate(each):
+        product = graph.add("MatMul", x, graph.constant(np.ascontiguousarray(w.T)))
+        x = graph.add("Add", product, graph.constant(b))
+        if k < len(each) - 1:
+            x = _ACTIVATIONS[layers.network.activation](graph, x)
+    scaled = graph.add("Mul", x, graph.constant(np.array(layers.scale)))
+    return graph.add("Add", scaled, graph.constant(np.array(layers.centre)))
+
+
+def _silu(graph: _Graph, x: str) -> str:
+    return graph.add("Mul", x, graph.add("Sigmoid", x))
+
+
+def _mish(graph: _Graph, x: str) -> str:
+    return graph.add("Mul", x, graph.add("Tanh", graph.add("Softplus", x)))
+
+
+_ACTIVATIONS = {
+    RELU: lambda graph, x: graph.add("Relu", x),
+    TANH: lambda graph, x: graph.add("Tanh", x),
+    SILU: _silu,
+    MISH: _mish,
 }
 
 

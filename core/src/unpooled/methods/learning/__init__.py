@@ -6,9 +6,12 @@ cross-validation. The model file and what it predicts are in `unpooled.fitted.mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from unpooled.asking.procedure import Procedure
+from unpooled.asking.question import Arrays, Question
 from unpooled.methods.algorithm import AboutFile, TableMethod, Writer
 from unpooled.methods.learning.card import write_card
 from unpooled.methods.learning.design import MOST_COLUMNS, SumProducts, is_wide
@@ -17,6 +20,20 @@ from unpooled.methods.learning.floors import fewest_folds
 from unpooled.methods.learning.logistic import fit_logistic
 from unpooled.methods.learning.logistic_questions import Differentiate
 from unpooled.methods.learning.models import A_NUMBER, CLASSES, MODELS, Model
+from unpooled.methods.learning.network import fit_network
+from unpooled.methods.learning.network_options import NETWORK_OPTIONS
+from unpooled.methods.learning.network_questions import SumGradient
+from unpooled.methods.learning.network_result import (
+    network_model_of,
+    shown_network,
+    write_network,
+    write_weights,
+)
+from unpooled.methods.learning.network_scores import (
+    AverageNetworkScores,
+    SiftNetworkScores,
+    SumNetworkScores,
+)
 from unpooled.methods.learning.options import MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.methods.learning.performance import AverageScores, SiftScores, SumScores
 from unpooled.methods.learning.procedure import foresee
@@ -38,14 +55,16 @@ from unpooled.methods.tables.census import CountValues
 from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread
+from unpooled.pages.page import Html
 from unpooled.plan.encodings import FREQUENCY, ONE_HOT, ORDINAL
+from unpooled.plan.options import Option
 from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan
 from unpooled.plan.schema import Column
 
 _WIDE = (SumWithOutcome, ProjectColumns, SumResiduals)
 _ENCODINGS = (ONE_HOT, ORDINAL, FREQUENCY)
-COEFFICIENTS_FILE, CARD_FILE = "coefficients", "card"
-_ENDINGS = {COEFFICIENTS_FILE: "tsv", CARD_FILE: "md"}
+COEFFICIENTS_FILE, WEIGHTS_FILE, CARD_FILE = "coefficients", "weights", "card"
+_ENDINGS = {COEFFICIENTS_FILE: "tsv", WEIGHTS_FILE: "safetensors", CARD_FILE: "md"}
 
 
 def _features(plan: Plan) -> Sequence[Column]:
@@ -104,6 +123,13 @@ _WANTED = {
 }
 
 
+_FIRST = (
+    *(CountPeople, CountValues, SiftByFold, *BY_FOLD, CountLevelsByFold, *SCALES_ASK, FindMagnitude, Average),
+    *(CountSides, FindNearlyAll, MeasureSpread),
+)
+"""Questions of all models, up to the design."""
+
+
 def _method(model: Model) -> TableMethod:
     by_likelihood = model.solver is None
     further = (*(_WIDE if model.is_wide else ()), *((Differentiate, AverageScores) if by_likelihood else ()))
@@ -115,26 +141,63 @@ def _method(model: Model) -> TableMethod:
     if not by_likelihood:  # from products alone a cohort can fit what the others would have had
         files[SUMS_FILE] = write_sums
     penalties = (MODEL_PENALTIES,) if model.has_penalty else ()
-    of_words = (MISSING_WORDS, IGNORE_CASE, PEOPLE, HOLDERS)
+    return _of_model(
+        model,
+        asks=(SumProducts, *further),
+        procedure=fit_logistic if by_likelihood else fit,
+        scores=(SiftScores, SumScores),
+        files=files,
+        options=penalties,
+        shown=shown,
+    )
+
+
+def _network(model: Model) -> TableMethod:
+    files: dict[str, Writer] = {
+        MODEL_FILE: write_network,
+        WEIGHTS_FILE: write_weights,
+        CARD_FILE: partial(write_card, of=network_model_of),
+    }
+    return _of_model(
+        model,
+        asks=(SumGradient, AverageNetworkScores),
+        procedure=fit_network,
+        scores=(SiftNetworkScores, SumNetworkScores),
+        files=files,
+        options=NETWORK_OPTIONS,
+        shown=shown_network,
+    )
+
+
+def _of_model(
+    model: Model,
+    asks: tuple[type[Question], ...],
+    procedure: Procedure[[], None],
+    scores: tuple[type[Question], type[Question]],
+    files: dict[str, Writer],
+    options: tuple[Option[Any], ...],
+    shown: Callable[[Mapping[str, Arrays], Plan], Html],
+) -> TableMethod:
+    """A method that fits a model: what it asks after the design is `asks`, and at the end `scores`."""
     return TableMethod(
         name=model.name,
         title=model.title,
         method=model.sentence,
-        asks=(
-            *(CountPeople, CountValues, SiftByFold, *BY_FOLD, CountLevelsByFold, *SCALES_ASK),
-            *(FindMagnitude, Average),
-            *(CountSides, FindNearlyAll, MeasureSpread, SumProducts, *further, SiftScores, SumScores),
-        ),
-        procedure=fit_logistic if by_likelihood else fit,
+        asks=(*_FIRST, *asks, *scores),
+        procedure=procedure,
         files=files,
-        usual_files=(MODEL_FILE, COEFFICIENTS_FILE, CARD_FILE),
+        usual_files=tuple(file for file in files if file != SUMS_FILE),
         about_files={
             MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
             COEFFICIENTS_FILE: AboutFile("Coefficients", "of each feature, as a table"),
+            WEIGHTS_FILE: AboutFile("Weights", "of the network, as safetensors"),
             CARD_FILE: AboutFile("Model card", "people, performance, and what the model is not for"),
             SUMS_FILE: AboutFile("Sums", "means and covariances of the pool, as JSON: for “without us”"),
         },
-        options=(VALIDATION_FOLDS, *penalties, *model.options, MISSING_CELLS, *of_words),
+        options=(
+            *(VALIDATION_FOLDS, *options, *model.options, MISSING_CELLS),
+            *(MISSING_WORDS, IGNORE_CASE, PEOPLE, HOLDERS),
+        ),
         templates=model.templates,
         file_name=lambda file, plan: f"{file}.{_ENDINGS.get(file, 'json')}",
         table=MODEL,
@@ -151,4 +214,4 @@ def _method(model: Model) -> TableMethod:
     )
 
 
-FITS = tuple(map(_method, MODELS.values()))
+FITS = tuple(_network(model) if model.is_network else _method(model) for model in MODELS.values())

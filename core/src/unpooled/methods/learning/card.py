@@ -5,11 +5,12 @@ After Mitchell et al., Model cards for model reporting (FAT* 2019), as Markdown 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from unpooled.asking.question import Arrays
 from unpooled.methods.learning.models import SQUARED_ERROR
+from unpooled.methods.learning.network_options import PATIENCE
 from unpooled.methods.learning.options import MISSING_CELLS
 from unpooled.methods.learning.result import (
     error_of,
@@ -36,9 +37,15 @@ _NOT_FOR = (
 )
 
 
-def write_card(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    """Write the model card."""
-    out.write(("\n".join(_lines(model_of(columns, plan), plan)) + "\n").encode())
+def write_card(
+    out: BinaryIO,
+    panel: Panel,
+    columns: Arrays,
+    plan: Plan,
+    of: Callable[[Arrays, Plan], Mapping[str, Any]] = model_of,
+) -> None:
+    """Write the model card. `of` gives the content of the model file."""
+    out.write(("\n".join(_lines(of(columns, plan), plan)) + "\n").encode())
 
 
 def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
@@ -52,7 +59,7 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
         f"{_text(column.title)} ({column.left_out})" for column in plan.schema if column.left_out
     ]:
         yield f"Columns that are no features: {', '.join(left_out)}."
-    yield f"Method: `{model['method']}`, penalty {model['penalty']:.6g}."
+    yield f"Method: `{model['method']}`, {_chosen(model)}."
     yield from ("", "## People", "")
     yield f"- {model['people']:,} people, {model['rows']:,} rows, of {model['cohorts']:,} cohorts."
     yield "- Fitted to sums over all cohorts, without pooling tables. Sums over few people were refused."
@@ -70,6 +77,16 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
         yield numbers + f" {scaling_said(feature)} |" * scaled
 
 
+def _chosen(model: Mapping[str, Any]) -> str:
+    """The penalty of a model, or the layers of a network and its rounds."""
+    if "network" not in model:
+        return f"penalty {model['penalty']:.6g}"
+    network = model["network"]
+    widths = [len(layer["bias"]) for layer in network["layers"]]
+    units = f"{', '.join(map(str, widths[:-1]))} hidden units, {network['activation']}"
+    return f"{units}, the weights after {model['round']:,} of {len(model['curve']['loss']) - 1:,} rounds"
+
+
 def _missing(plan: Plan) -> str:
     return {"mean": "the mean of the pool", "complete": "rows that lack one were left out"}[
         MISSING_CELLS.of(plan)
@@ -79,14 +96,18 @@ def _missing(plan: Plan) -> str:
 def _performance(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     """The error in folds that a fit has not seen, by which the penalty was chosen."""
     is_tested = model["folds"] > 1
-    deviation = f" (standard error {model['error_deviation']:.2g})" * is_tested
-    yield f"- Folds, by person: {folds_of(model, plan)}."
+    has_deviation = is_tested and "error_deviation" in model
+    deviation = f" (standard error {model['error_deviation']:.2g})" if has_deviation else ""
+    left_out = ", of which one was left out" * ("network" in model)
+    yield f"- Folds, by person: {folds_of(model, plan)}{left_out}."
     yield f"- {error_of(model)}: {model['error']:.6g}{deviation}."
     yield f"- {share_explained(model)}: {variance_explained(model):.4g}."
     for name, said in lines(model):
         yield f"- {_text(name)}: {said}."
     if is_tested:
-        yield "- The penalty was chosen by this error: on new people expect a little more."
+        what = "penalty" if "penalty" in model else "number of rounds"
+        if "penalty" in model or PATIENCE.of(plan):
+            yield f"- The {what} was chosen by this error: on new people expect a little more."
     else:
         yield "- It was not tested on rows that it has not seen: on new people expect more."
     if "classes" in model["outcome"] and model["loss"] == SQUARED_ERROR:

@@ -57,8 +57,9 @@ class Floor:
 
 
 def fewest_folds(plan: Plan) -> int:
-    """Return the number of folds that a fit needs: two if it has a penalty to choose, else one."""
-    return 2 if MODELS[plan.test].has_penalty else 1
+    """Return the number of folds that a fit needs: two if one is left out to choose by, else one."""
+    model = MODELS[plan.test]
+    return 2 if model.has_penalty or model.is_network else 1
 
 
 def of_people(plan: Plan, counted: Arrays) -> list[Floor]:

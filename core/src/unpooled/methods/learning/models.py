@@ -231,7 +231,7 @@ def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
 
 
 LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
-LOGISTIC_MODEL = "logistic-model"
+LOGISTIC_MODEL, NETWORK = "logistic-model", "network"
 A_NUMBER, CLASSES = "number", "classes"
 SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
 _CHOSEN = "with the penalty of the least error by cross-validation."
@@ -254,6 +254,8 @@ class Model:
     unit: float = 1.0
     """Number that stands for an outcome of 1 in the fit."""
     has_penalty: bool = True
+    is_network: bool = False
+    """True if it is trained round by round, and a fold left out says when to stop."""
     is_wide: bool = False
     """True if conjugate gradients can fit it, and so to very many columns."""
     options: tuple[Option[Any], ...] = ()
@@ -328,6 +330,24 @@ _ALL = (
         link_for=lambda classes: LOGISTIC,
         unit=LOG_ODDS,
         is_wide=True,
+    ),
+    Model(
+        NETWORK,
+        "Network",
+        "A multi-layer perceptron was trained on the standardised features of all cohorts, by gradients "
+        "summed over cohorts, until the loss in a fold that was left out fell no more.",
+        solver=None,
+        link_for=lambda classes: (SOFTMAX if classes > 2 else LOGISTIC) if classes else NUMBER,
+        has_penalty=False,
+        is_network=True,
+        templates=(
+            Template(
+                "network",
+                "Risk model: network",
+                "Predicts a number, or how likely each class is, from columns of a table, with a small "
+                "network. Name them and the outcome below.",
+            ),
+        ),
     ),
 )
 MODELS: Mapping[str, Model] = {model.name: model for model in _ALL}

@@ -25,12 +25,13 @@ VALIDATION_FOLDS = Whole(
     label="Folds of the cross-validation",
     hint="Each person is in one of so many folds. A model that was fitted to the others is tested on it. "
     "Folds in which few people are above or below a column's mean, or of a class, are joined. Linear "
-    "regression needs only one.",
+    "regression needs only one; a network is fitted to all but one.",
     default=5,
     least=1,
     most=20,
     place=Place.MODEL,
-    fact="{} at most: a penalty is chosen by the error in the fold that its fit has not seen",
+    fact="{} at most: a penalty, or a number of rounds, is chosen by the error in the fold that its fit has "
+    "not seen",
     is_always_said=True,
     methods="Folds of the cross-validation: {} at most.",
 )

@@ -147,10 +147,10 @@ def measure(
 def report_scores(study: Study, question: SumScores) -> Asks[None]:
     """Count rows by range of score, and report how well the models do."""
     sums = yield question
-    yield from _report(question, sums)
+    yield from report_ranges(question, sums)
 
 
-def joined(question: SiftScores, enough: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def joined(question: Sifted, enough: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Edges and sizes of ranges of which each has enough people: those that do not join their neighbours."""
     found = []
     of = np.split(enough, np.cumsum(question.sizes)[:-1])
@@ -160,7 +160,7 @@ def joined(question: SiftScores, enough: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.concatenate(found), np.array([len(each) + 1 for each in found], np.int64)
 
 
-def _report(question: SumScores, sums: Arrays) -> Iterator[Rows]:
+def report_ranges(question: Summed, sums: Arrays) -> Iterator[Rows]:
     scores = np.repeat(np.arange(len(question.sizes)), question.sizes)
     yield Rows(RANGES, {"index": np.arange(question.cells), "score": scores, **_of_ranges(question, sums)})
     if not question.design.classes:
@@ -176,7 +176,7 @@ def _report(question: SumScores, sums: Arrays) -> Iterator[Rows]:
     yield Rows(PERFORMANCE, {**columns, "brier": brier})
 
 
-def _of_ranges(question: SumScores, sums: Arrays) -> Arrays:
+def _of_ranges(question: Summed, sums: Arrays) -> Arrays:
     """Return the values reported for each range, in units of the files; NaN for what is not asked."""
     unknown = np.full(question.cells, np.nan)
     if question.design.classes:
@@ -206,48 +206,26 @@ MOST_RANGES = 256
 _FARTHEST = 1 << 20
 """Limit at which a predicted number is cut off, in units of about the outcome's deviation: models may fail.
 """
-_FRACTION_BITS = 60
+FRACTION_BITS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class OfScores(OfDesign, ring_bits=128):
-    """About the scores of rows that a model has not seen."""
+class Scored(OfDesign, ring_bits=128):
+    """About the scores of rows that a model has not seen, and their ranges."""
 
     each: ClassVar[dict[str, str]] = {"cells": "range", "classified": "range", "predicted": "range"}
     farthest: ClassVar[int] = MOST_PEOPLE * _FARTHEST
     """Largest sum of scores, which are cut off."""
 
-    design: SumProducts
-    """Design that turns a row into columns: the question whose sums the models were fitted to."""
     link: str
     """Kind of score, as named in the model file."""
-    weights: np.ndarray
-    """float64 (folds, columns before the outcome, scores): of the model that was fitted without a fold"""
-    intercepts: np.ndarray
-    """float64 (folds, scores)"""
     edges: np.ndarray
     """float64 (edges of all scores,): the ends of ranges, each but the last of a score"""
     sizes: np.ndarray
     """int64 (scores,): into how many ranges each score is split"""
 
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(**cls.widest(plan))], exact=False)  # type: ignore[arg-type]
-
-    @classmethod
-    def widest(cls, plan: Plan) -> dict[str, object]:
-        """The fields of a question about as many columns and ranges as there can be."""
-        design = SumProducts.widest(plan)
-        scores, columns = design.targets, design.columns - design.targets
-        ranges = np.arange(1, MOST_RANGES, dtype=float)
-        return {
-            "design": design,
-            "link": link_of(plan),
-            "weights": np.zeros((design.folds, columns, scores)),
-            "intercepts": np.zeros((design.folds, scores)),
-            "edges": np.tile(ranges, scores),
-            "sizes": np.full(scores, MOST_RANGES, np.int64),
-        }
+    def tested(self, found: Examples) -> tuple[Examples, np.ndarray]:
+        """The rows that are tested, and their scores, float64 (n, scores)."""
+        raise NotImplementedError
 
     @property
     def cells(self) -> int:
@@ -258,13 +236,6 @@ class OfScores(OfDesign, ring_bits=128):
         """The edges of each score."""
         return np.split(self.edges, np.cumsum(self.sizes - 1)[:-1])
 
-    def scored(self, found: Examples) -> np.ndarray:
-        """The scores of each row, float64 (n, scores), by the model that has not seen its fold."""
-        scores = np.empty((len(found.values), self.design.targets))
-        for fold, rows, z in self.design.blocks(found):
-            scores[rows] = z[:, : self.weights.shape[1]] @ self.weights[fold] + self.intercepts[fold]
-        return scores
-
     def ranges(self, scores: np.ndarray) -> np.ndarray:
         """The cell of each row's score: int64 (n, scores)."""
         first = np.cumsum(self.sizes) - self.sizes
@@ -273,6 +244,54 @@ class OfScores(OfDesign, ring_bits=128):
             for edges, score in zip(self.edges_of, ranked(scores, self.link).T, strict=True)
         ]
         return np.asarray(np.column_stack(of) + first)
+
+
+def widest_ranges(scores: int) -> tuple[np.ndarray, np.ndarray]:
+    """Edges and sizes of as many ranges as there can be."""
+    ranges = np.arange(1, MOST_RANGES, dtype=float)
+    return np.tile(ranges, scores), np.full(scores, MOST_RANGES, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class OfScores(Scored):
+    """About the scores of models that are fitted from products or by a likelihood."""
+
+    design: SumProducts
+    """Design that turns a row into columns: the question whose sums the models were fitted to."""
+    link: str
+    """Kind of score, as named in the model file."""
+    weights: np.ndarray
+    """float64 (folds, columns before the outcome, scores): of the model that was fitted without a fold"""
+    intercepts: np.ndarray
+    """float64 (folds, scores)"""
+    edges: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(**cls.widest(plan))], exact=False)  # type: ignore[arg-type]
+
+    @classmethod
+    def widest(cls, plan: Plan) -> dict[str, object]:
+        """The fields of a question about as many columns and ranges as there can be."""
+        design = SumProducts.widest(plan)
+        scores, columns = design.targets, design.columns - design.targets
+        edges, sizes = widest_ranges(scores)
+        return {
+            "design": design,
+            "link": link_of(plan),
+            "weights": np.zeros((design.folds, columns, scores)),
+            "intercepts": np.zeros((design.folds, scores)),
+            "edges": edges,
+            "sizes": sizes,
+        }
+
+    def tested(self, found: Examples) -> tuple[Examples, np.ndarray]:
+        """All rows, each scored by the model that has not seen its fold."""
+        scores = np.empty((len(found.values), self.design.targets))
+        for fold, rows, z in self.design.blocks(found):
+            scores[rows] = z[:, : self.weights.shape[1]] @ self.weights[fold] + self.intercepts[fold]
+        return found, scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +305,7 @@ class AverageScores(OfScores, name="model/average-scores", title="Average scores
             "farthest",
             "per class: the sum of its log odds",
             "the mean log odds of each class",
-            fraction_bits=_FRACTION_BITS,
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "squares",
@@ -294,7 +313,7 @@ class AverageScores(OfScores, name="model/average-scores", title="Average scores
             "farthest",
             "per class: the sum of their squares",
             "how far the log odds of each class spread",
-            fraction_bits=_FRACTION_BITS,
+            fraction_bits=FRACTION_BITS,
         ),
     )
     each: ClassVar[dict[str, str]] = {"cells": "score"}
@@ -307,12 +326,12 @@ class AverageScores(OfScores, name="model/average-scores", title="Average scores
         return Foreseen([cls(**fields)] if link_of(plan) == SOFTMAX else (), exact=False)  # type: ignore[arg-type]
 
     def local(self, table: Table) -> Arrays:
-        odds = ranked(self.scored(examples(table)), self.link)
+        _, scores = self.tested(examples(table))
+        odds = ranked(scores, self.link)
         return {"sums": odds.sum(axis=0), "squares": (odds**2).sum(axis=0)}
 
 
-@dataclass(frozen=True, eq=False)
-class SiftScores(OfScores, name="model/sift-scores", title="Sift scores"):
+class Sifted(Scored):
     """Asks which ranges of a score hold enough people; nobody reads how many."""
 
     sends: ClassVar[tuple[Sent, ...]] = (
@@ -329,14 +348,18 @@ class SiftScores(OfScores, name="model/sift-scores", title="Sift scores"):
         return {"people": np.full(self.cells, FEWEST_AT_A_LEVEL)}
 
     def local(self, table: Table) -> Arrays:
-        found = examples(table)
-        cells = self.ranges(self.scored(found))
+        found, scores = self.tested(examples(table))
+        cells = self.ranges(scores)
         people = [people_in(cell, found.patients, self.cells) for cell in cells.T]
         return {"people": np.sum(people, axis=0)}
 
 
 @dataclass(frozen=True, eq=False)
-class SumScores(OfScores, name="model/scores", title="Test the model"):
+class SiftScores(OfScores, Sifted, name="model/sift-scores", title="Sift scores"):
+    """Sifts the scores of models that are fitted from products or by a likelihood."""
+
+
+class Summed(Scored):
     """Asks for the outcomes of the rows in each range of a score."""
 
     only_server: ClassVar[Condition] = lambda plan: True
@@ -361,7 +384,7 @@ class SumScores(OfScores, name="model/scores", title="Test the model"):
             MOST_PEOPLE,
             "per range of a score: the sum of the predicted probabilities of that class",
             "how many of these the model expects to be of that class",
-            fraction_bits=_FRACTION_BITS,
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "squares",
@@ -369,7 +392,7 @@ class SumScores(OfScores, name="model/scores", title="Test the model"):
             2 * MOST_PEOPLE,
             "the sum of (p - y)^2 over rows and classes, p the predicted probability and y 1 or 0",
             "how far predicted probabilities are from what became true",
-            fraction_bits=_FRACTION_BITS,
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "predictions",
@@ -377,7 +400,7 @@ class SumScores(OfScores, name="model/scores", title="Test the model"):
             "farthest",
             "per range of a prediction: the sum of the standardised predictions",
             "the mean prediction in each range",
-            fraction_bits=_FRACTION_BITS,
+            fraction_bits=FRACTION_BITS,
         ),
         Real(
             "outcomes",
@@ -385,7 +408,7 @@ class SumScores(OfScores, name="model/scores", title="Test the model"):
             "farthest",
             "per range of a prediction: the sum of the standardised outcomes",
             "the mean outcome in each range",
-            fraction_bits=_FRACTION_BITS,
+            fraction_bits=FRACTION_BITS,
         ),
     )
 
@@ -414,8 +437,7 @@ class SumScores(OfScores, name="model/scores", title="Test the model"):
         return 0 if self.design.classes else self.cells
 
     def local(self, table: Table) -> Arrays:
-        found = examples(table)
-        scores = self.scored(found)
+        found, scores = self.tested(examples(table))
         cells = self.ranges(scores)
         nothing = {"cases": np.zeros(0, np.int64), "expected": np.zeros(0), "squares": np.zeros(0)}
         nothing |= {"predictions": np.zeros(0), "outcomes": np.zeros(0)}
@@ -443,3 +465,8 @@ class SumScores(OfScores, name="model/scores", title="Test the model"):
         )
         predictions, outcomes = (np.bincount(cells.ravel(), each.ravel(), self.cells) for each in both)
         return {"predictions": predictions, "outcomes": outcomes}
+
+
+@dataclass(frozen=True, eq=False)
+class SumScores(OfScores, Summed, name="model/scores", title="Test the model"):
+    """Tests models that are fitted from products or by a likelihood."""

@@ -119,6 +119,10 @@ class Described:
     levels: Levels
     others: int
     """So many people there are at least without any one cohort."""
+    spread: np.ndarray
+    """float64 (columns,): the deviation of each column, the outcome last; 1 of classes"""
+    of_class: np.ndarray
+    """int64 (classes,): people of each class"""
 
     @property
     def counted(self) -> Arrays:
@@ -173,7 +177,8 @@ def describe_columns(study: Study) -> Asks[Described]:
     rows_of_pool = int(counted["rows"].sum(dtype=int))
     question = question_of(plan, levels, rows_of_pool, centre, exponent, part_of, scales)
     people, rows = (joined(counted[name], part_of) for name in ("people", "rows"))
-    return Described(question, people, rows, levels, others)
+    of_class = counted["of_class"].reshape(-1, VALIDATION_FOLDS.of(plan)).sum(axis=1, dtype=int)
+    return Described(question, people, rows, levels, others, spread, of_class)
 
 
 def foresee(table: ArrayTable, plan: Plan) -> None:

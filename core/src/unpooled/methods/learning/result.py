@@ -99,14 +99,14 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     if plan.outcome is None:
         raise AssertionError("a plan without an outcome")
     encoding = content(found, plan) if f"{ROWS}.rows" in found else None
-    scalings = _scalings(found, plan)
+    scalings = scalings_of(found, plan)
     classes = class_names(plan)
     of = {name: np.asarray(found[f"{COEFFICIENTS}.{name}"]) for name in ("mean", "deviation", "coefficient")}
     errors = found.get(f"{COEFFICIENTS}.error")  # of least squares only
     features = [
         {"name": name, "mean": mean, "deviation": deviation, "coefficients": row.tolist()}
         for name, mean, deviation, row in zip(
-            _names(plan, encoding),
+            names_of_features(plan, encoding),
             of["mean"].tolist(),
             of["deviation"].tolist(),
             of["coefficient"],
@@ -138,7 +138,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _scalings(found: Arrays, plan: Plan) -> list[dict[str, Any]]:
+def scalings_of(found: Arrays, plan: Plan) -> list[dict[str, Any]]:
     """Say of each column of numbers how it is scaled; of one that is standardised nothing."""
     scales = scales_in(found)
     return [
@@ -158,7 +158,7 @@ def _of_least_squares(found: Arrays) -> dict[str, float | None]:
     }
 
 
-def _names(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
+def names_of_features(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
     """The names of the features: the numbers, then what the categories become."""
     numbers = [column.title for column in plan.features if not column.is_outcome]
     return [*numbers, *(Encoder(encoding).get_feature_names_out() if encoding else ())]

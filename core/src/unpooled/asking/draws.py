@@ -1,0 +1,25 @@
+"""The secret by which a cohort draws rows: neither server nor compensator knows it, nor another cohort.
+
+It comes from the seed that the cohort shares with nobody. Whatever is drawn is drawn by the question, too, so
+that a question which is asked again has the same rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from unpooled.asking.cohort import ArrayTable
+from unpooled.asking.question import Question
+
+_INFO = b"unpooled/draws/1"
+
+
+def drawing(cohort: Any, question: Question, own: bytes) -> Any:
+    """The cohort with its secret, if the question is answered by chance. `own` is its own seed."""
+    if not (question.draws and isinstance(cohort, ArrayTable)):
+        return cohort
+    return replace(cohort, secret=HKDF(SHA256(), 32, None, _INFO).derive(own))

@@ -1,0 +1,162 @@
+"""Training a network on the pool: the optimizer is the procedure's, which every cohort runs.
+
+A round asks for the gradient of the loss, summed over the rows of all cohorts. Of the pooled mean every
+cohort finds the next weights by itself, so that no weights travel, and nobody chooses them: they are those
+of training on the pooled table. One fold is left out. Its loss says when training ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
+from unpooled.errors import Refuse
+from unpooled.fitted.network import start
+from unpooled.methods.learning.design import SumProducts
+from unpooled.methods.learning.network_options import (
+    IN_A_ROUND,
+    MOST_WEIGHTS,
+    PATIENCE,
+    TAKING_PART,
+    WEIGHTS_SEED,
+)
+from unpooled.methods.learning.network_questions import SumGradient, network_of
+from unpooled.methods.learning.network_result import report
+from unpooled.methods.learning.network_scores import (
+    AverageNetworkScores,
+    SiftNetworkScores,
+    SumNetworkScores,
+)
+from unpooled.methods.learning.performance import edges, grid, joined, report_ranges
+from unpooled.methods.learning.procedure import Described, describe_columns
+from unpooled.methods.learning.training import Training
+from unpooled.plan.plan import Plan
+
+About: TypeAlias = tuple[SumProducts, tuple[int, ...], str, np.ndarray, np.ndarray, int]
+
+
+@procedure("network/fit")
+def fit_network(study: Study) -> Asks[None]:
+    """Describe the columns, and begin with the start values."""
+    plan = study.plan
+    described = yield from describe_columns(study)
+    network = network_of(plan, described.question)
+    refuse_many_weights(network.size)
+    if not plan.alone:
+        refuse_few(plan, described)
+    begun = Training.begin(plan, start(network, WEIGHTS_SEED.of(plan)))
+    yield from Go(train(study, described, begun))
+
+
+@procedure("network/train")
+def train(study: Study, described: Described, at: Training) -> Asks[None]:
+    """Take one round; then go on, or test the network."""
+    plan, held_out = study.plan, fold_left_out(described)
+    about = network_about(plan, described, at.weights)
+    sums = yield SumGradient(*about, TAKING_PART.of(plan), at.round + 1)
+    if sums["far"][0]:
+        if not plan.alone:
+            refuse_diverged(at.round)
+        yield from Go(measure(study, described, at))
+    # The last round only tests the last weights: no step is taken any more.
+    following = at.heard(sums, int(described.rows[held_out]))
+    if not following.has_ended(plan):
+        yield from Go(train(study, described, following))
+    if not PATIENCE.of(plan):
+        following = replace(following, best=at.weights, best_round=at.round)
+    elif not following.best_round and not plan.alone:
+        refuse_no_progress(following.round)
+    yield from Go(measure(study, described, following))
+
+
+def network_about(plan: Plan, described: Described, weights: np.ndarray) -> About:
+    """The first fields of all questions about a network with these weights."""
+    question = described.question
+    network, features = network_of(plan, question), question.columns - question.targets
+    scale, held_out = scale_of(described)[:features], fold_left_out(described)
+    return question, network.widths, network.activation, scale, weights, held_out
+
+
+def scale_of(described: Described) -> np.ndarray:
+    """What makes deviations of the columns of the design: float64 (columns,); 0 of those that do not vary."""
+    spread = described.spread
+    unit = np.ldexp(1.0, described.question.exponent.astype(np.int32))
+    return np.asarray(np.where(spread > 0, unit / np.where(spread > 0, spread, 1.0), 0.0))
+
+
+def fold_left_out(described: Described) -> int:
+    """The last fold that has rows."""
+    return int(np.flatnonzero(described.rows)[-1])
+
+
+@procedure("network/measure")
+def measure(study: Study, described: Described, at: Training) -> Asks[None]:
+    """Report the network, and how well it does in the fold that is left out."""
+    plan, question = study.plan, described.question
+    yield Rows.later(lambda: report(plan, described, at, scale_of(described), fold_left_out(described)))
+    about = network_about(plan, described, at.best)
+    rows = int(described.rows[fold_left_out(described)])
+    scores = question.targets
+    sums = yield AverageNetworkScores(*about, np.zeros(0), np.ones(scores, np.int64))
+    mean = sums["sums"] / rows
+    deviation = np.sqrt(np.maximum(sums["squares"] / rows - mean * mean, 0))
+    if not question.classes:  # scores are in the outcome's units
+        unit = math.ldexp(1.0, int(question.exponent[-1]))
+        mean, deviation = question.centre[-1] + mean * unit, deviation * unit
+    ends, sizes = edges(mean, deviation, rows, grid(question))
+    if not plan.alone:
+        sifted = SiftNetworkScores(*about, ends, sizes)
+        ends, sizes = joined(sifted, (yield sifted)["enough"])
+    yield Finish(report_network_scores(study, SumNetworkScores(*about, ends, sizes)))
+
+
+@procedure("network/report-scores")
+def report_network_scores(study: Study, question: SumNetworkScores) -> Asks[None]:
+    """Count rows by range of score, and report how well the network does."""
+    sums = yield question
+    yield from report_ranges(question, sums)
+
+
+def refuse_many_weights(size: int) -> None:
+    """Refuse a network that is larger than a round should be."""
+    if size > MOST_WEIGHTS:
+        raise Refuse(
+            "hidden",
+            f"the network has {size:,} weights, and {MOST_WEIGHTS:,} is the most",
+            "Choose fewer units in the first hidden layers, or declare some features as ignored.",
+        )
+
+
+def refuse_few(plan: Plan, described: Described) -> None:
+    """Refuse if gradients would be sums over few people, perhaps those that one cohort does not know."""
+    fitted = int(described.people.sum(dtype=int) - described.people[fold_left_out(described)])
+    expected = math.floor(TAKING_PART.of(plan) * fitted)
+    if expected < IN_A_ROUND.of(plan):
+        raise Refuse(
+            "taking_part",
+            f"{expected:,} people are expected in a round, and {IN_A_ROUND.of(plan):,} is the fewest: "
+            "gradients of fewer would say much about each one",
+            "Let more people take part in a round, or invite more cohorts.",
+        )
+
+
+def refuse_diverged(rounds: int) -> None:
+    """Refuse a fit whose weights grow without an end."""
+    raise Refuse(
+        "learning_rate",
+        f"the fit has diverged: after {rounds:,} rounds the loss or its gradient is beyond any use",
+        "Choose a smaller learning rate, such as a tenth of it, or the optimizer L-BFGS.",
+    )
+
+
+def refuse_no_progress(rounds: int) -> None:
+    """Refuse a fit that is never better than its start values."""
+    raise Refuse(
+        "learning_rate",
+        f"in {rounds:,} rounds the loss in the fold that is left out was never lower than at the start",
+        "Choose a smaller learning rate, or fewer units; or these features do not tell of this outcome.",
+    )

@@ -1,0 +1,188 @@
+"""Options of a study that trains a network."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from unpooled.fitted.network import MISH, RELU, SILU, TANH
+from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL
+
+if TYPE_CHECKING:
+    from unpooled.plan.plan import Plan
+
+MOST_LAYERS, MOST_UNITS = 6, 1024
+MOST_WEIGHTS = 1_000_000
+"""Most weights of a network: its share is then 16 MB a round."""
+DESCENT, ADAM, LBFGS = "sgd", "adam", "lbfgs"
+FEWEST_IN_A_ROUND = 256
+"""Fewest people whose gradients are expected in a sum, unless a plan's author sets fewer for a trial."""
+
+_WIDTHS = re.compile(r"[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*")
+
+
+def widths_of(text: str) -> tuple[int, ...]:
+    """The units of each hidden layer."""
+    return tuple(map(int, text.split(",")))
+
+
+def _are_widths(text: str) -> bool:
+    return bool(_WIDTHS.fullmatch(text)) and _fit(widths_of(text))
+
+
+def _fit(widths: tuple[int, ...]) -> bool:
+    return len(widths) <= MOST_LAYERS and max(widths) <= MOST_UNITS
+
+
+HIDDEN = Text(
+    name="hidden",
+    label="Hidden layers",
+    hint="Units of each, between commas: 32,16 is a layer of 32 units and one of 16.",
+    default="16",
+    words=f"1 to {MOST_LAYERS} widths from 1 to {MOST_UNITS:,}, between commas",
+    fits=_are_widths,
+    place=Place.MODEL,
+    fact="{}: units of each hidden layer",
+    is_always_said=True,
+    methods="Units of the hidden layers: {}.",
+)
+ACTIVATION = Choice(
+    name="activation",
+    label="Activation",
+    default=SILU,
+    place=Place.MODEL,
+    answers=(
+        Answer(SILU, "SiLU", "x times its sigmoid. Smooth: no unit is active for one person alone."),
+        Answer(MISH, "Mish", "x times tanh(log(1 + e^x)). Smooth, too."),
+        Answer(TANH, "tanh", "From -1 to 1."),
+        Answer(
+            RELU,
+            "ReLU",
+            "0 below 0. A unit may be active for a few people only, of whom its gradient then tells more.",
+        ),
+    ),
+)
+OPTIMIZER = Choice(
+    name="optimizer",
+    label="Optimizer",
+    default=ADAM,
+    place=Place.MODEL,
+    answers=(
+        Answer(ADAM, "Adam", "A usual choice.", methods="The optimizer was Adam."),
+        Answer(
+            DESCENT,
+            "Gradient descent",
+            "With momentum, if that is above 0.",
+            methods="The optimizer was gradient descent.",
+        ),
+        Answer(
+            LBFGS,
+            "L-BFGS",
+            "Of everyone in each round only. It finds the length of its steps by itself, and an optimum in "
+            "the fewest rounds.",
+            methods="The optimizer was L-BFGS.",
+        ),
+    ),
+)
+
+
+def _momentum_problem(momentum: float, plan: Plan) -> str:
+    return "only gradient descent has one" if momentum and OPTIMIZER.of(plan) != DESCENT else ""
+
+
+def _taking_part_problem(share: float, plan: Plan) -> str:
+    return (
+        "1 with L-BFGS, which compares the losses of rounds"
+        if share < 1 and OPTIMIZER.of(plan) == LBFGS
+        else ""
+    )
+
+
+RATE = Number(
+    name="learning_rate",
+    label="Learning rate",
+    hint="L-BFGS does not use it. Choose a smaller one if the loss grows.",
+    default=0.01,
+    least=1e-6,
+    most=10,
+    place=Place.MODEL,
+    is_always_said=True,
+    methods="The learning rate was {}.",
+)
+MOMENTUM = Number(
+    name="momentum",
+    label="Momentum",
+    hint="Of gradient descent: the share of the step before that each step goes on with.",
+    default=0.0,
+    least=0,
+    most=1,
+    is_below=True,
+    place=Place.MODEL,
+    rule=_momentum_problem,
+    methods="The momentum was {}.",
+)
+ROUNDS = Whole(
+    name="training_rounds",
+    label="Rounds",
+    hint="A round is one step of the optimizer. There are fewer where the loss stops falling.",
+    default=200,
+    least=1,
+    most=10_000,
+    place=Place.MODEL,
+    fact="{} at most",
+    is_always_said=True,
+    methods="Rounds: {} at most.",
+)
+PATIENCE = Whole(
+    name="patience",
+    label="Rounds without progress",
+    hint="Training ends when the loss in the fold that is left out has not fallen for so many rounds; the "
+    "weights of its least are the model. With 0 all rounds take place, and the last weights are the model.",
+    default=20,
+    least=0,
+    most=10_000,
+    place=Place.MODEL,
+    fact="after {} without a lower loss in the fold that is left out, training ends; 0 is never",
+    is_always_said=True,
+    methods="Training ended after {} rounds without a lower loss in the fold left out.",
+)
+TAKING_PART = Number(
+    name="taking_part",
+    label="Share of people in a round",
+    hint="With 1 everyone is in every round. Else each cohort draws its people anew for each round, by a "
+    "secret of its own.",
+    default=1.0,
+    least=0.001,
+    most=1,
+    place=Place.MODEL,
+    fact="{}: drawn anew for each round by a secret of each cohort's own, if below 1",
+    is_always_said=True,
+    methods="Each person was in a round with the probability {}.",
+    rule=_taking_part_problem,
+)
+WEIGHTS_SEED = Whole(
+    name="weights_seed",
+    label="Seed of the start values",
+    hint="Another number begins with other weights.",
+    default=0,
+    least=0,
+    most=LARGEST - 1,
+    place=Place.MODEL,
+    methods="The start values were those of the seed {}.",
+)
+IN_A_ROUND = Whole(
+    name="people_in_a_round",
+    label="Fewest people in a round",
+    hint="Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only.",
+    default=FEWEST_IN_A_ROUND,
+    least=FEWEST_AT_A_LEVEL,
+    most=1_000_000,
+    place=Place.FILTERS,
+    fact="{} at least are expected in each sum of gradients",
+    is_always_said=True,
+)
+NETWORK_OPTIONS = (
+    *(HIDDEN, ACTIVATION, OPTIMIZER, RATE, MOMENTUM, ROUNDS, PATIENCE),
+    *(TAKING_PART, WEIGHTS_SEED, IN_A_ROUND),
+)

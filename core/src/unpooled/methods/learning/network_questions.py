@@ -1,0 +1,245 @@
+"""The question that trains a network: the gradient of its loss, summed over the rows of the pool.
+
+The loss of a row with scores s is the squared error of a standardised number, or the negative log likelihood
+of its class. Its derivatives by the scores are
+
+    2 (s - y)    of a number        p - y    of classes, p their probabilities and y 1 for the row's class
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import Table
+from unpooled.asking.question import Arrays, Count, Foreseen, Real, Sent
+from unpooled.asking.sizes import Sizes
+from unpooled.errors import ProtocolError
+from unpooled.fitted.model import LOGISTIC, SOFTMAX, probabilities
+from unpooled.fitted.network import Network
+from unpooled.methods.learning.design import OfDesign, SumProducts
+from unpooled.methods.learning.logistic_questions import logarithms
+from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, ROUNDS, TAKING_PART, widths_of
+from unpooled.methods.learning.reading import Examples, examples
+from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.tables.encoding.reading import drawn
+from unpooled.plan.plan import Plan
+
+_LARGEST = 1 << 20
+"""Largest loss, and derivative, of a row on average: beyond it the fit has diverged."""
+_FRACTION_BITS = 60
+_AT_ONCE = 1 << 20
+"""Numbers of a layer that are computed at once: what is computed on the way stays in the cache."""
+
+
+class OfNetwork(OfDesign):
+    """About the scores that a network has for the rows of a table."""
+
+    widths: tuple[int, ...]
+    """Numbers of inputs, of units of each hidden layer, and of scores."""
+    activation: str
+    scale: np.ndarray
+    """float64 (inputs,): multiplies a column of the design; 0 of one that does not vary"""
+    weights: np.ndarray
+    """float64 (size,)"""
+    held_out: int
+    """The fold that the network is not fitted to."""
+
+    @property
+    def network(self) -> Network:
+        return Network(self.widths, self.activation)
+
+    @property
+    def size(self) -> int:
+        return len(self.weights)
+
+    def inputs(self, z: np.ndarray) -> np.ndarray:
+        """The network's inputs, float64 (n, inputs), in rows of the design with the outcome."""
+        return np.asarray(z[:, : len(self.scale)] * self.scale)
+
+    def scores(self, z: np.ndarray) -> np.ndarray:
+        """The scores of rows of the design with the outcome: float64 (n, scores)."""
+        return self.network.scores(self.weights, self.inputs(z))
+
+    def blocks(
+        self, found: Examples, taken: np.ndarray | None = None
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """The rows that are left out, and those of the others that take part, by blocks.
+
+        Yields the fold, the rows' places, and their design with the outcome.
+        """
+        most = _AT_ONCE // max(self.widths) + 1
+        for fold, rows, z in self.design.blocks(found):
+            if fold == self.held_out:
+                kept = np.arange(len(rows))
+            else:
+                kept = np.flatnonzero(taken[rows]) if taken is not None else np.arange(0)
+            for first in range(0, len(kept), most):
+                some = kept[first : first + most]
+                yield fold, rows[some], z[some]
+
+
+@dataclass(frozen=True, eq=False)
+class SumGradient(OfNetwork, name="network/gradient", title="Train the network", ring_bits=128):
+    """Loss and gradient of the rows that take part, and the loss of the fold that is left out."""
+
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Real(
+            "gradient",
+            ("size",),
+            "most",
+            "per weight: the derivative of the loss of the rows that take part",
+            "in which direction the network fits better; of a unit that is active for one person alone, that "
+            "person's row",
+            fraction_bits=_FRACTION_BITS,
+            of_one=True,
+        ),
+        Real(
+            "loss",
+            (1,),
+            "most",
+            "the loss of the rows that take part",
+            "how well the network fits",
+            fraction_bits=_FRACTION_BITS,
+        ),
+        Count(
+            "rows",
+            (1,),
+            MOST_PEOPLE,
+            "number of rows that take part",
+            "how many rows take part in the round",
+        ),
+        Real(
+            "held_out",
+            (1,),
+            "most",
+            "the loss of the rows in the fold that is left out",
+            "how well the network does there",
+            fraction_bits=_FRACTION_BITS,
+        ),
+        Count(
+            "right",
+            ("classified",),
+            MOST_PEOPLE,
+            "number of rows in the fold that is left out whose class is predicted",
+            "of how many rows there the class is predicted",
+        ),
+        Count(
+            "far",
+            (1,),
+            1,
+            "1 if a number of this cohort is too large for the sum, else 0",
+            "whether the fit has diverged",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"size": "weight", "classified": "network"}
+
+    design: SumProducts
+    """Design that turns a row into columns."""
+    widths: tuple[int, ...]
+    activation: str
+    scale: np.ndarray
+    weights: np.ndarray
+    held_out: int
+    share: float
+    """Probability with which a person takes part."""
+    iteration: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        design = SumProducts.widest(plan)
+        network = network_of(plan, design)
+        scale, weights = np.zeros(network.widths[0]), np.zeros(network.size)
+        about = network.widths, network.activation, scale, weights, 0
+        asked = cls(design, *about, TAKING_PART.of(plan), 1)
+        return Foreseen([asked], cls.most_turns(plan), exact=False)
+
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        return ROUNDS.of(plan) + 1  # the last weights are tested, too
+
+    @property
+    def draws(self) -> bool:
+        return self.share < 1
+
+    @property
+    def classified(self) -> int:
+        return 1 if self.design.classes else 0
+
+    @property
+    def most(self) -> int:
+        return _LARGEST * self.design.rows
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        taken = self.taken(found)
+        sums = {"gradient": np.zeros(self.size), "loss": np.zeros(1), "held_out": np.zeros(1)}
+        counts = {"rows": np.zeros(1, np.int64), "right": np.zeros(self.classified, np.int64)}
+        with np.errstate(over="ignore", invalid="ignore"):
+            for fold, rows, z in self.blocks(found, taken):
+                if fold == self.held_out:
+                    scores = self.scores(z)
+                    sums["held_out"] += self.losses(scores, found.classes[rows], z).sum()
+                    if self.classified:
+                        counts["right"] += np.count_nonzero(predicted(scores) == found.classes[rows])
+                else:
+                    counts["rows"] += len(rows)
+                    self._add(sums, found.classes[rows], z)
+            far = any(not (np.abs(sum_) <= self.most).all() for sum_ in sums.values())
+        if far:  # what is infinite, or no number, can't be sent
+            sums = {name: np.zeros_like(sum_) for name, sum_ in sums.items()}
+        return {**sums, **counts, "far": np.array([far], np.int64)}
+
+    def _add(self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray) -> None:
+        """Add loss and gradient of some rows."""
+
+        def slope(scores: np.ndarray) -> np.ndarray:
+            sums["loss"] += self.losses(scores, classes, z).sum()
+            return self.slopes(scores, classes, z)
+
+        sums["gradient"] += self.network.gradient(self.weights, self.inputs(z), slope)
+
+    def taken(self, found: Examples) -> np.ndarray:
+        """Mark the rows that take part: bool (n,). All rows of a person do, or none does.
+
+        Drawn by the cohort's secret and this question, so that the same question has the same rows.
+        """
+        rows = len(found.values)
+        if not self.draws:
+            return np.ones(rows, bool)
+        if not found.secret:
+            raise ProtocolError("rows are to be drawn, and this cohort has no secret to draw them by")
+        key = hmac.digest(found.secret, hashlib.sha256(questions.encode(self)).digest(), "sha256")
+        people = np.arange(rows) if found.patients is None else found.patients
+        return np.asarray(drawn(key, int(people.max(initial=-1)) + 1)[people] < np.uint64(self.share * 2**64))
+
+    def losses(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The loss of each row: float64 (n,)."""
+        if self.design.classes:
+            return np.asarray(-logarithms(scores, classes))
+        return np.asarray((scores[:, 0] - z[:, -1]) ** 2)
+
+    def slopes(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The derivatives of each row's loss by its scores: float64 (n, scores)."""
+        if not self.design.classes:
+            return np.asarray(2 * (scores - z[:, -1:]))
+        p = probabilities(scores, SOFTMAX if scores.shape[1] > 1 else LOGISTIC)[:, -scores.shape[1] :]
+        y = classes[:, None] == (np.arange(p.shape[1]) if p.shape[1] > 1 else 1)
+        return np.asarray(p - y)
+
+
+def predicted(scores: np.ndarray) -> np.ndarray:
+    """The class with the largest score: int64 (n,)."""
+    return np.asarray(scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] > 0, np.int64)
+
+
+def network_of(plan: Plan, design: SumProducts) -> Network:
+    """The plan's network for the columns of a design."""
+    widths = design.columns - design.targets, *widths_of(HIDDEN.of(plan)), design.targets
+    return Network(widths, ACTIVATION.of(plan))

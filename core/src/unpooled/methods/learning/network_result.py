@@ -1,0 +1,193 @@
+"""Results of a study that trains a network: its tables, the model file, and its report."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from unpooled.asking.procedure import Rows
+from unpooled.asking.question import Arrays
+from unpooled.errors import listed
+from unpooled.fitted.model import FORMAT, VERSION
+from unpooled.fitted.network import Network
+from unpooled.formats import safetensors
+from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, link_of
+from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, widths_of
+from unpooled.methods.learning.procedure import Described, report_levels
+from unpooled.methods.learning.reading import class_names
+from unpooled.methods.learning.result import (
+    MODEL,
+    error_of,
+    names_of_features,
+    performance_of,
+    share_explained,
+    shown_performance,
+    variance_explained,
+)
+from unpooled.methods.learning.training import Training
+from unpooled.methods.tables.encoding.procedure import ROWS
+from unpooled.methods.tables.encoding.result import columns_of, content
+from unpooled.pages.page import Html, facts, joined, section, tag
+from unpooled.panel.panel import Panel
+from unpooled.pictures import training_svg
+from unpooled.plan.plan import Plan
+
+INPUTS, WEIGHTS, CURVE = "inputs", "weights", "curve"
+"""The result tables beside `MODEL`: each column of the design, each weight, each round."""
+
+
+def report(
+    plan: Plan, described: Described, at: Training, scale: np.ndarray, held_out: int
+) -> Iterator[Rows]:
+    """Report the network with the least loss in the fold that is left out, and the loss of each round."""
+    question, features = described.question, described.question.columns - described.question.targets
+    unit = math.ldexp(1.0, int(question.exponent[-1])) ** 2  # of squared errors, in units of the files
+    units = np.array([unit, unit, 1.0])
+    curve = at.curve if question.classes else at.curve * units
+    yield Rows(
+        INPUTS,
+        {
+            "index": np.arange(features),
+            "mean": question.centre[:features],
+            "deviation": described.spread[:features],
+        },
+    )
+    yield Rows(WEIGHTS, {"index": np.arange(len(at.best)), "weight": at.best})
+    names = ("loss", "held_out", "right")
+    yield Rows(CURVE, {"index": np.arange(len(curve)), **dict(zip(names, curve.T, strict=True))})
+    yield from report_levels(plan, described.levels, question.rows)
+    yield Rows(
+        MODEL,
+        {
+            "index": np.zeros(1, np.int64),
+            "people": np.array([described.people.sum()]),
+            "rows": np.array([described.rows.sum()]),
+            "folds": np.array([np.count_nonzero(described.rows)]),
+            "held_out": described.rows[[held_out]],
+            "round": np.array([at.best_round]),
+            "variance": np.array([_without_features(described)]),
+            "centre": question.centre[[-1]],
+            "unit": np.array([math.sqrt(unit)]),
+        },
+    )
+
+
+def _without_features(described: Described) -> float:
+    """The loss of a model without features: the outcome's variance, or the entropy of its classes."""
+    if not described.question.classes:
+        return float(described.spread[-1] ** 2)
+    shares = described.of_class / max(1, described.of_class.sum())
+    return float(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0))))
+
+
+# Files
+
+
+def write_network(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write the model file."""
+    model = network_model_of(columns, plan)
+    out.write(json.dumps(model, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def write_weights(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write the weights as safetensors, by the names of torch's Sequential."""
+    network, weights = _network(columns, plan)
+    about = {"activation": network.activation, "inputs": "features less their mean, over their deviation"}
+    out.write(safetensors.encoded(network.named(weights), about))
+
+
+def _network(found: Arrays, plan: Plan) -> tuple[Network, np.ndarray]:
+    classes = len(class_names(plan))
+    widths = len(found[f"{INPUTS}.mean"]), *widths_of(HIDDEN.of(plan)), classes if classes > 2 else 1
+    return Network(widths, ACTIVATION.of(plan)), np.asarray(found[f"{WEIGHTS}.weight"], np.float64)
+
+
+def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
+    """The content of the model file, from the columns of all result tables, by table and name."""
+    if plan.outcome is None:
+        raise AssertionError("a plan without an outcome")
+    encoding = content(found, plan) if f"{ROWS}.rows" in found else None
+    classes, (network, weights) = class_names(plan), _network(found, plan)
+    outcome: dict[str, Any] = {"name": plan.outcome.title, "unit": plan.outcome.unit}
+    if classes:
+        outcome["classes"] = list(classes)
+    else:
+        outcome |= {"centre": float(found[f"{MODEL}.centre"][0]), "scale": float(found[f"{MODEL}.unit"][0])}
+    features = zip(
+        names_of_features(plan, encoding),
+        found[f"{INPUTS}.mean"].tolist(),
+        found[f"{INPUTS}.deviation"].tolist(),
+        strict=True,
+    )
+    best = int(found[f"{MODEL}.round"][0])
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "method": plan.test,
+        "link": link_of(plan),
+        "outcome": outcome,
+        "features": [
+            {"name": name, "mean": mean, "deviation": deviation} for name, mean, deviation in features
+        ],
+        "network": {
+            "activation": network.activation,
+            "layers": [{"weight": w.tolist(), "bias": b.tolist()} for w, b in network.layers(weights)],
+        },
+        "encoding": encoding,
+        "people": int(found[f"{MODEL}.people"][0]),
+        "rows": int(found[f"{MODEL}.rows"][0]),
+        "folds": int(found[f"{MODEL}.folds"][0]),
+        "rows_left_out": int(found[f"{MODEL}.held_out"][0]),
+        "cohorts": plan.cohorts,
+        "loss": LOG_LOSS if classes else SQUARED_ERROR,
+        "round": best,
+        "curve": _curve(found, bool(classes)),
+        "error": float(found[f"{CURVE}.held_out"][best]),
+        "variance": float(found[f"{MODEL}.variance"][0]),
+        **performance_of(found, plan),
+    }
+
+
+def _curve(found: Arrays, has_classes: bool) -> dict[str, list[float]]:
+    """The losses of all rounds, and of classes the share that is predicted."""
+    names = ("loss", "held_out", *(("right",) if has_classes else ()))
+    return {name: found[f"{CURVE}.{name}"].tolist() for name in names}
+
+
+def shown_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """The network in a few numbers, its performance, and its curves, as a part of the report."""
+    model = network_model_of(columns_of("", tables), plan)
+    layers = model["network"]["layers"]
+    rounds = f"{len(model['curve']['loss']) - 1:,}, and the weights after {model['round']:,} are the model"
+    numbers = [
+        ("Outcome", model["outcome"]["name"]),
+        ("People", f"{model['people']:,}"),
+        ("Features", f"{len(model['features']):,}"),
+        ("Weights", f"{len(tables[WEIGHTS]['weight']):,}, in {len(layers)} layers"),
+        ("Rounds", rounds),
+        (error_of(model), f"{model['error']:.6g}"),
+        (share_explained(model), f"{variance_explained(model):.4g}"),
+    ]
+    if classes := model["outcome"].get("classes", []):
+        numbers.insert(1, ("Classes", listed(classes)))
+    return joined([section("Model", facts(numbers)), *shown_performance(model), _training(model)])
+
+
+def _training(model: Mapping[str, Any]) -> Html:
+    """The curves of the training."""
+    curve = model["curve"]
+    parts = [
+        _figure(training_svg.losses(curve["loss"], curve["held_out"], model["round"]), "Loss by round"),
+    ]
+    if "right" in curve:
+        picture = training_svg.shares(curve["right"], model["round"])
+        parts.append(_figure(picture, "Share of the left-out rows whose class is predicted, by round"))
+    return section("Training", *parts)
+
+
+def _figure(picture: Html, caption: str) -> Html:
+    return tag("figure", picture, tag("figcaption", caption))
