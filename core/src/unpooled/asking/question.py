@@ -15,7 +15,7 @@ import functools
 import math
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -424,7 +424,7 @@ def decode(data: bytes, kinds: Sequence[type[Question]]) -> Question:
 
 @functools.cache
 def _with_parts(kinds: tuple[type[Question], ...]) -> tuple[type, ...]:
-    """The kinds, and the questions that their fields hold: the design of a model is asked about or not."""
+    """The kinds, and the records that their fields hold, such as the design of a model."""
     hints = (hint for kind in kinds for hint in typing.get_type_hints(kind).values())
-    parts = (hint for hint in hints if isinstance(hint, type) and issubclass(hint, Question))
+    parts = (hint for hint in hints if isinstance(hint, type) and is_dataclass(hint))
     return tuple(dict.fromkeys((*kinds, *(part for part in parts if hasattr(part, "name")))))

@@ -1,8 +1,8 @@
-"""Draw from the discrete Gaussian, exactly: nothing but whole numbers is computed with, and nothing is rounded.
+"""Draw from the discrete Gaussian, exactly: only whole numbers are computed with, and nothing is rounded.
 
 Algorithm D of C. F. F. Karney, Sampling exactly from the normal distribution, ACM Trans. Math. Softw. 42:3
-(2016), for the mean 0 and a whole standard deviation. A chance of exp(-x) is tried as by C. Canonne, G. Kamath
-and T. Steinke, The discrete Gaussian for differential privacy (2020), algorithm 1.
+(2016), for the mean 0 and a whole standard deviation. A chance of exp(-x) is tried as by C. Canonne,
+G. Kamath and T. Steinke, The discrete Gaussian for differential privacy (2020), algorithm 1.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ LARGEST = 1 << 26
 _BLOCK = 1 << 14
 """Words at a time; a number takes some 25."""
 _RESERVE = 1 << 10
-"""No number is begun with fewer words at hand. That one takes more is less likely than that a key is guessed."""
+"""No number is begun with fewer words at hand. That one takes more is less likely than that a key is guessed.
+"""
 
 
 def discrete_gaussian(random: Callable[[int], Words], deviation: int, size: int) -> NDArray[np.int64]:
     """Draw `size` numbers k, each with a chance in proportion to exp(-k²/2·deviation²).
 
-    `random(n)` gives the next n words of a stream that nobody foresees: the same stream gives the same numbers.
+    `random(n)` gives the next n words of a stream that nobody foresees; the same words give the same numbers.
     """
     if not 1 <= deviation <= LARGEST:
         raise ValueError(f"a deviation is a whole number from 1 to {LARGEST}; got {deviation}")
@@ -75,7 +76,7 @@ def _draw(words: Words, deviation: np.uint64, drawn: NDArray[np.int64]) -> tuple
 
 @inlined
 def _below(words: Words, at: int, most: np.uint64) -> tuple[int, np.uint64]:
-    """Take a number from 0 to `most` - 1, each as likely, of the words from `at` on; where the next one begins."""
+    """Take a number below `most`, each as likely, from the words at `at`; tell where they go on."""
     spare = (np.uint64(0) - most) % most  # 2^64 modulo most: so many words more would favour small numbers
     while words[at] < spare:
         at += 1

@@ -47,7 +47,7 @@ def fit_network(study: Study) -> Asks[None]:
     network = network_of(plan, described.question)
     refuse_many_weights(network.size)
     if not plan.alone:
-        refuse_few(plan, described)
+        refuse_few(plan, int(described.people.sum(dtype=int) - described.people[fold_left_out(described)]))
     begun = Training.begin(plan, start(network, WEIGHTS_SEED.of(plan)))
     yield from Go(train(study, described, begun))
 
@@ -131,9 +131,8 @@ def refuse_many_weights(size: int) -> None:
         )
 
 
-def refuse_few(plan: Plan, described: Described) -> None:
-    """Refuse if gradients would be sums over few people, perhaps those that one cohort does not know."""
-    fitted = int(described.people.sum(dtype=int) - described.people[fold_left_out(described)])
+def refuse_few(plan: Plan, fitted: int) -> None:
+    """Refuse if gradients would be sums over few of the people that the network is fitted to."""
     expected = math.floor(TAKING_PART.of(plan) * fitted)
     if expected < IN_A_ROUND.of(plan):
         raise Refuse(

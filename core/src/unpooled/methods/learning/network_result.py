@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+<<<<<<< HEAD
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
+=======
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+>>>>>>> 355bed68 (Networks with differential privacy: clipped gradients with discrete Gaussian noise inside the masks, as much as epsilon needs)
 
 import numpy as np
 
@@ -15,7 +20,7 @@ from unpooled.errors import listed
 from unpooled.fitted.model import FORMAT, VERSION
 from unpooled.fitted.network import Network
 from unpooled.formats import safetensors
-from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, link_of
+from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, network_link
 from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, widths_of
 from unpooled.methods.learning.procedure import Described, report_levels
 from unpooled.methods.learning.reading import class_names
@@ -87,10 +92,11 @@ def _without_features(described: Described) -> float:
 # Files
 
 
-def write_network(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    """Write the model file."""
-    model = network_model_of(columns, plan)
-    out.write(json.dumps(model, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+def write_network(
+    out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan, of: Callable[[Arrays, Plan], Any]
+) -> None:
+    """Write the model file, whose content `of` gives."""
+    out.write(json.dumps(of(columns, plan), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def write_weights(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
@@ -108,6 +114,23 @@ def _network(found: Arrays, plan: Plan) -> tuple[Network, np.ndarray]:
 
 def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     """The content of the model file, from the columns of all result tables, by table and name."""
+    best = int(found[f"{MODEL}.round"][0])
+    return {
+        **trained(found, plan),
+        "rows": int(found[f"{MODEL}.rows"][0]),
+        "folds": int(found[f"{MODEL}.folds"][0]),
+        "rows_left_out": int(found[f"{MODEL}.held_out"][0]),
+        "loss": LOG_LOSS if class_names(plan) else SQUARED_ERROR,
+        "round": best,
+        "curve": _curve(found, bool(class_names(plan))),
+        "error": float(found[f"{CURVE}.held_out"][best]),
+        "variance": float(found[f"{MODEL}.variance"][0]),
+        **performance_of(found, plan),
+    }
+
+
+def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
+    """The part of the model file that predicts, and whom it was trained on."""
     if plan.outcome is None:
         raise AssertionError("a plan without an outcome")
     encoding = content(found, plan) if f"{ROWS}.rows" in found else None
@@ -123,12 +146,11 @@ def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         found[f"{INPUTS}.deviation"].tolist(),
         strict=True,
     )
-    best = int(found[f"{MODEL}.round"][0])
     return {
         "format": FORMAT,
         "version": VERSION,
         "method": plan.test,
-        "link": link_of(plan),
+        "link": network_link(len(classes)),
         "outcome": outcome,
         "features": [
             {"name": name, "mean": mean, "deviation": deviation} for name, mean, deviation in features
@@ -139,16 +161,7 @@ def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         },
         "encoding": encoding,
         "people": int(found[f"{MODEL}.people"][0]),
-        "rows": int(found[f"{MODEL}.rows"][0]),
-        "folds": int(found[f"{MODEL}.folds"][0]),
-        "rows_left_out": int(found[f"{MODEL}.held_out"][0]),
         "cohorts": plan.cohorts,
-        "loss": LOG_LOSS if classes else SQUARED_ERROR,
-        "round": best,
-        "curve": _curve(found, bool(classes)),
-        "error": float(found[f"{CURVE}.held_out"][best]),
-        "variance": float(found[f"{MODEL}.variance"][0]),
-        **performance_of(found, plan),
     }
 
 
