@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-<<<<<<< HEAD
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
-=======
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
->>>>>>> 355bed68 (Networks with differential privacy: clipped gradients with discrete Gaussian noise inside the masks, as much as epsilon needs)
+from typing import Any, BinaryIO
 
 import numpy as np
 

@@ -17,10 +17,11 @@ from unpooled.errors import Refuse
 from unpooled.fitted.network import start
 from unpooled.kernels.discrete_gaussian import LARGEST
 from unpooled.methods.learning.design import SumProducts
-from unpooled.methods.learning.network import optimizer_of, refuse_few, refuse_many_weights
+from unpooled.methods.learning.network import refuse_few, refuse_many_weights
 from unpooled.methods.learning.network_options import ROUNDS, TAKING_PART, WEIGHTS_SEED
 from unpooled.methods.learning.network_questions import network_of
 from unpooled.methods.learning.optimizers import Optimizer
+from unpooled.methods.learning.training import optimizer_of
 from unpooled.methods.private_network.options import CLIP, promise_of
 from unpooled.methods.private_network.privacy import UNITS
 from unpooled.methods.private_network.questions import CountTrained, SumClipped
