@@ -13,7 +13,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Method
 from unpooled.methods.learning.design import MOST_COLUMNS
-from unpooled.methods.learning.models import CLASSES, MODELS, NETWORK, OF_CLASSES
+from unpooled.methods.learning.models import CLASSES, MODELS, OF_CLASSES
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
@@ -233,6 +233,30 @@ def of_model(
     return Small(plan, NOBODY, tables)
 
 
+def of_limits(outcome: str = "number", **options: Any) -> Small:
+    """Two numbers with their limits, a category, and patients of two rows each.
+
+    The cohorts' secrets are always the same, and so is the noise.
+    """
+    classes = {} if outcome == "number" else {"type": "category", "levels": tuple(outcome.split("|"))}
+    limits = {"low": -5.0, "high": 5.0}
+    schema = [
+        *(Column(title, **limits) for title in ("x0", "x1")),
+        Column("words", "category", "", "one-hot", ("a", "b")),
+        Column("id", "text", role="patient"),
+        Column("y", role="outcome", **(classes or limits)),
+    ]
+    more = {"missing_words": "rest", "people_in_a_round": 100, **options}
+    plan, random, tables = plan_of("private-network", schema, COHORTS, **more), np.random.default_rng(9), []
+    for cohort in range(plan.cohorts):
+        x = random.uniform(-5, 5, (300, 2))
+        y = x[:, 1] if outcome == "number" else random.choice(outcome.split("|"), 300)
+        cells = {"x0": x[:, 0], "x1": x[:, 1], "y": y, "id": [f"{cohort}-{k // 2}" for k in range(300)]}
+        table = table_of(plan, {**cells, "words": random.choice(["a", "b", "c", ""], 300).tolist()})
+        tables.append(replace(table, secret=bytes([cohort]) * 32))
+    return Small(plan, NOBODY, tables)
+
+
 def of_words(*encodings: str, few: bool = False, **searched: Any) -> Small:
     """Columns of words by these encodings; one that is encoded by a target in folds.
 
@@ -345,9 +369,11 @@ STUDIES: dict[str, Callable[[], Small]] = {
     **{
         method: lambda method=method: of_model(method)  # type: ignore[misc]
         for method in FITS
-        if method not in OF_CLASSES and method != NETWORK
+        if method not in OF_CLASSES and "network" not in method
     },
     "network": lambda: of_model("network", training_rounds=3),
+    "private-network": lambda: of_limits("u|v", epsilon=3.0, training_rounds=3),
+    "private-network, of a number": lambda: of_limits(epsilon=3.0, training_rounds=2, taking_part=0.7),
     "network, of two classes": lambda: of_model("network", "u|v", training_rounds=4, optimizer="lbfgs"),
     "network, of three classes": lambda: of_model(
         "network", "u|v|w", training_rounds=2, optimizer="sgd", momentum=0.9, hidden="4,3", activation="mish"

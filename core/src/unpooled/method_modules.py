@@ -35,6 +35,7 @@ MODELS = {
     "elastic-net": ".learning",
     "fedheonn": ".learning",
     "network": ".learning",
+    "private-network": ".private_network",
 }
 """Methods for tables that fit a model."""
 _PARTS = {

@@ -19,7 +19,7 @@ _INFO = b"unpooled/draws/1"
 
 
 def drawing(cohort: Any, question: Question, own: bytes) -> Any:
-    """The cohort with its secret, if the question is answered by chance. `own` is its own seed."""
-    if not (question.draws and isinstance(cohort, ArrayTable)):
+    """The cohort with its secret, if a question is answered by chance and it has none; `own` is its seed."""
+    if not (question.draws and isinstance(cohort, ArrayTable)) or cohort.secret:
         return cohort
     return replace(cohort, secret=HKDF(SHA256(), 32, None, _INFO).derive(own))

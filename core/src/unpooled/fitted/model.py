@@ -237,7 +237,7 @@ class Layers:
         self.widths = (len(features), *(len(bias) for _, bias in layers))
         self.network = Network(self.widths, str(given["activation"]))
         self.weights = np.concatenate([part.ravel() for layer in layers for part in layer])
-        self.deviation = np.array([row["deviation"] for row in features], np.float64)
+        self.unit = np.array([row["unit"] for row in features], np.float64)
         # Of a number: what makes scores of the network's outputs.
         self.centre, self.scale = float(outcome.get("centre", 0.0)), float(outcome.get("scale", 1.0))
         shapes = [w.shape for w, _ in layers]
@@ -245,14 +245,13 @@ class Layers:
             raise ValueError(f"the layers {shapes} do not fit {len(features)} features and one another")
         if self.network.activation not in ACTIVATIONS:
             raise ValueError(f"got the activation {self.network.activation!r}; want {', '.join(ACTIVATIONS)}")
-        if not _finite(self.weights, self.deviation):
+        if not _finite(self.weights, self.unit):
             raise ValueError("a weight is missing or is no number")
 
     @property
     def factors(self) -> np.ndarray:
         """What a feature less its mean is multiplied by: float64 (features,); 0 of one that does not vary."""
-        varies = self.deviation > 0
-        return np.asarray(np.where(varies, 1 / np.where(varies, self.deviation, 1.0), 0.0))
+        return np.divide(1.0, self.unit, out=np.zeros(len(self.unit)), where=self.unit > 0)
 
     def decided(self, centred: np.ndarray) -> np.ndarray:
         """The scores, float64 (n, scores), of features less their means."""

@@ -66,20 +66,36 @@ class Network:
 
         `slope` gives the derivatives of each row's loss by its scores, float64 (n, scores), from the scores.
         """
+        found = np.zeros(self.size)
+        for (w, b), (inputs, delta) in zip(self.layers(found), self._back(weights, x, slope), strict=True):
+            w[:], b[:] = delta.T @ inputs, delta.sum(axis=0)
+        return found
+
+    def gradients(
+        self, weights: np.ndarray, x: np.ndarray, slope: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """The gradient of each row's loss: float64 (n, size)."""
+        parts = [
+            part
+            for inputs, delta in self._back(weights, x, slope)
+            for part in ((delta[:, :, None] * inputs[:, None, :]).reshape(len(x), -1), delta)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _back(
+        self, weights: np.ndarray, x: np.ndarray, slope: Callable[[np.ndarray], np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Each layer's inputs, and the derivatives of each row's loss by what it makes of them."""
         *hidden, (w, b) = self.layers(weights)
-        inputs, slopes = [x], []
+        inputs, derivatives = [x], []
         for into, bias in hidden:
             x, derivative = _FUNCTIONS[self.activation](x @ into.T + bias)
             inputs.append(x)
-            slopes.append(derivative)
-        delta = slope(x @ w.T + b)
-        found = np.empty(self.size)
-        layers = self.layers(found)
-        for k in range(len(layers) - 1, -1, -1):
-            layers[k][0][:], layers[k][1][:] = delta.T @ inputs[k], delta.sum(axis=0)
-            if k:
-                delta = (delta @ self.layers(weights)[k][0]) * slopes[k - 1]
-        return found
+            derivatives.append(derivative)
+        deltas = [slope(x @ w.T + b)]
+        for (into, _), derivative in zip(self.layers(weights)[:0:-1], reversed(derivatives), strict=True):
+            deltas.append((deltas[-1] @ into) * derivative)
+        return list(zip(inputs, reversed(deltas), strict=True))
 
 
 def layout(network: Network, seed: int = 0) -> Mapping[str, np.ndarray]:

@@ -154,7 +154,7 @@ def _method(model: Model) -> TableMethod:
 
 def _network(model: Model) -> TableMethod:
     files: dict[str, Writer] = {
-        MODEL_FILE: write_network,
+        MODEL_FILE: partial(write_network, of=network_model_of),
         WEIGHTS_FILE: write_weights,
         CARD_FILE: partial(write_card, of=network_model_of),
     }

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from unpooled.asking.question import Arrays
 from unpooled.methods.learning.models import SQUARED_ERROR
 from unpooled.methods.learning.network_options import PATIENCE
-from unpooled.methods.learning.options import MISSING_CELLS
+from unpooled.methods.learning.options import COMPLETE, MISSING_CELLS
 from unpooled.methods.learning.result import (
     error_of,
     folds_of,
@@ -27,6 +27,11 @@ from unpooled.plan.plan import Plan
 SCALED = (
     "The file has each feature's scaling, and applies it: give it the values as they were measured. Mean and "
     "deviation are of the values after a logarithm or a lambda."
+)
+PROMISED = "with one person more or less, no weights would have been more than e^epsilon times as likely"
+NOT_MEASURED = (
+    "How well it predicts was not measured, for such counts would tell more than epsilon. Test it on people of "
+    "your own"
 )
 _NOT_FOR = (
     "Decisions about a single person without a person who answers for them. A prediction is an average of "
@@ -61,19 +66,24 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
         yield f"Columns that are no features: {', '.join(left_out)}."
     yield f"Method: `{model['method']}`, {_chosen(model)}."
     yield from ("", "## People", "")
-    yield f"- {model['people']:,} people, {model['rows']:,} rows, of {model['cohorts']:,} cohorts."
+    rows = f" {model['rows']:,} rows," if "rows" in model else ""
+    yield f"- {model['people']:,} people,{rows} of {model['cohorts']:,} cohorts."
     yield "- Fitted to sums over all cohorts, without pooling tables. Sums over few people were refused."
-    yield f"- Missing features: {_missing(plan)}."
-    yield from ("", "## Performance", "")
-    yield from _performance(model, plan)
+    yield f"- Missing features: {_missing(model, plan)}."
+    if "privacy" in model:
+        yield from ("", "## Privacy", "", *_privacy(model["privacy"]))
+    else:
+        yield from ("", "## Performance", "", *_performance(model, plan))
     yield from ("", "## Not for", "", *(f"- {line}" for line in _NOT_FOR))
     yield from ("", "## Features", "")
     if scaled := any(map(scaling_said, model["features"])):
         yield from (f"{SCALED}", "")
-    yield f"| Feature | Mean | Deviation |{' Scaling |' * scaled}"
+    spread = "deviation" if "privacy" not in model else "unit"
+    heads = "Mean | Deviation" if spread == "deviation" else "Middle of its limits | Half their distance"
+    yield f"| Feature | {heads} |{' Scaling |' * scaled}"
     yield f"| --- | --: | --: |{' --- |' * scaled}"
     for feature in model["features"]:
-        numbers = f"| {_text(feature['name'])} | {feature['mean']:.6g} | {feature['deviation']:.6g} |"
+        numbers = f"| {_text(feature['name'])} | {feature['mean']:.6g} | {feature[spread]:.6g} |"
         yield numbers + f" {scaling_said(feature)} |" * scaled
 
 
@@ -84,13 +94,24 @@ def _chosen(model: Mapping[str, Any]) -> str:
     network = model["network"]
     widths = [len(layer["bias"]) for layer in network["layers"]]
     units = f"{', '.join(map(str, widths[:-1]))} hidden units, {network['activation']}"
+    if "privacy" in model:
+        return f"{units}, {model['privacy']['rounds']:,} rounds"
     return f"{units}, the weights after {model['round']:,} of {len(model['curve']['loss']) - 1:,} rounds"
 
 
-def _missing(plan: Plan) -> str:
-    return {"mean": "the mean of the pool", "complete": "rows that lack one were left out"}[
-        MISSING_CELLS.of(plan)
-    ]
+def _missing(model: Mapping[str, Any], plan: Plan) -> str:
+    if MISSING_CELLS.of(plan) == COMPLETE:
+        return "rows that lack one were left out"
+    return "halfway between the limits" if "privacy" in model else "the mean of the pool"
+
+
+def _privacy(privacy: Mapping[str, Any]) -> Iterator[str]:
+    yield f"- Epsilon {privacy['epsilon']:.4g}, delta {privacy['delta']:g}: {PROMISED}."
+    yield (
+        f"- In each round a person took part with the chance {privacy['share']:g}, with a gradient of at most "
+        f"{privacy['clip']:g}. The noise was {privacy['noise']:.4g} times as large."
+    )
+    yield f"- {NOT_MEASURED}."
 
 
 def _performance(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:

@@ -175,9 +175,9 @@ class SumProducts(Question, name="model/products", title="Sum products of column
             own = np.flatnonzero(self.part_of[found.folds] == fold)
             for first in range(0, len(own), most):
                 rows = own[first : first + most]
-                yield fold, rows, self._standardised(found, rows)
+                yield fold, rows, self.standardised(found, rows)
 
-    def _standardised(self, found: Examples, rows: np.ndarray) -> np.ndarray:
+    def standardised(self, found: Examples, rows: np.ndarray) -> np.ndarray:
         """Some rows of the design with the outcome, float64 (rows, columns)."""
         numbers = [k for k in range(found.values.shape[1]) if k != self.outcome]
         values = found.values[rows]

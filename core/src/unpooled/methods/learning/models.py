@@ -268,6 +268,11 @@ class Model:
         return LOG_LOSS if self.solver is None else SQUARED_ERROR
 
 
+def network_link(classes: int) -> str:
+    """The kind of a network's scores, by the number of classes."""
+    return (SOFTMAX if classes > 2 else LOGISTIC) if classes else NUMBER
+
+
 _ALL = (
     Model(
         LOGISTIC_MODEL,
@@ -337,7 +342,7 @@ _ALL = (
         "A multi-layer perceptron was trained on the standardised features of all cohorts, by gradients "
         "summed over cohorts, until the loss in a fold that was left out fell no more.",
         solver=None,
-        link_for=lambda classes: (SOFTMAX if classes > 2 else LOGISTIC) if classes else NUMBER,
+        link_for=network_link,
         has_penalty=False,
         is_network=True,
         templates=(

@@ -47,7 +47,7 @@ def fit_network(study: Study) -> Asks[None]:
     network = network_of(plan, described.question)
     refuse_many_weights(network.size)
     if not plan.alone:
-        refuse_few(plan, described)
+        refuse_few(plan, int(described.people.sum(dtype=int) - described.people[fold_left_out(described)]))
     begun = Training.begin(plan, start(network, WEIGHTS_SEED.of(plan)))
     yield from Go(train(study, described, begun))
 
@@ -82,10 +82,11 @@ def network_about(plan: Plan, described: Described, weights: np.ndarray) -> Abou
 
 
 def scale_of(described: Described) -> np.ndarray:
-    """What makes deviations of the columns of the design: float64 (columns,); 0 of those that do not vary."""
-    spread = described.spread
-    unit = np.ldexp(1.0, described.question.exponent.astype(np.int32))
-    return np.asarray(np.where(spread > 0, unit / np.where(spread > 0, spread, 1.0), 0.0))
+    """The factor that turns each column of the design into its own unit: float64 (columns,); 0 of those that
+    do not vary.
+    """
+    width, units = np.ldexp(1.0, described.question.exponent.astype(np.int32)), described.units
+    return np.asarray(np.divide(width, units, out=np.zeros(len(units)), where=units > 0))
 
 
 def fold_left_out(described: Described) -> int:
@@ -131,9 +132,8 @@ def refuse_many_weights(size: int) -> None:
         )
 
 
-def refuse_few(plan: Plan, described: Described) -> None:
-    """Refuse if gradients would be sums over few people, perhaps those that one cohort does not know."""
-    fitted = int(described.people.sum(dtype=int) - described.people[fold_left_out(described)])
+def refuse_few(plan: Plan, fitted: int) -> None:
+    """Refuse if gradients would be sums over few of the people that the network is fitted to."""
     expected = math.floor(TAKING_PART.of(plan) * fitted)
     if expected < IN_A_ROUND.of(plan):
         raise Refuse(

@@ -50,6 +50,8 @@ class OfNetwork(OfDesign):
     """float64 (size,)"""
     held_out: int
     """The fold that the network is not fitted to."""
+    share: float
+    """Probability with which a person takes part."""
 
     @property
     def network(self) -> Network:
@@ -83,6 +85,37 @@ class OfNetwork(OfDesign):
             for first in range(0, len(kept), most):
                 some = kept[first : first + most]
                 yield fold, rows[some], z[some]
+
+    def taken(self, found: Examples) -> np.ndarray:
+        """Mark the rows that take part: bool (n,). All rows of a person do, or none does."""
+        rows = len(found.values)
+        if self.share == 1:
+            return np.ones(rows, bool)
+        people = np.arange(rows) if found.patients is None else found.patients
+        numbers = drawn(self.key(found, b"rows"), int(people.max(initial=-1)) + 1)
+        return np.asarray(numbers[people] < np.uint64(self.share * 2**64))
+
+    def key(self, found: Examples, purpose: bytes) -> bytes:
+        """The key of what a cohort draws for this question: asked again, it is answered alike."""
+        if not found.secret:
+            raise ProtocolError(
+                "the question is answered by chance, and this cohort has no secret to draw by"
+            )
+        return hmac.digest(found.secret, purpose + hashlib.sha256(questions.encode(self)).digest(), "sha256")
+
+    def losses(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The loss of each row: float64 (n,)."""
+        if self.design.classes:
+            return np.asarray(-logarithms(scores, classes))
+        return np.asarray((scores[:, 0] - z[:, -1]) ** 2)
+
+    def slopes(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The derivatives of each row's loss by its scores: float64 (n, scores)."""
+        if not self.design.classes:
+            return np.asarray(2 * (scores - z[:, -1:]))
+        p = probabilities(scores, SOFTMAX if scores.shape[1] > 1 else LOGISTIC)[:, -scores.shape[1] :]
+        y = classes[:, None] == (np.arange(p.shape[1]) if p.shape[1] > 1 else 1)
+        return np.asarray(p - y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +181,6 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     weights: np.ndarray
     held_out: int
     share: float
-    """Probability with which a person takes part."""
     iteration: int
 
     @classmethod
@@ -204,34 +236,6 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
             return self.slopes(scores, classes, z)
 
         sums["gradient"] += self.network.gradient(self.weights, self.inputs(z), slope)
-
-    def taken(self, found: Examples) -> np.ndarray:
-        """Mark the rows that take part: bool (n,). All rows of a person do, or none does.
-
-        Drawn by the cohort's secret and this question, so that the same question has the same rows.
-        """
-        rows = len(found.values)
-        if not self.draws:
-            return np.ones(rows, bool)
-        if not found.secret:
-            raise ProtocolError("rows are to be drawn, and this cohort has no secret to draw them by")
-        key = hmac.digest(found.secret, hashlib.sha256(questions.encode(self)).digest(), "sha256")
-        people = np.arange(rows) if found.patients is None else found.patients
-        return np.asarray(drawn(key, int(people.max(initial=-1)) + 1)[people] < np.uint64(self.share * 2**64))
-
-    def losses(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """The loss of each row: float64 (n,)."""
-        if self.design.classes:
-            return np.asarray(-logarithms(scores, classes))
-        return np.asarray((scores[:, 0] - z[:, -1]) ** 2)
-
-    def slopes(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """The derivatives of each row's loss by its scores: float64 (n, scores)."""
-        if not self.design.classes:
-            return np.asarray(2 * (scores - z[:, -1:]))
-        p = probabilities(scores, SOFTMAX if scores.shape[1] > 1 else LOGISTIC)[:, -scores.shape[1] :]
-        y = classes[:, None] == (np.arange(p.shape[1]) if p.shape[1] > 1 else 1)
-        return np.asarray(p - y)
 
 
 def predicted(scores: np.ndarray) -> np.ndarray:

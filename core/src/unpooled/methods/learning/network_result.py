@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy as np
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
-from unpooled.fitted.model import FORMAT, VERSION
+from unpooled.fitted.model import FORMAT
 from unpooled.fitted.network import Network
 from unpooled.formats import safetensors
-from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, link_of
+from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, network_link
 from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, widths_of
 from unpooled.methods.learning.procedure import Described, report_levels
 from unpooled.methods.learning.reading import class_names
@@ -24,9 +25,11 @@ from unpooled.methods.learning.result import (
     error_of,
     names_of_features,
     performance_of,
+    scalings_of,
     share_explained,
     shown_performance,
     variance_explained,
+    version_for,
 )
 from unpooled.methods.learning.training import Training
 from unpooled.methods.tables.encoding.procedure import ROWS
@@ -54,6 +57,7 @@ def report(
             "index": np.arange(features),
             "mean": question.centre[:features],
             "deviation": described.spread[:features],
+            "unit": described.units[:features],
         },
     )
     yield Rows(WEIGHTS, {"index": np.arange(len(at.best)), "weight": at.best})
@@ -87,16 +91,17 @@ def _without_features(described: Described) -> float:
 # Files
 
 
-def write_network(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    """Write the model file."""
-    model = network_model_of(columns, plan)
-    out.write(json.dumps(model, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+def write_network(
+    out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan, of: Callable[[Arrays, Plan], Any]
+) -> None:
+    """Write the model file, whose content `of` gives."""
+    out.write(json.dumps(of(columns, plan), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def write_weights(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     """Write the weights as safetensors, by the names of torch's Sequential."""
     network, weights = _network(columns, plan)
-    about = {"activation": network.activation, "inputs": "features less their mean, over their deviation"}
+    about = {"activation": network.activation, "inputs": "features less their mean, over their unit"}
     out.write(safetensors.encoded(network.named(weights), about))
 
 
@@ -108,6 +113,23 @@ def _network(found: Arrays, plan: Plan) -> tuple[Network, np.ndarray]:
 
 def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     """The content of the model file, from the columns of all result tables, by table and name."""
+    best = int(found[f"{MODEL}.round"][0])
+    return {
+        **trained(found, plan),
+        "rows": int(found[f"{MODEL}.rows"][0]),
+        "folds": int(found[f"{MODEL}.folds"][0]),
+        "rows_left_out": int(found[f"{MODEL}.held_out"][0]),
+        "loss": LOG_LOSS if class_names(plan) else SQUARED_ERROR,
+        "round": best,
+        "curve": _curve(found, bool(class_names(plan))),
+        "error": float(found[f"{CURVE}.held_out"][best]),
+        "variance": float(found[f"{MODEL}.variance"][0]),
+        **performance_of(found, plan),
+    }
+
+
+def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
+    """The part of the model file that predicts, and whom it was trained on."""
     if plan.outcome is None:
         raise AssertionError("a plan without an outcome")
     encoding = content(found, plan) if f"{ROWS}.rows" in found else None
@@ -117,21 +139,25 @@ def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         outcome["classes"] = list(classes)
     else:
         outcome |= {"centre": float(found[f"{MODEL}.centre"][0]), "scale": float(found[f"{MODEL}.unit"][0])}
+    scalings = scalings_of(found, plan)
     features = zip(
         names_of_features(plan, encoding),
-        found[f"{INPUTS}.mean"].tolist(),
-        found[f"{INPUTS}.deviation"].tolist(),
+        *(found[f"{INPUTS}.{name}"].tolist() for name in ("mean", "unit")),
+        found.get(f"{INPUTS}.deviation", np.full(len(found[f"{INPUTS}.unit"]), np.nan)).tolist(),
+        [*scalings, *itertools.repeat({}, len(found[f"{INPUTS}.mean"]) - len(scalings))],
         strict=True,
     )
-    best = int(found[f"{MODEL}.round"][0])
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version_for(scalings),
         "method": plan.test,
-        "link": link_of(plan),
+        "link": network_link(len(classes)),
         "outcome": outcome,
         "features": [
-            {"name": name, "mean": mean, "deviation": deviation} for name, mean, deviation in features
+            {"name": name, "mean": mean, "unit": unit}
+            | ({} if math.isnan(deviation) else {"deviation": deviation})
+            | ({"scaling": scaling} if scaling else {})
+            for name, mean, unit, deviation, scaling in features
         ],
         "network": {
             "activation": network.activation,
@@ -139,16 +165,7 @@ def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         },
         "encoding": encoding,
         "people": int(found[f"{MODEL}.people"][0]),
-        "rows": int(found[f"{MODEL}.rows"][0]),
-        "folds": int(found[f"{MODEL}.folds"][0]),
-        "rows_left_out": int(found[f"{MODEL}.held_out"][0]),
         "cohorts": plan.cohorts,
-        "loss": LOG_LOSS if classes else SQUARED_ERROR,
-        "round": best,
-        "curve": _curve(found, bool(classes)),
-        "error": float(found[f"{CURVE}.held_out"][best]),
-        "variance": float(found[f"{MODEL}.variance"][0]),
-        **performance_of(found, plan),
     }
 
 

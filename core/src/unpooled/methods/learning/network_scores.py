@@ -10,8 +10,9 @@ import numpy as np
 from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
-from unpooled.fitted.model import LOGISTIC, NUMBER, SOFTMAX, ranked
+from unpooled.fitted.model import ranked
 from unpooled.methods.learning.design import SumProducts
+from unpooled.methods.learning.models import network_link
 from unpooled.methods.learning.network_questions import OfNetwork, network_of
 from unpooled.methods.learning.performance import (
     FRACTION_BITS,
@@ -55,7 +56,7 @@ class OfNetworkScores(OfNetwork, Scored):
     @property
     def link(self) -> str:  # type: ignore[override]
         """Kind of score, as named in the model file."""
-        return {0: NUMBER, 2: LOGISTIC}.get(self.design.classes, SOFTMAX)
+        return network_link(self.design.classes)
 
     def tested(self, found: Examples) -> tuple[Examples, np.ndarray]:
         places, scores = [np.zeros(0, np.int64)], [np.zeros((0, self.design.targets))]

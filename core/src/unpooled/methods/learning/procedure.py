@@ -125,6 +125,14 @@ class Described:
     """int64 (classes,): people of each class"""
 
     @property
+    def units(self) -> np.ndarray:
+        """The number that each column is divided by: its deviation, or what its scaling says instead."""
+        units = self.spread.copy()
+        own = np.array(self.question.units)
+        units[: len(own)] = np.where((own > 0) & (units[: len(own)] > 0), own, units[: len(own)])
+        return units
+
+    @property
     def counted(self) -> Arrays:
         """People and rows of each fold."""
         return {"people": self.people, "rows": self.rows}

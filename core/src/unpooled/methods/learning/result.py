@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -120,7 +120,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     outcome: dict[str, Any] = {"name": plan.outcome.title, "unit": plan.outcome.unit}
     return {
         "format": FORMAT,
-        "version": BENT if any(scaling.get("method") in CURVES for scaling in scalings) else VERSION,
+        "version": version_for(scalings),
         "method": plan.test,
         "link": link_of(plan),
         "outcome": outcome | ({"classes": list(classes)} if classes else {}),
@@ -136,6 +136,11 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         **performance_of(found, plan),
         **(_of_least_squares(found) if errors is not None else {}),
     }
+
+
+def version_for(scalings: Sequence[Mapping[str, Any]]) -> int:
+    """The version of a model file whose features are scaled so."""
+    return BENT if any(scaling.get("method") in CURVES for scaling in scalings) else VERSION
 
 
 def scalings_of(found: Arrays, plan: Plan) -> list[dict[str, Any]]:

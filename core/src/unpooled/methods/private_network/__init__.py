@@ -1,0 +1,100 @@
+"""Networks that are trained with differential privacy, by noise inside the masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from unpooled.methods.algorithm import AboutFile, TableMethod
+from unpooled.methods.learning.card import write_card
+from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER
+from unpooled.methods.learning.network_result import write_network, write_weights
+from unpooled.methods.learning.reading import examples_of
+from unpooled.methods.learning.result import MODEL
+from unpooled.methods.private_network.options import EPSILON, PRIVATE_OPTIONS
+from unpooled.methods.private_network.procedure import fit_private_network
+from unpooled.methods.private_network.questions import CountTrained, SumClipped
+from unpooled.methods.private_network.result import private_model_of, shown_private_network
+from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_WORDS
+from unpooled.methods.tables.encoding.result import columns_of
+from unpooled.plan.encodings import ONE_HOT, ORDINAL
+from unpooled.plan.plan import MODEL_FILE, Plan
+from unpooled.plan.schema import Column
+from unpooled.plan.templates import Template
+
+_ENCODINGS = (ONE_HOT, ORDINAL)
+WEIGHTS_FILE, CARD_FILE = "weights", "card"
+
+
+def _features(plan: Plan) -> list[Column]:
+    return [c for c in plan.schema if c.is_number or c.is_category or c.has_classes]
+
+
+def _rules(plan: Plan) -> Mapping[str, str]:
+    found = dict(_of_schema(plan))
+    if not EPSILON.of(plan):
+        found["epsilon"] = "say how much the study may tell of each person, such as 3"
+    if OPTIMIZER.of(plan) == LBFGS:
+        found["optimizer"] = "no L-BFGS, which noise leads astray"
+    if plan.masking != "modular":
+        found["masking"] = "modular only: noise is measured out by epsilon, and no more of it belongs there"
+    return found
+
+
+def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the columns: everything that scales them has to be in the plan."""
+    if plan.outcome is None:
+        yield "schema", "want the column that is predicted: give it the role outcome"
+    if not any((c.is_number or c.is_category) and not c.is_outcome for c in plan.schema):
+        yield "schema", "want at least one feature beside the outcome"
+    for column in plan.schema:
+        if column.is_number and (column.low is None or column.high is None or column.low == column.high):
+            yield (
+                "schema",
+                f"{column.title}: want its lowest and highest value, which scale it: to ask the cohorts for "
+                "these would cost privacy",
+            )
+        if column.is_category and (column.encoded.kind not in _ENCODINGS or column.most):
+            yield "schema", f"{column.title}: want its values, and the encoding {' or '.join(_ENCODINGS)}"
+
+
+PRIVATE_NETWORK = TableMethod(
+    name="private-network",
+    title="Network with differential privacy",
+    method="A multi-layer perceptron was trained on the features of all cohorts with differential privacy, "
+    "by sums over cohorts of clipped gradients with discrete Gaussian noise (DP-SGD).",
+    asks=(CountTrained, SumClipped),
+    procedure=fit_private_network,
+    files={
+        MODEL_FILE: partial(write_network, of=private_model_of),
+        WEIGHTS_FILE: write_weights,
+        CARD_FILE: partial(write_card, of=private_model_of),
+    },
+    usual_files=(MODEL_FILE, WEIGHTS_FILE, CARD_FILE),
+    about_files={
+        MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
+        WEIGHTS_FILE: AboutFile("Weights", "of the network, as safetensors"),
+        CARD_FILE: AboutFile("Model card", "people, privacy, and what the model is not for"),
+    },
+    options=(*PRIVATE_OPTIONS, MISSING_WORDS, IGNORE_CASE),
+    templates=(
+        Template(
+            "private-network",
+            "Risk model: network with differential privacy",
+            "Predicts as a network does, and tells of each person no more than epsilon allows. Name the "
+            "columns with their limits, and the outcome.",
+            {EPSILON: 3.0},
+        ),
+    ),
+    file_name=lambda file, plan: {WEIGHTS_FILE: "weights.safetensors", CARD_FILE: "card.md"}.get(
+        file, f"{file}.json"
+    ),
+    table=MODEL,
+    columns=columns_of,
+    shown=shown_private_network,
+    columns_of=_features,
+    column_type="number or category",
+    reads_words=lambda column: column.is_category or column.has_classes or column.is_patient,
+    prepared=examples_of,
+    rules=_rules,
+)

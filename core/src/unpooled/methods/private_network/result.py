@@ -1,0 +1,89 @@
+"""Results of a study that trains a network with differential privacy: its weights, and what was promised."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from unpooled.asking.procedure import Rows
+from unpooled.asking.question import Arrays
+from unpooled.errors import listed
+from unpooled.methods.learning.network_result import INPUTS, WEIGHTS, trained
+from unpooled.methods.learning.procedure import Levels, report_levels
+from unpooled.methods.learning.result import MODEL
+from unpooled.methods.private_network.options import CLIP, DELTA, promise_of
+from unpooled.methods.private_network.questions import scaled_by_limits
+from unpooled.methods.tables.encoding.result import columns_of
+from unpooled.pages.page import Html, facts, section
+from unpooled.plan.plan import Plan
+
+
+def report(plan: Plan, weights: np.ndarray, people: int) -> Iterator[Rows]:
+    """Report the weights, with what the privacy cost; how good they are was not counted."""
+    design, scale = scaled_by_limits(plan)
+    unit, promise = math.ldexp(1.0, int(design.exponent[-1])), promise_of(plan)
+    width = np.ldexp(1.0, design.exponent[: len(scale)].astype(np.int32))
+    yield Rows(
+        INPUTS,
+        {
+            "index": np.arange(len(scale)),
+            "mean": design.centre[: len(scale)],
+            "unit": np.divide(width, scale, out=np.zeros(len(scale)), where=scale > 0),
+        },
+    )
+    yield Rows(WEIGHTS, {"index": np.arange(len(weights)), "weight": weights})
+    kept = np.split(design.kept, np.cumsum(design.sizes)[:-1]) if len(design.sizes) else []
+    unknown = tuple(np.zeros(len(each) + 1, np.int64) for each in kept)
+    yield from report_levels(plan, Levels(design.kept, unknown), 0)
+    yield Rows(
+        MODEL,
+        {
+            "index": np.zeros(1, np.int64),
+            "people": np.array([people]),
+            "centre": design.centre[[-1]],
+            "unit": np.array([unit]),
+            "noise": np.array([promise.noise]),
+            "spent": np.array([promise.spent]),
+        },
+    )
+
+
+def private_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
+    """The content of the model file, from the columns of all result tables, by table and name."""
+    spent, noise = (float(found[f"{MODEL}.{name}"][0]) for name in ("spent", "noise"))
+    promise = promise_of(plan)
+    return {
+        **trained(found, plan),
+        "privacy": {
+            "epsilon": spent,
+            "delta": DELTA.of(plan),
+            "noise": noise,
+            "clip": CLIP.of(plan),
+            "share": promise.share,
+            "rounds": promise.rounds,
+        },
+    }
+
+
+def shown_private_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """The network in a few numbers, and what was promised, as a part of the report."""
+    model = private_model_of(columns_of("", tables), plan)
+    layers, privacy = model["network"]["layers"], model["privacy"]
+    numbers = [
+        ("Outcome", model["outcome"]["name"]),
+        *([("Classes", listed(names))] if (names := model["outcome"].get("classes")) else []),
+        ("People", f"{model['people']:,}"),
+        ("Features", f"{len(model['features']):,}"),
+        ("Weights", f"{len(tables[WEIGHTS]['weight']):,}, in {len(layers)} layers"),
+        ("Rounds", f"{privacy['rounds']:,}"),
+        ("Epsilon", f"{privacy['epsilon']:.4g} at most, with delta {privacy['delta']:g}"),
+        ("Noise", f"{privacy['noise']:.4g} times the longest gradient of a person, {privacy['clip']:g}"),
+        (
+            "Performance",
+            "not measured: what counts it would tell more than epsilon. Test it on rows of your own",
+        ),
+    ]
+    return section("Model", facts(numbers))
