@@ -30,8 +30,8 @@ SCALED = (
 )
 PROMISED = "with one person more or less, no weights would have been more than e^epsilon times as likely"
 NOT_MEASURED = (
-    "How well it predicts was not measured, for such counts would tell more than epsilon. Test it on people of "
-    "your own"
+    "How well it predicts was not measured, for such counts would tell more than epsilon. Test it on people "
+    "of your own"
 )
 _NOT_FOR = (
     "Decisions about a single person without a person who answers for them. A prediction is an average of "
