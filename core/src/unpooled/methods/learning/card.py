@@ -107,10 +107,9 @@ def _missing(model: Mapping[str, Any], plan: Plan) -> str:
 
 def _privacy(privacy: Mapping[str, Any]) -> Iterator[str]:
     yield f"- Epsilon {privacy['epsilon']:.4g}, delta {privacy['delta']:g}: {PROMISED}."
-    yield (
-        f"- In each round a person took part with the chance {privacy['share']:g}, with a gradient of at most "
-        f"{privacy['clip']:g}. The noise was {privacy['noise']:.4g} times as large."
-    )
+    yield f"- In each round a person took part with the chance {privacy['share']:g}."
+    noise = f"the noise of a sum was {privacy['noise']:.4g} times that"
+    yield f"- A person's gradient was {privacy['clip']:g} long at most; {noise}."
     yield f"- {NOT_MEASURED}."
 
 

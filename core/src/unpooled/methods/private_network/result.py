@@ -11,6 +11,7 @@ import numpy as np
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
+from unpooled.methods.learning.card import NOT_MEASURED
 from unpooled.methods.learning.network_result import INPUTS, WEIGHTS, trained
 from unpooled.methods.learning.procedure import Levels, report_levels
 from unpooled.methods.learning.result import MODEL
@@ -81,9 +82,6 @@ def shown_private_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
         ("Rounds", f"{privacy['rounds']:,}"),
         ("Epsilon", f"{privacy['epsilon']:.4g} at most, with delta {privacy['delta']:g}"),
         ("Noise", f"{privacy['noise']:.4g} times the longest gradient of a person, {privacy['clip']:g}"),
-        (
-            "Performance",
-            "not measured: what counts it would tell more than epsilon. Test it on rows of your own",
-        ),
+        ("Performance", f"{NOT_MEASURED}."),
     ]
     return section("Model", facts(numbers))
