@@ -136,7 +136,8 @@ def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict
         of_words = [f"{_EXAMPLE}-{k}" for k in range(many)]
         words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": of_words}
         levels = [_EXAMPLE, "other", "third"][: 1 + len(columns)]  # two classes, and several
-        classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES else {}
+        either = MODELS[method.name].is_network and len(columns) > 1  # a network takes numbers, and classes
+        classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES or either else {}
         return [*columns, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]
     return _words(columns) if method.column_type == CATEGORY else columns
 
