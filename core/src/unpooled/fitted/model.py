@@ -230,7 +230,7 @@ class Layers:
 
     @property
     def factors(self) -> np.ndarray:
-        """What a feature less its mean is multiplied by: float64 (features,); 0 of one that does not vary."""
+        """Factors of features less their means: float64 (features,); 0 of one that does not vary."""
         varies = self.deviation > 0
         return np.asarray(np.where(varies, 1 / np.where(varies, self.deviation, 1.0), 0.0))
 

@@ -82,7 +82,7 @@ def network_about(plan: Plan, described: Described, weights: np.ndarray) -> Abou
 
 
 def scale_of(described: Described) -> np.ndarray:
-    """What makes deviations of the columns of the design: float64 (columns,); 0 of those that do not vary."""
+    """The unit of each column of the design in deviations: float64 (columns,); 0 where nothing varies."""
     spread = described.spread
     unit = np.ldexp(1.0, described.question.exponent.astype(np.int32))
     return np.asarray(np.where(spread > 0, unit / np.where(spread > 0, spread, 1.0), 0.0))

@@ -13,6 +13,6 @@ AS_ASKED = "as the plan asks for: these sums tell single people's values, to the
 VALUES = "of at least two other cohorts, with ten values or more each"
 FLOORS = "without any one cohort as many people are left as floors ask for, in each fold"
 GRADIENTS = (
-    "of as many people as the plan asks for: a sum may still tell of one, as to the server, if a unit is active "
-    "for that person alone"
+    "of as many people as the plan asks for; of a unit that is active for one person alone a sum tells that "
+    "person's row, as it tells the server"
 )
