@@ -132,13 +132,15 @@ def refuse_many_weights(size: int) -> None:
 
 
 def refuse_few(plan: Plan, described: Described) -> None:
-    """Refuse if gradients would be sums over few people, perhaps those that one cohort does not know."""
-    fitted = int(described.people.sum(dtype=int) - described.people[fold_left_out(described)])
-    expected = math.floor(TAKING_PART.of(plan) * fitted)
-    if expected < IN_A_ROUND.of(plan):
+    """Refuse if gradients would be sums over few people, or over few whom one cohort does not know."""
+    people = int(described.people.sum(dtype=int))
+    share = TAKING_PART.of(plan) * (people - int(described.people[fold_left_out(described)])) / people
+    expected, others = math.floor(share * people), math.floor(share * described.others)
+    if expected < IN_A_ROUND.of(plan) or 2 * others < IN_A_ROUND.of(plan):
         raise Refuse(
             "taking_part",
-            f"{expected:,} people are expected in a round, and {IN_A_ROUND.of(plan):,} is the fewest: "
+            f"{expected:,} people are expected in a round, and without one of the cohorts perhaps only "
+            f"{others:,}; the fewest are {IN_A_ROUND.of(plan):,}, and half of them without any one cohort: "
             "gradients of fewer would say much about each one",
             "Let more people take part in a round, or invite more cohorts.",
         )
