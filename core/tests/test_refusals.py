@@ -255,12 +255,12 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         {"method": "network", "hidden": "1024,1024"},
     ),
     "few people in a round of a network": (
-        "taking_part", "144 people are expected in a round, and without one of the cohorts perhaps only 72;", model, (NUMBERS,),
-        {"method": "network"},
+        "taking_part", "144 people are expected in a round, and without one of the cohorts perhaps only 72;",
+        model, (NUMBERS,), {"method": "network"},
     ),
     "few people in a round of a network without one cohort": (
-        "taking_part", "without one of the cohorts perhaps only 61; the fewest are 140, and half", large_network,
-        (), {},
+        "taking_part", "without one of the cohorts perhaps only 60; the fewest are 140, and half",
+        large_network, (), {},
     ),
     "a learning rate with which a network diverges": (
         "learning_rate", "the fit has diverged: after", model, (NUMBERS, A + B),

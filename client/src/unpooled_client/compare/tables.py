@@ -130,7 +130,7 @@ def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the coefficients of a model's feature, one for each score; of a network's its mean and deviation."""
+    """Yield the coefficients of a model's feature, one for each score; of a network mean, deviation."""
     if "coefficients" not in feature:
         yield from ((name, feature[name]) for name in ("mean", "deviation"))
         return
