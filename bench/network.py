@@ -28,8 +28,17 @@ COHORTS = 3
 
 
 def plan_of(columns: int, hidden: str, rounds: int, optimizer: str) -> Plan:
-    schema = (*(Column(f"x{k}") for k in range(columns)), Column("y", "category", levels=("a", "b"), role="outcome"))
-    named = {**usual("network"), "test": "network", "cohorts": COHORTS, "compensator_key": NO_KEY, "schema": schema}
+    schema = (
+        *(Column(f"x{k}") for k in range(columns)),
+        Column("y", "category", levels=("a", "b"), role="outcome"),
+    )
+    named = {
+        **usual("network"),
+        "test": "network",
+        "cohorts": COHORTS,
+        "compensator_key": NO_KEY,
+        "schema": schema,
+    }
     options = {"hidden": hidden, "training_rounds": rounds, "patience": 0, "optimizer": optimizer}
     return Plan(**{**named, "files": tuple(named["files"]), **options})  # type: ignore[arg-type]
 
@@ -45,7 +54,9 @@ def tables_of(plan: Plan, rows: int, columns: int) -> list[ArrayTable]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--rows", type=int, default=1000, help="of each cohort")
     parser.add_argument("--hidden", default="200,28")

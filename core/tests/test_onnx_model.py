@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from unpooled.fitted.model import Model
+from unpooled.fitted.network import ACTIVATIONS
 from unpooled.plan.schema import Column
 
 pytest.importorskip("onnx")
@@ -18,7 +19,10 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 @pytest.mark.parametrize(
     ("method", "outcome"),
-    [("ridge", "number"), *product(("ridge", "fedheonn", "logistic-model"), ("a|b", "a|b|c"))],
+    [
+        *(("ridge", "number"), ("network", "number")),
+        *product(("ridge", "fedheonn", "logistic-model", "network"), ("a|b", "a|b|c")),
+    ],
 )
 def test_onnx_predicts_what_the_model_predicts(method: str, outcome: str) -> None:
     from unpooled.formats import onnx_model
@@ -29,7 +33,8 @@ def test_onnx_predicts_what_the_model_predicts(method: str, outcome: str) -> Non
     if outcome != "number":
         names = outcome.split("|")
         y = np.array(names, object)[np.digitize(y, np.quantile(y, np.arange(1, len(names)) / len(names)))]
-    plan = models.plan_of(method, models.schema_of(4, outcome), 3)
+    deep = {"hidden": "6,5", "activation": "mish", "training_rounds": 20} if method == "network" else {}
+    plan = models.plan_of(method, models.schema_of(4, outcome), 3, **deep)
     model = Model(models.fit(plan, [models.cells_of(x[k::3], y[k::3]) for k in range(3)]))
     x[::7, 1] = np.nan
     session = onnxruntime.InferenceSession(onnx_model.encoded(model), providers=["CPUExecutionProvider"])
@@ -92,3 +97,26 @@ def test_two_features_of_one_name_are_told_apart() -> None:
     session = onnxruntime.InferenceSession(onnx_model.encoded(model), providers=["CPUExecutionProvider"])
     assert session.get_modelmeta().custom_metadata_map["features"].split("\n") == ["a=x", *made]
     assert np.allclose(session.run(["outcome"], {"X": np.asarray(table)})[0], cells["y"], atol=1e-6)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_every_activation_is_in_onnx(activation: str) -> None:
+    from unpooled.formats import onnx_model
+
+    random = np.random.default_rng(4)
+    layer = [{"weight": random.normal(size=(o, i)).tolist(), "bias": random.normal(size=o).tolist()}
+             for i, o in ((3, 6), (6, 1))]  # fmt: skip
+    model = Model(
+        {
+            "format": "unpooled/model", "version": 1, "link": "number",
+            "outcome": {"name": "y", "centre": 7.0, "scale": 16.0},
+            "features": [{"name": f"x{k}", "mean": k, "deviation": k} for k in range(3)],
+            "network": {"activation": activation, "layers": layer},
+        }
+    )  # fmt: skip
+    x = random.normal(0, 5, (300, 3))
+    session = onnxruntime.InferenceSession(onnx_model.encoded(model), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"X": x})[0], model.predict(x), rtol=1e-12, atol=1e-12)
+    assert (
+        model.predict(np.column_stack([x[:, 0] + 9, x[:, 1:]])) == model.predict(x)
+    ).all()  # a constant feature tells nothing

@@ -105,6 +105,14 @@ def one_large() -> None:
     models.tables_of(models.plan_of("ridge", models.schema_of(16), COHORTS), parts)
 
 
+def large_network() -> None:
+    """307 people, of whom 167 are in the first cohort: without it more than a quarter is left."""
+    x, ends = np.random.default_rng(1).normal(size=(307, 5)), [167, 237]
+    parts = [models.cells_of(part[:, :4], part[:, 4]) for part in np.split(x, ends)]
+    plan = models.plan_of("network", models.schema_of(4), COHORTS, people_in_a_round=140)
+    models.tables_of(plan, parts)
+
+
 def few_turns() -> None:
     """180 people and four fits: each may be asked about in four directions."""
     ward = Column("ward", "category", "", "one-hot", tuple(f"w{k}" for k in range(MOST_COLUMNS)))
@@ -241,6 +249,26 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     ),
     "a table of very many columns and too few people": (
         "penalties", "the penalty 0.001 is not solved in 4 rounds", few_turns, (), {},
+    ),
+    "a network of more weights than a round should have": (
+        "hidden", "the network has 1,053,697 weights", model, (NUMBERS,),
+        {"method": "network", "hidden": "1024,1024"},
+    ),
+    "few people in a round of a network": (
+        "taking_part", "144 people are expected in a round, and without one of the cohorts perhaps only 72;",
+        model, (NUMBERS,), {"method": "network"},
+    ),
+    "few people in a round of a network without one cohort": (
+        "taking_part", "without one of the cohorts perhaps only 60; the fewest are 140, and half",
+        large_network, (), {},
+    ),
+    "a learning rate with which a network diverges": (
+        "learning_rate", "the fit has diverged: after", model, (NUMBERS, A + B),
+        {"method": "network", "optimizer": "sgd", "learning_rate": 9.0, "people_in_a_round": 10},
+    ),
+    "a network that no round makes better": (
+        "learning_rate", "was never lower than at the start", model, (NUMBERS, np.arange(180.0) % 7),
+        {"method": "network", "learning_rate": 10.0, "people_in_a_round": 10, "patience": 2},
     ),
     "few people left out": (
         "held_out", "fewer than 10 people, cases or controls of the pool, perhaps", study,

@@ -13,7 +13,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Method
 from unpooled.methods.learning.design import MOST_COLUMNS
-from unpooled.methods.learning.models import CLASSES, MODELS, OF_CLASSES
+from unpooled.methods.learning.models import CLASSES, MODELS, OF_CLASSES, PRIVATE_NETWORK
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
@@ -153,10 +153,12 @@ def nothing_said(test: str, **said: Any) -> Plan:
     """The plan of somebody who types nothing but what it is about, and this."""
     ward = {"name": "ward", "type": CATEGORY, "encoding": "one-hot", "levels": ["a", "b"]}
     classes = {"type": CATEGORY, "levels": ["no", "yes"]} if test in OF_CLASSES else {}
-    outcome = [{"name": "died", "role": OUTCOME, **classes}] if test in FITS else []
+    limits = {"low": 0, "high": 1} if test == PRIVATE_NETWORK else {}
+    outcome = [{"name": "died", "role": OUTCOME, **(classes or limits)}] if test in FITS else []
+    glucose = {"name": "glucose", **limits}
     about: dict[str, Any] = {"phenotype": "asthma"}
     if test in METHODS:
-        about = {"schema": [ward if METHODS[test].column_type == CATEGORY else "glucose", *outcome]}
+        about = {"schema": [ward if METHODS[test].column_type == CATEGORY else glucose, *outcome]}
     named = {"test": test, "cohorts": COHORTS, "compensator_key": NO_KEY.hex()}
     return Plan.from_json({**usual(test), **named, **about, **said})
 
@@ -247,7 +249,7 @@ def of_limits(outcome: str = "number", **options: Any) -> Small:
         Column("y", role="outcome", **(classes or limits)),
     ]
     more = {"missing_words": "rest", "people_in_a_round": 100, **options}
-    plan, random, tables = plan_of("private-network", schema, COHORTS, **more), np.random.default_rng(9), []
+    plan, random, tables = plan_of(PRIVATE_NETWORK, schema, COHORTS, **more), np.random.default_rng(9), []
     for cohort in range(plan.cohorts):
         x = random.uniform(-5, 5, (300, 2))
         y = x[:, 1] if outcome == "number" else random.choice(outcome.split("|"), 300)
@@ -393,6 +395,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
             **({"training_rounds": 3} if model.is_network else {}),
         )
         for method, model in MODELS.items()
+        if METHODS[method].scales
     },
     **{
         f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]

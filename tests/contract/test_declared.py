@@ -24,6 +24,7 @@ from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_
 from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
 from unpooled.methods.phenotypes import tables_of
+from unpooled.methods.private_network.privacy import Promise
 from unpooled.methods.tables.bends import Bends
 from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.file_names import LONGEST_STEM, is_plain
@@ -56,7 +57,7 @@ def plain(value: Any) -> bool:
     """Tell whether a value is one that a question may be made of: no plan, nothing of the server's."""
     if isinstance(value, tuple):
         return all(map(plain, value))
-    if isinstance(value, Question | Bends):
+    if isinstance(value, Question | Bends | Promise):
         return all(plain(getattr(value, field.name)) for field in dataclasses.fields(value))
     return value is None or isinstance(value, bool | int | float | str | bytes | np.ndarray)
 

@@ -899,6 +899,14 @@ export interface components {
              */
             i_squared: number | null;
         };
+        /**
+         * @description * `silu` - silu
+         *     * `mish` - mish
+         *     * `tanh` - tanh
+         *     * `relu` - relu
+         * @enum {string}
+         */
+        ActivationEnum: "silu" | "mish" | "tanh" | "relu";
         /** @description One of the values of a choice. */
         Answer: {
             value: string;
@@ -1444,7 +1452,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one; a network is fitted to all but one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];
@@ -1460,6 +1468,48 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
+            hidden?: string;
+            /**
+             * @description Activation.
+             *
+             *     * `silu` - silu
+             *     * `mish` - mish
+             *     * `tanh` - tanh
+             *     * `relu` - relu
+             */
+            activation?: components["schemas"]["ActivationEnum"];
+            /**
+             * @description Optimizer.
+             *
+             *     * `adam` - adam
+             *     * `sgd` - sgd
+             *     * `lbfgs` - lbfgs
+             */
+            optimizer?: components["schemas"]["OptimizerEnum"];
+            /**
+             * Format: double
+             * @description Learning rate. L-BFGS does not use it. Choose a smaller one if the loss grows.
+             */
+            learning_rate?: number;
+            /**
+             * Format: double
+             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             */
+            momentum?: number;
+            /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
+            training_rounds?: number;
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            patience?: number;
+            /**
+             * Format: double
+             * @description Share of people in a round. With 1 everyone is in every round. Else each cohort draws its people anew for each round, by a secret of its own.
+             */
+            taking_part?: number;
+            /** @description Seed of the start values. Another number begins with other weights. */
+            weights_seed?: number;
+            /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
+            people_in_a_round?: number;
         };
         Gene: {
             name: string;
@@ -1817,6 +1867,13 @@ export interface components {
          */
         OpensEnum: "bits" | "sums";
         /**
+         * @description * `adam` - adam
+         *     * `sgd` - sgd
+         *     * `lbfgs` - lbfgs
+         * @enum {string}
+         */
+        OptimizerEnum: "adam" | "sgd" | "lbfgs";
+        /**
          * @description * `number` - number
          *     * `whole` - whole
          *     * `switch` - switch
@@ -2101,7 +2158,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one; a network is fitted to all but one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];
@@ -2117,6 +2174,48 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
+            hidden?: string;
+            /**
+             * @description Activation.
+             *
+             *     * `silu` - silu
+             *     * `mish` - mish
+             *     * `tanh` - tanh
+             *     * `relu` - relu
+             */
+            activation?: components["schemas"]["ActivationEnum"];
+            /**
+             * @description Optimizer.
+             *
+             *     * `adam` - adam
+             *     * `sgd` - sgd
+             *     * `lbfgs` - lbfgs
+             */
+            optimizer?: components["schemas"]["OptimizerEnum"];
+            /**
+             * Format: double
+             * @description Learning rate. L-BFGS does not use it. Choose a smaller one if the loss grows.
+             */
+            learning_rate?: number;
+            /**
+             * Format: double
+             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             */
+            momentum?: number;
+            /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
+            training_rounds?: number;
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            patience?: number;
+            /**
+             * Format: double
+             * @description Share of people in a round. With 1 everyone is in every round. Else each cohort draws its people anew for each round, by a secret of its own.
+             */
+            taking_part?: number;
+            /** @description Seed of the start values. Another number begins with other weights. */
+            weights_seed?: number;
+            /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
+            people_in_a_round?: number;
         };
         /**
          * @description * `` - Not paused
@@ -2481,7 +2580,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one; a network is fitted to all but one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];
@@ -2497,6 +2596,48 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
+            hidden?: string;
+            /**
+             * @description Activation.
+             *
+             *     * `silu` - silu
+             *     * `mish` - mish
+             *     * `tanh` - tanh
+             *     * `relu` - relu
+             */
+            activation?: components["schemas"]["ActivationEnum"];
+            /**
+             * @description Optimizer.
+             *
+             *     * `adam` - adam
+             *     * `sgd` - sgd
+             *     * `lbfgs` - lbfgs
+             */
+            optimizer?: components["schemas"]["OptimizerEnum"];
+            /**
+             * Format: double
+             * @description Learning rate. L-BFGS does not use it. Choose a smaller one if the loss grows.
+             */
+            learning_rate?: number;
+            /**
+             * Format: double
+             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             */
+            momentum?: number;
+            /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
+            training_rounds?: number;
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            patience?: number;
+            /**
+             * Format: double
+             * @description Share of people in a round. With 1 everyone is in every round. Else each cohort draws its people anew for each round, by a secret of its own.
+             */
+            taking_part?: number;
+            /** @description Seed of the start values. Another number begins with other weights. */
+            weights_seed?: number;
+            /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
+            people_in_a_round?: number;
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -2726,7 +2867,7 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
-            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one. */
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. Folds in which few people are above or below a column's mean, or of a class, are joined. Linear regression needs only one; a network is fitted to all but one. */
             validation_folds?: number;
             /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
             penalties?: number[];
@@ -2742,6 +2883,48 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
+            hidden?: string;
+            /**
+             * @description Activation.
+             *
+             *     * `silu` - silu
+             *     * `mish` - mish
+             *     * `tanh` - tanh
+             *     * `relu` - relu
+             */
+            activation?: components["schemas"]["ActivationEnum"];
+            /**
+             * @description Optimizer.
+             *
+             *     * `adam` - adam
+             *     * `sgd` - sgd
+             *     * `lbfgs` - lbfgs
+             */
+            optimizer?: components["schemas"]["OptimizerEnum"];
+            /**
+             * Format: double
+             * @description Learning rate. L-BFGS does not use it. Choose a smaller one if the loss grows.
+             */
+            learning_rate?: number;
+            /**
+             * Format: double
+             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             */
+            momentum?: number;
+            /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
+            training_rounds?: number;
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            patience?: number;
+            /**
+             * Format: double
+             * @description Share of people in a round. With 1 everyone is in every round. Else each cohort draws its people anew for each round, by a secret of its own.
+             */
+            taking_part?: number;
+            /** @description Seed of the start values. Another number begins with other weights. */
+            weights_seed?: number;
+            /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
+            people_in_a_round?: number;
         };
         Problem: {
             code: string;

@@ -137,10 +137,12 @@ def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict
         of_words = [f"{_EXAMPLE}-{k}" for k in range(many)]
         words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": of_words}
         levels = [_EXAMPLE, "other", "third"][: 1 + len(columns)]  # two classes, and several
-        classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES else {}
-        scalings = (YEO_JOHNSON, ROBUST)
-        scaled = [{**column, "encoding": of} for column, of in zip(columns, scalings, strict=False)]
-        return [*scaled, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]
+        either = MODELS[method.name].is_network and len(columns) > 1  # a network takes numbers, and classes
+        classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES or either else {}
+        limits = {} if method.scales else {"low": 0, "high": 1}
+        scalings = (YEO_JOHNSON, ROBUST) if method.scales else ("", "")
+        scaled = [{**column, "encoding": of, **limits} for column, of in zip(columns, scalings, strict=False)]
+        return [*scaled, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **(classes or limits)}]
     return _words(columns) if method.column_type == CATEGORY else columns
 
 

@@ -130,7 +130,10 @@ def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the coefficients of a model's feature, one for each score."""
+    """Yield the coefficients of a model's feature, one for each score; of a network mean, deviation."""
+    if "coefficients" not in feature:
+        yield from ((name, feature[name]) for name in ("mean", "deviation"))
+        return
     classes = model["outcome"].get("classes", [])
     names = [f"coefficient of {name}" for name in classes] if len(classes) > 2 else ["coefficient"]
     yield from zip(names, feature["coefficients"], strict=True)
@@ -138,7 +141,8 @@ def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[
 
 def _of_fit(model: Mapping[str, Any]) -> dict[str, float]:
     """Return the performance of a whole model on folds that were left out."""
-    found = {"penalty": model["penalty"], f"{model['loss']} of folds left out": model["error"]}
+    chosen = {"rounds": float(model["round"])} if "network" in model else {"penalty": model["penalty"]}
+    found = {**chosen, f"{model['loss']} of folds left out": model["error"]}
     performance = model.get("performance", {"scores": []})
     for score in performance["scores"]:
         of = f" of {score['of']}" if len(performance["scores"]) > 1 else ""

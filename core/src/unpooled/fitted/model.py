@@ -250,7 +250,7 @@ class Layers:
 
     @property
     def factors(self) -> np.ndarray:
-        """What a feature less its mean is multiplied by: float64 (features,); 0 of one that does not vary."""
+        """Factors of features less their means: float64 (features,); 0 of one that does not vary."""
         return np.divide(1.0, self.unit, out=np.zeros(len(self.unit)), where=self.unit > 0)
 
     def decided(self, centred: np.ndarray) -> np.ndarray:

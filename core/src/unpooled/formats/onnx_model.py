@@ -185,7 +185,10 @@ def _silu(graph: _Graph, x: str) -> str:
 
 
 def _mish(graph: _Graph, x: str) -> str:
-    return graph.add("Mul", x, graph.add("Tanh", graph.add("Softplus", x)))
+    # Softplus as max(x, 0) + log(1 + e^-|x|): onnxruntime has none of float64.
+    small = graph.add("Exp", graph.add("Neg", graph.add("Abs", x)))
+    rest = graph.add("Log", graph.add("Add", small, graph.constant(np.array(1.0))))
+    return graph.add("Mul", x, graph.add("Tanh", graph.add("Add", graph.add("Relu", x), rest)))
 
 
 _ACTIVATIONS = {

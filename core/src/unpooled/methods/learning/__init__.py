@@ -19,7 +19,7 @@ from unpooled.methods.learning.fit import fit
 from unpooled.methods.learning.floors import fewest_folds
 from unpooled.methods.learning.logistic import fit_logistic
 from unpooled.methods.learning.logistic_questions import Differentiate
-from unpooled.methods.learning.models import A_NUMBER, CLASSES, MODELS, Model
+from unpooled.methods.learning.models import A_NUMBER, CLASSES, MODELS, PRIVATE_NETWORK, Model
 from unpooled.methods.learning.network import fit_network
 from unpooled.methods.learning.network_options import NETWORK_OPTIONS
 from unpooled.methods.learning.network_questions import SumGradient
@@ -214,4 +214,8 @@ def _of_model(
     )
 
 
-FITS = tuple(_network(model) if model.is_network else _method(model) for model in MODELS.values())
+FITS = tuple(
+    _network(model) if model.is_network else _method(model)
+    for model in MODELS.values()
+    if model.name != PRIVATE_NETWORK  # which has rooms of its own
+)

@@ -231,7 +231,7 @@ def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
 
 
 LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
-LOGISTIC_MODEL, NETWORK = "logistic-model", "network"
+LOGISTIC_MODEL, NETWORK, PRIVATE_NETWORK = "logistic-model", "network", "private-network"
 A_NUMBER, CLASSES = "number", "classes"
 SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
 _CHOSEN = "with the penalty of the least error by cross-validation."
@@ -353,6 +353,16 @@ _ALL = (
                 "network. Name them and the outcome below.",
             ),
         ),
+    ),
+    Model(
+        PRIVATE_NETWORK,
+        "Network with differential privacy",
+        "A multi-layer perceptron was trained on the features of all cohorts with differential privacy, by "
+        "sums over cohorts of clipped gradients with discrete Gaussian noise (DP-SGD).",
+        solver=None,
+        link_for=network_link,
+        has_penalty=False,
+        is_network=True,
     ),
 )
 MODELS: Mapping[str, Model] = {model.name: model for model in _ALL}

@@ -47,7 +47,9 @@ def fit_network(study: Study) -> Asks[None]:
     network = network_of(plan, described.question)
     refuse_many_weights(network.size)
     if not plan.alone:
-        refuse_few(plan, int(described.people.sum(dtype=int) - described.people[fold_left_out(described)]))
+        people = described.people.sum(dtype=int)
+        fitted = float(people - described.people[fold_left_out(described)])
+        refuse_few(plan, fitted, fitted * described.others / people)
     begun = Training.begin(plan, start(network, WEIGHTS_SEED.of(plan)))
     yield from Go(train(study, described, begun))
 
@@ -82,9 +84,7 @@ def network_about(plan: Plan, described: Described, weights: np.ndarray) -> Abou
 
 
 def scale_of(described: Described) -> np.ndarray:
-    """The factor that turns each column of the design into its own unit: float64 (columns,); 0 of those that
-    do not vary.
-    """
+    """The unit of each column of the design in its own: float64 (columns,); 0 where nothing varies."""
     width, units = np.ldexp(1.0, described.question.exponent.astype(np.int32)), described.units
     return np.asarray(np.divide(width, units, out=np.zeros(len(units)), where=units > 0))
 
@@ -132,14 +132,15 @@ def refuse_many_weights(size: int) -> None:
         )
 
 
-def refuse_few(plan: Plan, fitted: int) -> None:
-    """Refuse if gradients would be sums over few of the people that the network is fitted to."""
-    expected = math.floor(TAKING_PART.of(plan) * fitted)
-    if expected < IN_A_ROUND.of(plan):
+def refuse_few(plan: Plan, fitted: float, others: float) -> None:
+    """Refuse if gradients would be sums over few of the `fitted` people, or over few without any one cohort."""
+    fewest = IN_A_ROUND.of(plan)
+    expected, without = (math.floor(TAKING_PART.of(plan) * people) for people in (fitted, others))
+    if expected < fewest or 2 * without < fewest:
         raise Refuse(
             "taking_part",
-            f"{expected:,} people are expected in a round, and {IN_A_ROUND.of(plan):,} is the fewest: "
-            "gradients of fewer would say much about each one",
+            f"fewer than {fewest:,} people are expected in a round ({expected:,}), or fewer than half of that "
+            f"without one of the cohorts ({without:,}): gradients of so few would say much about each one",
             "Let more people take part in a round, or invite more cohorts.",
         )
 

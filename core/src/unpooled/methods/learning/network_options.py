@@ -53,7 +53,9 @@ ACTIVATION = Choice(
     default=SILU,
     place=Place.MODEL,
     answers=(
-        Answer(SILU, "SiLU", "x times its sigmoid. Smooth: no unit is active for one person alone."),
+        Answer(
+            SILU, "SiLU", "x times its sigmoid. Smooth, so that a unit is seldom active for one person alone."
+        ),
         Answer(MISH, "Mish", "x times tanh(log(1 + e^x)). Smooth, too."),
         Answer(TANH, "tanh", "From -1 to 1."),
         Answer(

@@ -26,7 +26,7 @@ from unpooled.fitted.network import Network
 from unpooled.methods.learning.design import OfDesign, SumProducts
 from unpooled.methods.learning.logistic_questions import logarithms
 from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, ROUNDS, TAKING_PART, widths_of
-from unpooled.methods.learning.reading import Examples, examples
+from unpooled.methods.learning.reading import Examples, class_names, examples
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.tables.encoding.reading import drawn
 from unpooled.plan.plan import Plan
@@ -171,7 +171,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
             "whether the fit has diverged",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"size": "weight", "classified": "network"}
+    each: ClassVar[dict[str, str]] = {"size": "weight", "classified": "fold"}
 
     design: SumProducts
     """Design that turns a row into columns."""
@@ -191,6 +191,11 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
         about = network.widths, network.activation, scale, weights, 0
         asked = cls(design, *about, TAKING_PART.of(plan), 1)
         return Foreseen([asked], cls.most_turns(plan), exact=False)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        """Only of classes some are predicted."""
+        return tuple(array for array in cls.sends if array.name != "right" or class_names(plan))
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:

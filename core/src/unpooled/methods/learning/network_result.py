@@ -16,7 +16,7 @@ from unpooled.errors import listed
 from unpooled.fitted.model import FORMAT
 from unpooled.fitted.network import Network
 from unpooled.formats import safetensors
-from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, network_link
+from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, link_of
 from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, widths_of
 from unpooled.methods.learning.procedure import Described, report_levels
 from unpooled.methods.learning.reading import class_names
@@ -151,7 +151,7 @@ def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
         "format": FORMAT,
         "version": version_for(scalings),
         "method": plan.test,
-        "link": network_link(len(classes)),
+        "link": link_of(plan),
         "outcome": outcome,
         "features": [
             {"name": name, "mean": mean, "unit": unit}

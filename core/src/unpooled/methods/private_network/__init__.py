@@ -7,6 +7,7 @@ from functools import partial
 
 from unpooled.methods.algorithm import AboutFile, TableMethod
 from unpooled.methods.learning.card import write_card
+from unpooled.methods.learning.models import MODELS, PRIVATE_NETWORK
 from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER
 from unpooled.methods.learning.network_result import write_network, write_weights
 from unpooled.methods.learning.reading import examples_of
@@ -58,11 +59,11 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
             yield "schema", f"{column.title}: want its values, and the encoding {' or '.join(_ENCODINGS)}"
 
 
-PRIVATE_NETWORK = TableMethod(
-    name="private-network",
-    title="Network with differential privacy",
-    method="A multi-layer perceptron was trained on the features of all cohorts with differential privacy, "
-    "by sums over cohorts of clipped gradients with discrete Gaussian noise (DP-SGD).",
+_MODEL = MODELS[PRIVATE_NETWORK]
+METHOD = TableMethod(
+    name=_MODEL.name,
+    title=_MODEL.title,
+    method=_MODEL.sentence,
     asks=(CountTrained, SumClipped),
     procedure=fit_private_network,
     files={
@@ -79,7 +80,7 @@ PRIVATE_NETWORK = TableMethod(
     options=(*PRIVATE_OPTIONS, MISSING_WORDS, IGNORE_CASE),
     templates=(
         Template(
-            "private-network",
+            PRIVATE_NETWORK,
             "Risk model: network with differential privacy",
             "Predicts as a network does, and tells of each person no more than epsilon allows. Name the "
             "columns with their limits, and the outcome.",

@@ -51,7 +51,7 @@ def fit_private_network(study: Study) -> Asks[None]:
     refuse_little_privacy(plan, network.size)
     people = int((yield CountTrained())["people"][0])
     if not plan.alone:
-        refuse_few(plan, people)
+        refuse_few(plan, people, people)
     begun = start(network, WEIGHTS_SEED.of(plan))
     yield from Go(train_privately(study, PrivateTraining(people, begun, optimizer_of(plan, network.size), 0)))
 

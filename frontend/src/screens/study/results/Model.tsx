@@ -10,7 +10,8 @@ import { count } from "../../../words/format";
 import { measured } from "../../../words/genetics";
 import { t } from "../../../words/language";
 import { PerformanceOf } from "./Performance";
-import { readModel, scalingOf, type Coefficients, type ModelFile } from "./model";
+import { TrainingOf } from "./Training";
+import { readModel, scalingOf, type Coefficients, type ModelFile, type Training } from "./model";
 
 const SHOWN = 50;
 
@@ -21,9 +22,16 @@ export function Model({ study, file }: { study: Study; file: string }) {
         <Card>
           <Section title={t("Model of {{outcome}}", { outcome: model.outcome })}>
             <Facts facts={numbers(model)} />
-            <Features model={model} />
+            {!model.training && <Features model={model} />}
           </Section>
-          {model.performance && <PerformanceOf performance={model.performance} name={study.name} />}
+          {model.training && <TrainingOf training={model.training} name={study.name} />}
+          {model.performance && (
+            <PerformanceOf
+              performance={model.performance}
+              name={study.name}
+              isNetwork={model.training !== null}
+            />
+          )}
         </Card>
       )}
     </Loaded>
@@ -34,8 +42,21 @@ const numbers = (model: ModelFile): [string, string][] => [
   [t("People"), count(model.people)],
   [t("Features"), count(model.features.length)],
   [t("Folds"), count(model.folds)],
-  [t("Penalty"), measured(model.penalty, 6)],
+  ...(model.training
+    ? ofTraining(model.training)
+    : ([[t("Penalty"), measured(model.penalty, 6)]] as [string, string][])),
   ...(model.loss === "log loss" ? ofLikelihood(model) : ofSquares(model)),
+];
+
+const ofTraining = ({ weights, loss, round }: Training): [string, string][] => [
+  [t("Weights"), count(weights)],
+  [
+    t("Rounds"),
+    t("{{n}}; the weights after {{round}} are the model", {
+      n: count(loss.length - 1),
+      round: count(round),
+    }),
+  ],
 ];
 
 const ofSquares = (model: ModelFile): [string, string][] => [
@@ -59,7 +80,7 @@ function Features({ model: { features, scores } }: { model: ModelFile }) {
     { title: t("Feature"), cell: (row) => row.name },
     ...scores.map((name, k) => ({
       title: name ? t("Coefficient of {{name}}", { name }) : t("Coefficient"),
-      cell: (row: Coefficients) => measured(row.coefficients[k] ?? null, 6),
+      cell: (row: Coefficients) => measured(row.coefficients?.[k] ?? null, 6),
       isNumber: true,
     })),
     ...(shown.some(({ scaling }) => scaling)

@@ -12,7 +12,15 @@ import { Plot } from "./Plot";
 import styles from "./Plot.module.css";
 import { rocBand, rocPoints, type Group, type Performance, type Score } from "./model";
 
-export function PerformanceOf({ performance, name }: { performance: Performance; name: string }) {
+export function PerformanceOf({
+  performance,
+  name,
+  isNetwork,
+}: {
+  performance: Performance;
+  name: string;
+  isNetwork: boolean;
+}) {
   const [shown, setShown] = useState(0);
   const { scores, brier } = performance;
   const score = scores[shown];
@@ -29,15 +37,7 @@ export function PerformanceOf({ performance, name }: { performance: Performance;
         />
       )}
       <Facts facts={facts(score, brier)} />
-      <Muted>
-        {ofClasses
-          ? t(
-              "Each row was scored by a model of the same penalty that was fitted without the row's fold. Only counts by range of score are known: the AUC lies between the two numbers in brackets.",
-            )
-          : t(
-              "Each row was predicted by a model of the same penalty that was fitted without the row's fold.",
-            )}
-      </Muted>
+      <Muted>{whereTested(ofClasses, isNetwork)}</Muted>
       <div className={styles.both}>
         {ofClasses && <Roc score={score} name={fileName(name, "roc", score.of)} />}
         {score.calibration.length > 0 && (
@@ -47,6 +47,21 @@ export function PerformanceOf({ performance, name }: { performance: Performance;
       {score.calibration.length > 0 && <Groups groups={score.calibration} />}
     </Section>
   );
+}
+
+function whereTested(ofClasses: boolean, isNetwork: boolean): string {
+  if (isNetwork) {
+    return ofClasses
+      ? t(
+          "These are the rows of the fold that was left out. Only counts by range of score are known: the AUC lies between the two numbers in brackets.",
+        )
+      : t("These are the rows of the fold that was left out.");
+  }
+  return ofClasses
+    ? t(
+        "Each row was scored by a model of the same penalty that was fitted without the row's fold. Only counts by range of score are known: the AUC lies between the two numbers in brackets.",
+      )
+    : t("Each row was predicted by a model of the same penalty that was fitted without the row's fold.");
 }
 
 function facts(score: Score, brier: number | null): [string, string][] {

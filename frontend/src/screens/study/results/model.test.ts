@@ -28,6 +28,36 @@ test("more than two classes have a coefficient each", () => {
   expect(readModel(file({ classes: ["no", "yes"] }, [1])).scores).toEqual([""]);
 });
 
+test("a network has its weights counted, and no coefficients", () => {
+  const layers = [
+    {
+      weight: [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ],
+      bias: [1, 2, 3],
+    },
+    { weight: [[1, 2, 3]], bias: [1] },
+  ];
+  const model = readModel(
+    JSON.stringify({
+      outcome: { name: "y" },
+      features: [
+        { name: "x0", deviation: 1 },
+        { name: "x1", deviation: 2 },
+      ],
+      network: { layers },
+      curve: { loss: [3, 2], held_out: [3, 2.5] },
+      round: 1,
+      error: 1,
+      variance: 4,
+    }),
+  );
+  expect(model.penalty).toBeNull();
+  expect(model.training).toEqual({ weights: 13, round: 1, loss: [3, 2], heldOut: [3, 2.5], right: null });
+});
+
 test("the ROC curve goes through the ends of ranges, and its band around them", () => {
   const points = rocPoints({ rows: [4, 4, 2], observed: [1, 2, 2] });
   expect(points).toEqual([

@@ -5,7 +5,10 @@ export interface ModelFile {
   people: number;
   /** In one, nothing is left out. */
   folds: number;
-  penalty: number;
+  /** Null of a network. */
+  penalty: number | null;
+  /** Of a network only. */
+  training: Training | null;
   /** What the error is. */
   loss: "mean squared error" | "log loss";
   /** The mean, of the folds that were left out; of one fold that of the fit. */
@@ -17,6 +20,18 @@ export interface ModelFile {
   /** The largest per standard deviation first. */
   features: Coefficients[];
   performance: Performance | null;
+}
+
+/** How a network was trained. */
+export interface Training {
+  weights: number;
+  /** The round of which the weights are the model. */
+  round: number;
+  /** The mean loss of the rows that it is fitted to, by round, from the start values on. */
+  loss: number[];
+  heldOut: number[];
+  /** The share of the left-out rows whose class is predicted; null of a number. */
+  right: number[] | null;
 }
 
 /** How well models of the same penalty do on the folds that they have not seen. */
@@ -51,7 +66,8 @@ export interface Group {
 export interface Coefficients {
   name: string;
   deviation: number;
-  coefficients: number[];
+  /** Missing of a network. */
+  coefficients?: number[];
   /** How it was scaled, if not to deviation 1. */
   scaling?: { method: string; lambda?: number };
 }
@@ -70,13 +86,20 @@ export function readModel(text: string): ModelFile {
     variance,
     performance = null,
     folds = 2, // of files that do not say
+    penalty = null,
+    network,
+    curve,
+    round = 0,
     ...model
   } = JSON.parse(text) as {
     outcome: { name: string; classes?: string[] };
     features: Coefficients[];
     people: number;
     folds?: number;
-    penalty: number;
+    penalty?: number;
+    network?: { layers: { weight: number[][]; bias: number[] }[] };
+    curve?: { loss: number[]; held_out: number[]; right?: number[] };
+    round?: number;
     loss: ModelFile["loss"];
     error: number;
     variance: number;
@@ -86,6 +109,19 @@ export function readModel(text: string): ModelFile {
   return {
     ...model,
     folds,
+    penalty,
+    training:
+      network && curve
+        ? {
+            weights: sum(
+              network.layers.map(({ weight, bias }) => sum(weight.map((row) => row.length)) + bias.length),
+            ),
+            round,
+            loss: curve.loss,
+            heldOut: curve.held_out,
+            right: curve.right ?? null,
+          }
+        : null,
     outcome: outcome.name,
     explained: variance > 0 ? 1 - model.error / variance : null,
     scores: classes.length > 2 ? classes : [""],
@@ -125,5 +161,5 @@ export function rocBand(points: readonly Point[]): Point[] {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
-const size = ({ deviation, coefficients }: Coefficients): number =>
+const size = ({ deviation, coefficients = [0] }: Coefficients): number =>
   deviation * Math.max(...coefficients.map(Math.abs));

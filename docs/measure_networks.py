@@ -1,0 +1,164 @@
+"""Measures how far the weights of a study are from those of training on the pooled table.
+
+    .venv/bin/python docs/measure_networks.py
+
+Writes docs/measured/networks.md. The tables are those that scikit-learn ships, dealt to three cohorts of
+unequal size whose outcomes overlap as little as floors allow. The pool is trained in one process, with the
+same rows in each round; and once more with its rows in another order, which shows what rounding does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import measuring
+import numpy as np
+from sklearn import datasets
+
+from unpooled.asking.cohort import ArrayTable
+from unpooled.asking.draws import drawing
+from unpooled.asking.driver import Place, Tree
+from unpooled.asking.procedure import Study
+from unpooled.asking.question import Arrays, Question
+from unpooled.fitted.network import start
+from unpooled.methods import check, questions_of, usual, whole
+from unpooled.methods.learning.network_questions import SumGradient
+from unpooled.methods.learning.training import optimizer_of
+from unpooled.panel.panel import Panel
+from unpooled.plan.categories import Words
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled.run import _Federation
+
+WRITES = (measuring.Table("networks", free=(3, 4, 5)),)
+COHORTS, FOLDS, FEW = 3, 2, 10
+ROUNDS, SMALL = (10, 100, 1000), (2, 4, 6)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A training, and its words in the table."""
+
+    table: str
+    load: Callable[..., Any]
+    columns: int
+    method: str
+    options: dict[str, Any]
+
+
+SLOW = {"learning_rate": 0.003}
+CASES = (
+    Case("breast cancer, 8 columns", datasets.load_breast_cancer, 8, "gradient descent, momentum 0.9",
+         {"optimizer": "sgd", "learning_rate": 0.1, "momentum": 0.9}),
+    Case("breast cancer, 8 columns", datasets.load_breast_cancer, 8, "Adam", SLOW),
+    Case("breast cancer, 8 columns", datasets.load_breast_cancer, 8, "Adam, a tenth of the rows",
+         {**SLOW, "taking_part": 0.1}),
+    Case("digits, 10 classes, 24 columns", datasets.load_digits, 24, "Adam", SLOW),
+    Case("diabetes, a number, 5 columns", datasets.load_diabetes, 5, "Adam", SLOW),
+    Case("diabetes, a number, 5 columns", datasets.load_diabetes, 5, "Adam, three times as fast",
+         {"learning_rate": 0.01}),
+)  # fmt: skip
+
+
+def study(case: Case, rounds: int) -> tuple[Plan, list[ArrayTable]]:
+    """The plan, and the tables of its cohorts."""
+    x, y = case.load(return_X_y=True)
+    x = x[:, x.std(axis=0) > x.std(axis=0).max() / 3] if case.load is datasets.load_digits else x
+    x = x[:, : case.columns]
+    classes = tuple(map(str, range(int(y.max()) + 1))) if case.load is not datasets.load_diabetes else ()
+    outcome = (
+        Column("y", "category", levels=classes, role="outcome") if classes else Column("y", role="outcome")
+    )
+    named = {"test": "network", "cohorts": COHORTS, "compensator_key": NO_KEY}
+    schema = (*(Column(f"x{k}") for k in range(x.shape[1])), outcome)
+    fields = {**usual("network"), **named, "schema": schema, "patience": 0, "training_rounds": rounds}
+    fields |= {"validation_folds": FOLDS, "people_in_a_round": FEW, "files": ("model",), **case.options}
+    plan = Plan(**fields)
+    method, found = check(plan), []
+    noise = np.random.default_rng(2).normal(0, 1.2 * y.std(), len(y))
+    for rows in np.split(np.argsort(y + noise, kind="stable"), [len(y) // 2, len(y) * 4 // 5]):
+        values = x[rows] if classes else np.column_stack([x[rows], y[rows]])
+        words = {"y": Words.of([str(int(k)) for k in y[rows]])} if classes else {}
+        found.append(method.prepared(ArrayTable(values, words), plan))
+    return plan, found
+
+
+@dataclass(eq=False)
+class Followed:
+    """A study, with the question of each round and the rows that take part in it."""
+
+    plan: Plan
+    tables: list[ArrayTable]
+
+    def __post_init__(self) -> None:
+        self.rounds: list[tuple[SumGradient, np.ndarray]] = []
+        call, kinds = whole(Study(self.plan, lambda: Panel.of([]))), questions_of(self.plan)
+        self.federation = _Federation(call, self.tables, kinds)
+        Tree(call, kinds, self._total, []).value()
+
+    def _total(self, place: Place, question: Question) -> Arrays:
+        if isinstance(question, SumGradient):
+            pairs = zip(self.tables, self.federation.own_seeds, strict=True)
+            taken = [question.taken(drawing(table, question, seed)) for table, seed in pairs]
+            self.rounds.append((question, np.concatenate(taken)))
+        return self.federation.total(place, question)
+
+    def central(self, order: Callable[[int], np.ndarray]) -> Iterator[np.ndarray]:
+        """The weights at the beginning of each round, trained on the pool in this order of its rows."""
+        first, _ = self.rounds[0]
+        z, classes, folds = (
+            np.concatenate(parts) for parts in zip(*map(self._rows, self.tables), strict=True)
+        )
+        fitted, by = folds != first.held_out, order(len(z))
+        weights, optimizer = start(first.network, 0), optimizer_of(self.plan, first.size)
+        for _, taken in self.rounds:
+            yield weights
+            rows = by[(taken & fitted)[by]]
+            slope = lambda scores, rows=rows: first.slopes(scores, classes[rows], z[rows])  # noqa: E731
+            gradient = first.network.gradient(weights, first.inputs(z[rows]), slope)
+            weights, optimizer = optimizer.step(weights, gradient / len(rows), 0.0)
+
+    def _rows(self, table: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Design, classes and folds of a table, in its own order."""
+        first, _ = self.rounds[0]
+        z, folds = np.zeros((len(table.values), first.design.columns)), np.zeros(len(table.values), np.int64)
+        for fold, rows, part in first.design.blocks(table):
+            z[rows], folds[rows] = part, fold
+        return z, table.classes, folds
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> str:
+    """The mean squared difference, as it is printed."""
+    return f"{np.mean((one - other) ** 2):.0e}"
+
+
+def lines(case: Case, rounds: tuple[int, ...]) -> Iterator[str]:
+    followed = Followed(*study(case, rounds[-1]))
+    shuffled = np.random.default_rng(3).permutation
+    first, second = (list(followed.central(order)) for order in (np.arange, shuffled))
+    federated = [question.weights for question, _ in followed.rounds]
+    about = f"| {case.table} | {case.method} |"
+    for what, weights in (("the study", federated), ("the pool, rows in another order", second)):
+        yield f"{about} {what} | " + " | ".join(apart(weights[k], first[k]) for k in rounds) + " |"
+
+
+def main() -> None:
+    given = measuring.parser(__doc__).parse_args()
+    rounds, cases = (SMALL, CASES[:1]) if given.small else (ROUNDS, CASES)
+    head = " | ".join(f"{k:,} rounds" for k in ROUNDS)
+    rows = [row for case in cases for row in lines(case, rounds)]
+    measuring.write(
+        given.out,
+        "networks",
+        [
+            f"| Table | Optimizer | Beside the pool | {head} |",
+            "| --- | --- | --- | ---: | ---: | ---: |",
+            *rows,
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()
