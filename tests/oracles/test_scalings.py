@@ -107,7 +107,7 @@ LINEAR: dict[str, Any] = {
 def test_a_model_of_scaled_columns_is_the_pipeline_of_the_pool(
     rehearse: Rehearse, tmp_path: Path, method: str, classes: str
 ) -> None:
-    """To nine digits at the lambdas of the study; to those of PowerTransformer as near as its own are."""
+    """They agree to nine digits at the lambdas of the study, and nearly at those of PowerTransformer."""
     pool = people(classes)
     penalties = () if method == "linear" else ("--penalties", PENALTY)
     found = fitted(rehearse, tmp_path, pool, method, *penalties)
