@@ -73,7 +73,7 @@ def test_sums_of_two_studies_add_up_where_nothing_was_found_by_the_first_alone()
 
 
 def test_a_cohort_tests_the_model_of_the_others_on_its_scaled_columns() -> None:
-    """Without a penalty units do not matter: a model of the others' columns, bent alike, has this error."""
+    """The error is that of a model of the others' columns, bent alike: no penalty, so no units."""
     x, y = pool(1200)
     plan = plan_of("linear-model", files=("model", "sums"))
     cells = cohorts_of(x, y)
