@@ -130,7 +130,8 @@ def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the coefficients of a model's feature, one for each score."""
+    """Yield the coefficients of a model's feature, one for each score, and the numbers of its scaling."""
+    yield from ((name, x) for name, x in feature.get("scaling", {}).items() if name != "method")
     classes = model["outcome"].get("classes", [])
     names = [f"coefficient of {name}" for name in classes] if len(classes) > 2 else ["coefficient"]
     yield from zip(names, feature["coefficients"], strict=True)
