@@ -130,9 +130,12 @@ def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the coefficients of a model's feature, one for each score; of a network mean, deviation."""
+    """Yield the coefficients of a model's feature, one for each score, and the numbers of its scaling; of a
+    network mean and deviation instead.
+    """
+    yield from ((name, x) for name, x in feature.get("scaling", {}).items() if name != "method")
     if "coefficients" not in feature:
-        yield from ((name, feature[name]) for name in ("mean", "deviation"))
+        yield from ((name, feature[name]) for name in ("mean", "deviation", "unit") if name in feature)
         return
     classes = model["outcome"].get("classes", [])
     names = [f"coefficient of {name}" for name in classes] if len(classes) > 2 else ["coefficient"]

@@ -54,6 +54,8 @@ def open_table(
     _check_floor(len(values), MIN_SAMPLES if fewest is None else fewest, Faults(path, report))
     described = _described(values, [column.title for column in schema if column.is_number])
     left_out = [f"{shown(column.title)} ({column.left_out})" for column in schema if column.left_out]
+    scaled = [f"{shown(column.title)} ({column.scaling})" for column in schema if column.scaling]
+    described |= {"scaled in the model": ", ".join(scaled)} if scaled else {}
     report.summary = {"table": described | {"left out": ", ".join(left_out) or "none"}}
     check_words(words, schema, Faults(path, report), ignore_case=ignore_case)
     searched = [column for column in schema if column.most and column.title in words]

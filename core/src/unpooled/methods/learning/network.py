@@ -133,14 +133,14 @@ def refuse_many_weights(size: int) -> None:
 
 
 def refuse_few(plan: Plan, fitted: float, others: float) -> None:
-    """Refuse if gradients would be sums over few of the `fitted` people, or over few without any one cohort."""
+    """Refuse if gradients would be sums over few of the `fitted` people, or over few without one cohort."""
     fewest = IN_A_ROUND.of(plan)
     expected, without = (math.floor(TAKING_PART.of(plan) * people) for people in (fitted, others))
     if expected < fewest or 2 * without < fewest:
         raise Refuse(
             "taking_part",
-            f"fewer than {fewest:,} people are expected in a round ({expected:,}), or fewer than half of that "
-            f"without one of the cohorts ({without:,}): gradients of so few would say much about each one",
+            f"fewer than {fewest:,} people are expected in a round ({expected:,}), or fewer than half of these "
+            f"without one of the cohorts ({without:,}): gradients of so few say much about each one",
             "Let more people take part in a round, or invite more cohorts.",
         )
 

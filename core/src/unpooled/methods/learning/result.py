@@ -12,9 +12,11 @@ import numpy as np
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
+from unpooled.fitted import yeo_johnson as transform
 from unpooled.fitted.curves import CURVES
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.model import BENT, FORMAT, VERSION
+from unpooled.kernels.elementary import exp
 from unpooled.kernels.statistics import normal_neg_log10_p, p_value, t_neg_log10_p
 from unpooled.methods.learning.models import MODELS, SQUARED_ERROR, Errors, Path, link_of
 from unpooled.methods.learning.options import VALIDATION_FOLDS
@@ -113,10 +115,13 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
             strict=True,
         )
     ]
-    for feature, scaling in zip(features, scalings, strict=False):
-        feature |= {"scaling": scaling} if scaling else {}
     for feature, row in zip(features, errors if errors is not None else (), strict=False):
         feature["standard_errors"] = [error if np.isfinite(error) else None for error in row.tolist()]
+    for feature, scaling in zip(features, scalings, strict=False):
+        if scaling:
+            feature["scaling"] = scaling
+        if "lambda" in scaling:
+            _recentre(feature, scaling)
     outcome: dict[str, Any] = {"name": plan.outcome.title, "unit": plan.outcome.unit}
     return {
         "format": FORMAT,
@@ -149,6 +154,25 @@ def scalings_of(found: Arrays, plan: Plan) -> list[dict[str, Any]]:
     return [
         scaling_of(place, plan, scales) for place, column in enumerate(plan.features) if not column.is_outcome
     ]
+
+
+def _recentre(feature: dict[str, Any], scaling: dict[str, Any]) -> None:
+    """Take the value whose transform is the mean as the centre, so that a coefficient is per unit there.
+
+    The centre of the search is the middle of the range, which is nobody's to know beyond the cohorts.
+    """
+    centre, power = np.array(scaling["centre"]), np.array(scaling["lambda"])
+    mean = np.array(feature["mean"])
+    middle = transform.inverse(mean, centre, power)
+    slope = float(exp((power - 1) * transform.offsets(middle, centre)))
+    if not 0 < slope < math.inf:  # so flat there that no unit is left
+        return
+    scaling["centre"] = float(middle)
+    feature["mean"] = float(mean - transform.about(middle, centre, power)) / slope
+    feature["deviation"] /= slope
+    for name in ("coefficients", "standard_errors"):
+        if name in feature:
+            feature[name] = [None if x is None else x * slope for x in feature[name]]
 
 
 def _of_least_squares(found: Arrays) -> dict[str, float | None]:
