@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,13 @@ def checks_nothing(original: Any, *arguments: Any) -> None:
     """Replace a check that raises: of a book, a file's name or origin, a cohort's signature."""
 
 
+def leaves_out_variants(original: Any, lists: Any) -> Iterator[Any]:
+    """Replace the server's `reconciled`: of what all have, those stay whose names say so."""
+    for agreement in original(lists):
+        chosen = [name.startswith(b"chosen") for name in agreement.panel.name.tolist()]
+        yield replace(agreement, panel=agreement.panel.take(np.flatnonzero(chosen)))
+
+
 def answers_what_is_sent(original: Any, self: Any, message: Any) -> Any:
     """Replace the client's `Answerer._decoded`: a question need not be one of its own run."""
     from unpooled.asking import question as questions
@@ -116,6 +124,7 @@ CHECK = {"unpooled.asking.question:check_of": constant_check}
 UNBOUND = {"unpooled.protocol.masking:question": same_question}
 DEALING = {"unpooled.protocol.two_party:deal": false_dealing}
 FLIPPED = {"unpooled.protocol.two_party:deal": flipped_dealing}
+CHOSEN = {"unpooled_server.services.panels:reconciled": leaves_out_variants}
 SENT = {"unpooled_client.study.rounds:Answerer._decoded": answers_what_is_sent}
 BOOK = {"unpooled_client.study.book:Book._require_allowed": checks_nothing}
 # Without the first, the book still knows how much was released: the answers about a short list.

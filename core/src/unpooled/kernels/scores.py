@@ -26,13 +26,17 @@ _NO_CALL = 1
 _THREE = np.uint64(3)
 
 
-def add_scores(words: Words, second: NDArray[np.bool_], mean: Floats, weights: Floats, out: Floats) -> None:
-    """Add to each sample's sums over the variants of (copies - mean) x weight; a missing call adds nothing.
+def add_scores(
+    words: Words, second: NDArray[np.bool_], mean: Floats, weights: Floats, out: Floats, power: int = 1
+) -> None:
+    """Add to each sample's sums over the variants of (copies - mean) x weight, to a power.
+
+    A missing call adds nothing.
 
     `words` is (m, w) as in `unpooled.asking.cohort.Packed`; the copies are those of A1, where `second`, (m,),
     those of A2. `mean` is (m,), `weights` (m, s), and `out`, (samples, s), C-contiguous.
     """
-    values = (COPIES[second.astype(np.int64)] - mean[:, None])[:, :, None] * weights[:, None, :]
+    values = ((COPIES[second.astype(np.int64)] - mean[:, None])[:, :, None] * weights[:, None, :]) ** power
     values[:, _NO_CALL] = 0
     short = -len(words) % _TOGETHER
     if short:  # variants that add nothing

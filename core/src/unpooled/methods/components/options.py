@@ -14,6 +14,8 @@ BEYOND = 10
 """Directions of a block beside one for each component: with them fewer rounds are needed."""
 PEOPLE_PER_DIRECTION = 10
 """People beside any one cohort for each direction of all blocks, at the least: each tells a sum over them."""
+FAR_SPREADS = 4
+"""So many spreads beyond the mean chance does not take a person's sum of squared genotypes."""
 STANDS_OUT = 1.2
 """The last eigenvalue that is so many times the next, and those before it, are found to the plan's
 tolerance."""

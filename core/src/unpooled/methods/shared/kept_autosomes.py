@@ -27,12 +27,17 @@ def times_genotypes(
     return found
 
 
-def scores_of(cohort: Cohort, variants: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """X times weights, float64 (m, s), for some variants, by panel index: float64 (n, s)."""
+def scores_of(
+    cohort: Cohort, variants: np.ndarray, mean: np.ndarray, weights: np.ndarray, power: int = 1
+) -> np.ndarray:
+    """X times weights, float64 (m, s), for some variants, by panel index: float64 (n, s).
+
+    With a power, of each product this before they are added.
+    """
     found = np.zeros((len(cohort.samples), weights.shape[1]))
     for part in blocks(len(variants), len(cohort.samples)):
         packed = cohort.packed(variants[part])
-        add_scores(packed.words, packed.swapped, mean[part], weights[part], found)
+        add_scores(packed.words, packed.swapped, mean[part], weights[part], found, power)
     return found
 
 
