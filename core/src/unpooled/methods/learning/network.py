@@ -139,7 +139,7 @@ def refuse_few(plan: Plan, fitted: float, others: float) -> None:
     if expected < fewest or 2 * without < fewest:
         raise Refuse(
             "taking_part",
-            f"fewer than {fewest:,} people are expected in a round ({expected:,}), or half of that "
+            f"fewer than {fewest:,} people are expected in a round ({expected:,}), or than {fewest / 2:,.0f} "
             f"without one of the cohorts ({without:,}): gradients of so few say much about each one",
             "Let more people take part in a round, or invite more cohorts.",
         )
