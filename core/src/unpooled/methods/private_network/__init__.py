@@ -12,7 +12,7 @@ from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER
 from unpooled.methods.learning.network_result import write_network, write_weights
 from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL
-from unpooled.methods.private_network.options import EPSILON, PRIVATE_OPTIONS
+from unpooled.methods.private_network.options import CLIP, DELTA, EPSILON, PRIVATE_OPTIONS
 from unpooled.methods.private_network.procedure import fit_private_network
 from unpooled.methods.private_network.questions import CountTrained, SumClipped
 from unpooled.methods.private_network.result import private_model_of, shown_private_network
@@ -33,8 +33,9 @@ def _features(plan: Plan) -> list[Column]:
 
 def _rules(plan: Plan) -> Mapping[str, str]:
     found = dict(_of_schema(plan))
-    if not EPSILON.of(plan):
-        found["epsilon"] = "say how much the study may tell of each person, such as 3"
+    for option, such_as in ((EPSILON, 3), (DELTA, 1e-5), (CLIP, 1)):
+        if not option.of(plan):
+            found[option.name] = f"want a number above 0, such as {such_as:g}: it is a part of the promise"
     if OPTIMIZER.of(plan) == LBFGS:
         found["optimizer"] = "no L-BFGS, which noise leads astray"
     if plan.masking != "modular":

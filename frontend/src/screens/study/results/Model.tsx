@@ -11,7 +11,14 @@ import { measured } from "../../../words/genetics";
 import { t } from "../../../words/language";
 import { PerformanceOf } from "./Performance";
 import { TrainingOf } from "./Training";
-import { readModel, scalingOf, type Coefficients, type ModelFile, type Training } from "./model";
+import {
+  readModel,
+  scalingOf,
+  type Coefficients,
+  type ModelFile,
+  type Privacy,
+  type Training,
+} from "./model";
 
 const SHOWN = 50;
 
@@ -22,7 +29,14 @@ export function Model({ study, file }: { study: Study; file: string }) {
         <Card>
           <Section title={t("Model of {{outcome}}", { outcome: model.outcome })}>
             <Facts facts={numbers(model)} />
-            {!model.training && <Features model={model} />}
+            {!model.training && !model.privacy && <Features model={model} />}
+            {model.privacy && (
+              <Muted>
+                {t(
+                  "How well it predicts was not counted: that would tell more of people than epsilon allows.",
+                )}
+              </Muted>
+            )}
           </Section>
           {model.training && <TrainingOf training={model.training} name={study.name} />}
           {model.performance && (
@@ -41,6 +55,18 @@ export function Model({ study, file }: { study: Study; file: string }) {
 const numbers = (model: ModelFile): [string, string][] => [
   [t("People"), count(model.people)],
   [t("Features"), count(model.features.length)],
+  ...(model.privacy ? ofPrivacy(model.privacy) : ofTest(model)),
+];
+
+const ofPrivacy = ({ epsilon, delta, noise, clip, rounds }: Privacy): [string, string][] => [
+  [t("Rounds"), count(rounds)],
+  [t("Epsilon"), measured(epsilon, 4)],
+  [t("Delta"), measured(delta, 2)],
+  [t("Longest gradient of a person"), measured(clip, 4)],
+  [t("Noise of a sum, in such gradients"), measured(noise, 4)],
+];
+
+const ofTest = (model: ModelFile): [string, string][] => [
   [t("Folds"), count(model.folds)],
   ...(model.training
     ? ofTraining(model.training)

@@ -9,6 +9,8 @@ export interface ModelFile {
   penalty: number | null;
   /** Of a network only. */
   training: Training | null;
+  /** What a network promises each person; nothing else is then known of it. */
+  privacy: Privacy | null;
   /** What the error is. */
   loss: "mean squared error" | "log loss";
   /** The mean, of the folds that were left out; of one fold that of the fit. */
@@ -32,6 +34,16 @@ export interface Training {
   heldOut: number[];
   /** The share of the left-out rows whose class is predicted; null of a number. */
   right: number[] | null;
+}
+
+/** Differential privacy: how many times as likely a result may be with one person more. */
+export interface Privacy {
+  epsilon: number;
+  delta: number;
+  /** The deviation of a sum's noise, in the longest gradient of a person. */
+  noise: number;
+  clip: number;
+  rounds: number;
 }
 
 /** How well models of the same penalty do on the folds that they have not seen. */
@@ -90,6 +102,7 @@ export function readModel(text: string): ModelFile {
     network,
     curve,
     round = 0,
+    privacy = null,
     ...model
   } = JSON.parse(text) as {
     outcome: { name: string; classes?: string[] };
@@ -100,6 +113,7 @@ export function readModel(text: string): ModelFile {
     network?: { layers: { weight: number[][]; bias: number[] }[] };
     curve?: { loss: number[]; held_out: number[]; right?: number[] };
     round?: number;
+    privacy?: Privacy;
     loss: ModelFile["loss"];
     error: number;
     variance: number;
@@ -110,6 +124,7 @@ export function readModel(text: string): ModelFile {
     ...model,
     folds,
     penalty,
+    privacy,
     training:
       network && curve
         ? {
