@@ -102,6 +102,16 @@ def test_a_scaling_that_lacks_a_number_is_no_model(left_out: str) -> None:
     del content["features"][0]["scaling"][left_out]
     with pytest.raises(ValueError, match="not the parameters of a model"):
         Model(content)
+    content["features"][0]["scaling"] = {"method": "rank"}
+    with pytest.raises(ValueError, match="got the scaling 'rank'; want z-score, robust"):
+        Model(content)
+
+
+@pytest.mark.parametrize(("scaling", "most"), [("robust", 685), ("yeo-johnson", 2056)])
+def test_so_many_columns_are_compared_at_once(scaling: str, most: int) -> None:
+    assert plan_of(scalings=(scaling,) * most).features
+    with pytest.raises(PlanError, match=f"at most {most:,} columns can have the scaling {scaling}"):
+        plan_of(scalings=(scaling,) * (most + 1))
 
 
 @pytest.mark.parametrize("method", ["z-score", "robust", "yeo-johnson", "summary"])

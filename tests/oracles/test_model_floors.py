@@ -79,8 +79,8 @@ def test_a_skewed_marker_passes_with_the_scaling_of_the_refusal(rehearse: Rehear
     _, given = wards(tmp_path, 200)
     refused = rehearse("--fit", "logistic", *given, check=False)
     said = " ".join((refused.stdout + refused.stderr).split())
-    assert re.findall(r"\b(age|diabetes|troponin|ckmb)\b", said) == ["troponin", "ckmb"]
-    (scaling,) = re.findall(r"with the scaling ([a-z-]+):", said)
+    assert set(re.findall(r"\b(age|diabetes|troponin|ckmb)\b", said)) == {"troponin", "ckmb"}
+    (scaling,) = set(re.findall(r"with the scaling ([a-z-]+):", said))
     pool, given = wards(tmp_path, 200, scaling=scaling)
     rehearse("--fit", "logistic", "--penalties", 0.01, *given)
     found = Model.from_file(tmp_path / "own.model.json")

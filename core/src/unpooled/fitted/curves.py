@@ -9,7 +9,7 @@ import numpy as np
 
 from unpooled.fitted import yeo_johnson
 from unpooled.kernels.elementary import log, log1p
-from unpooled.plan.encodings import ABOVE, LOG, LOG1P, YEO_JOHNSON
+from unpooled.plan.encodings import ABOVE, LOG, LOG1P, OF_NUMBERS, YEO_JOHNSON
 
 Curve = Callable[[np.ndarray, Mapping[str, Any]], np.ndarray]
 
@@ -24,8 +24,10 @@ CURVES: Mapping[str, Curve] = {
 def transformed(values: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
     """A column, float64 (n,), as its scaling bends it; NaN stays NaN. Others leave it as it is.
 
-    ValueError if a value has no logarithm.
+    ValueError if a value has no logarithm, or if there is no such scaling.
     """
+    if scaling["method"] not in OF_NUMBERS:
+        raise ValueError(f"got the scaling {scaling['method']!r}; want {', '.join(OF_NUMBERS)}")
     if (above := ABOVE.get(scaling["method"])) is not None and (values <= above).any():
         raise ValueError(f"a value is not above {above:g}, as {scaling['method']} needs")
     curve = CURVES.get(scaling["method"])

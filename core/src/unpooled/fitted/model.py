@@ -109,7 +109,7 @@ class Model(Fitted):
         self.scalings_ = {k: row["scaling"] for k, row in enumerate(rows) if "scaling" in row}
         """The scaling of features, by their places: its method and parameters."""
         for scaling in self.scalings_.values():
-            transformed(np.ones(1), scaling)  # a parameter that is missing is found now
+            transformed(np.ones(1), scaling)  # what is missing, or not known, is found now
         self.mean_ = np.array([row["mean"] for row in rows], np.float64)
         self.network = Layers(given["network"], rows, outcome) if "network" in given else None
         if self.network:

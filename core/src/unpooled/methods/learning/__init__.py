@@ -48,7 +48,7 @@ from unpooled.methods.learning.questions import (
 from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL, shown, write_coefficients, write_model
 from unpooled.methods.learning.scaling import ASKED as SCALES_ASK
-from unpooled.methods.learning.scaling import tells
+from unpooled.methods.learning.scaling import tells, too_many
 from unpooled.methods.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.methods.tables.census import CountValues
@@ -113,6 +113,8 @@ fit to the table that a study of encodings has written",
                 f"{column.title}: list its values, or fit to the table that a study of encodings has \
 written",
             )
+    if said := too_many(plan):
+        yield "schema", said
     if plan.outcome is None:
         yield "schema", "want the column that is predicted: give it the role outcome"
 

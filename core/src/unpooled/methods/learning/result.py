@@ -373,7 +373,7 @@ def calibration(ranges: Mapping[str, np.ndarray], *, of_numbers: bool) -> list[d
     middle = np.cumsum(rows) - rows / 2
     group = np.minimum((middle / rows.sum() * _GROUPS).astype(int), _GROUPS - 1)
     found = []
-    for k in np.unique(group):
+    for k in np.unique(group[rows > 0]):  # alone, a range may have no rows
         n, seen, hoped = (float(ranges[name][group == k].sum()) for name in ("rows", "observed", "expected"))
         low, high = (None, None) if of_numbers else wilson(seen, n)
         share = {"observed": seen / n, "expected": hoped / n}

@@ -15,7 +15,7 @@ import numpy as np
 from unpooled.asking.procedure import Asks, Each, Rows, Study
 from unpooled.asking.question import Arrays
 from unpooled.fitted.scaler import Robust
-from unpooled.methods.tables import RANGE_TELLS, SEEN_ONLY, FindQuartilesByBits
+from unpooled.methods.tables import MOST_COMPARED, RANGE_TELLS, SEEN_ONLY, FindQuartilesByBits
 from unpooled.methods.tables.bends import Bends
 from unpooled.methods.tables.order import between, find_elements, interpolated
 from unpooled.methods.tables.ranges import FindRangeByBits
@@ -127,6 +127,15 @@ def scaling_of(place: int, plan: Plan, scales: Scales) -> dict[str, Any]:
     """Return the scaling of the feature at a place for a model file; empty of one that is standardised."""
     scaling, numbers = plan.features[place].scaling, scales.of(place)
     return {"method": scaling, **numbers} if numbers or scaling in ABOVE else {}
+
+
+def too_many(plan: Plan) -> str:
+    """Say of which scaling there are more columns than are compared at once; empty if of none."""
+    for kind in (FindQuartilesByBits, FindRangeByBits):
+        most = MOST_COMPARED // kind.asked_under(plan)
+        if len(places_under(kind.scaling, plan)) > most:
+            return f"at most {most:,} columns can have the scaling {kind.scaling}"
+    return ""
 
 
 def tells(plan: Plan) -> str:

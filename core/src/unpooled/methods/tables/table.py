@@ -35,8 +35,9 @@ def scaled_under(scaling: str, plan: Plan) -> Sequence[Column]:
 
 def places_under(scaling: str, plan: Plan) -> tuple[int, ...]:
     """Their places among the features; none are named if they are all."""
-    scaled = scaled_under(scaling, plan)
-    return () if _is_of_all(plan) else tuple(k for k, c in enumerate(plan.features) if c in scaled)
+    if _is_of_all(plan):
+        return ()
+    return tuple(k for k, column in enumerate(plan.features) if column.scaling == scaling)
 
 
 def is_compared(plan: Plan) -> bool:

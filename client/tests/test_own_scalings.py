@@ -1,0 +1,45 @@
+"""A cohort's own model of scaled columns beside the pool's."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import PowerTransformer, RobustScaler
+
+from unpooled import run
+from unpooled.asking.cohort import ArrayTable
+from unpooled.described.file_list import report_name
+from unpooled.methods import check, usual
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import MODEL_FILE, NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled_client.compare.tables import compare_tables
+
+NOBODY = Panel.of([])
+
+
+def test_quartiles_and_lambdas_are_of_the_pool_and_of_this_table(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    values = [np.column_stack([random.lognormal(k, 1, (300, 2)), random.normal(size=300)]) for k in range(3)]
+    schema = (
+        Column("troponin", encoding="yeo-johnson"),
+        Column("bmi", encoding="robust"),
+        Column("y", role="outcome"),
+    )
+    named: dict[str, Any] = {**usual("ridge"), "files": (MODEL_FILE,)}
+    plan = Plan("ridge", cohorts=3, compensator_key=NO_KEY, schema=schema, **named)
+    method = check(plan)
+    tables = [method.prepared(ArrayTable(table), plan) for table in values]
+    method.files[MODEL_FILE](
+        written := io.BytesIO(), NOBODY, method.columns_for(MODEL_FILE, run.run(plan, NOBODY, tables)), plan
+    )
+    file = tmp_path / report_name(MODEL_FILE, plan)
+    file.write_bytes(written.getvalue())
+    found = {(one.feature, one.what): one for one in compare_tables([file], tables[0], plan)}
+    for name, rows in (("pool", np.vstack(values)), ("own", values[0])):
+        power = PowerTransformer().fit(rows[:, :1]).lambdas_[0]
+        assert abs(getattr(found["troponin", "lambda"], name) - power) < 1e-5
+        assert getattr(found["bmi", "median"], name) == RobustScaler().fit(rows[:, 1:2]).center_[0]
