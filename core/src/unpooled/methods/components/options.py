@@ -9,11 +9,14 @@ from unpooled.plan.plan import Plan
 MOST_ROUNDS = 20
 """Maximum number of rounds; each gives the server one product of the genotypes per direction of a block."""
 USUAL_ROUNDS = 8
-LEAST_ROUNDS = 3
+DIRECTIONS_PER_COMPONENT = 3
+"""Directions that the people must allow for each component, at the least."""
 BEYOND = 10
 """Directions of a block beside one for each component: with them fewer rounds are needed."""
-PEOPLE_PER_DIRECTION = 10
+PEOPLE_PER_DIRECTION = 5
 """People beside any one cohort for each direction of all blocks, at the least: each tells a sum over them."""
+_ROUNDS_OF_FEW = 10
+"""Rounds of few directions, at the least: 40 in blocks of 4 settle as much as 90 in blocks of 10."""
 FAR_SPREADS = 4
 """So many spreads beyond the mean chance does not take a person's sum of squared genotypes."""
 STANDS_OUT = 1.2
@@ -57,8 +60,7 @@ def number_of(plan: Plan) -> int:
 
 
 def block_of(components: int, variants: int, people: int, *, alone: bool = False) -> tuple[int, int]:
-    """Return the number of directions of a block, and of rounds; no rounds if the people are too few."""
+    """Return the number of directions of a block, and of rounds, for `people` beside any one cohort."""
     most = people // PEOPLE_PER_DIRECTION if not alone else MOST_ROUNDS * (components + BEYOND)
-    block = min(components + BEYOND, max(components, most // USUAL_ROUNDS), variants)
-    rounds = min(MOST_ROUNDS, most // block) if block else 0
-    return block, rounds if rounds >= LEAST_ROUNDS else 0
+    block = min(components + BEYOND, max(1, most // _ROUNDS_OF_FEW), variants)
+    return block, min(MOST_ROUNDS, most // block)

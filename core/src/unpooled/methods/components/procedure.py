@@ -24,8 +24,8 @@ from unpooled.kernels.fixed_order import total
 from unpooled.methods.components.krylov import Krylov, first_block, standing_out
 from unpooled.methods.components.options import (
     COMPONENT_TOLERANCE,
+    DIRECTIONS_PER_COMPONENT,
     FAR_SPREADS,
-    LEAST_ROUNDS,
     PCA_COUNT,
     PEOPLE_PER_DIRECTION,
     STANDS_OUT,
@@ -169,7 +169,7 @@ def _refuse_few(plan: Plan, founders: int, without_any: int) -> None:
             "Count nonfounders in frequencies too, or invite further cohorts.",
         )
     count = number_of(plan)
-    least = LEAST_ROUNDS * PEOPLE_PER_DIRECTION * count
+    least = DIRECTIONS_PER_COMPONENT * PEOPLE_PER_DIRECTION * count
     if without_any < least:
         raise Refuse(
             PCA_COUNT.name if plan.test == PCA_COUNT.name else COMPONENTS.name,
@@ -287,7 +287,7 @@ def refuse_unsettled(error: np.ndarray, rounds: int) -> None:
         f"can be more than {WORST_COVARIATE:g}, as 1 - |cos|"
         + (f"; that of {listed(names[settled].tolist())} is smaller" if settled.any() else ""),
         (f"Choose {first} components: those before {names[first]} are settled" if first else "Choose fewer")
-        + ", and the fewer there are, the more rounds the pool's people allow. Or invite further cohorts.",
+        + ". Or invite further cohorts.",
     )
 
 
