@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -60,18 +60,23 @@ class Network:
         return np.asarray(x @ w.T + b)
 
     def gradient(
-        self, weights: np.ndarray, x: np.ndarray, slope: Callable[[np.ndarray], np.ndarray]
+        self,
+        weights: np.ndarray,
+        x: np.ndarray,
+        slope: Callable[[np.ndarray], np.ndarray],
+        kept: Sequence[np.ndarray] = (),
     ) -> np.ndarray:
         """The gradient of the sum of the rows' losses: float64 (size,).
 
         `slope` gives the derivatives of each row's loss by its scores, float64 (n, scores), from the scores.
+        `kept` are factors of the hidden units of each layer, float64 (n, units), where some drop out.
         """
         *hidden, (w, b) = self.layers(weights)
         inputs, slopes = [x], []
-        for into, bias in hidden:
+        for k, (into, bias) in enumerate(hidden):
             x, derivative = _FUNCTIONS[self.activation](x @ into.T + bias)
-            inputs.append(x)
-            slopes.append(derivative)
+            inputs.append(x := x * kept[k] if kept else x)
+            slopes.append(derivative * kept[k] if kept else derivative)
         delta = slope(x @ w.T + b)
         found = np.empty(self.size)
         layers = self.layers(found)
