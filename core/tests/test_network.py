@@ -10,6 +10,7 @@ from typing import Any
 import models
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from normalizing import NOBODY
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
@@ -248,6 +249,24 @@ def test_all_rows_of_a_person_take_part_or_none_does() -> None:
     assert set(share) == {0.0, 1.0}
 
 
+def test_units_drop_out_by_the_cohorts_secret_and_the_question() -> None:
+    x, y = pool(load_breast_cancer, 8)
+    federation, place, question = asked(x, y, dropout=0.4, hidden="30,20")
+    table = federation.cohorts[0]
+    one, again, other = (
+        question.local(drawing(table, question, own))["gradient"] for own in (bytes(32), bytes(32), b"1" * 32)
+    )
+    assert (one == again).all() and (one != other).mean() > 0.9
+    units = Cipher(algorithms.AES256(bytes(32)), modes.CTR(bytes(16))).encryptor()
+    for kept, width in zip(question.kept(2000, units), (30, 20), strict=True):
+        assert kept.shape == (2000, width) and set(np.unique(kept)) == {0.0, 1 / (1 - 0.4)}
+        assert kept.mean() == pytest.approx(1, abs=0.02)
+    # Nothing drops out of the fold that is left out.
+    honest = replace(question, dropout=0.0).local(table)
+    assert question.local(drawing(table, question, bytes(32)))["held_out"] == honest["held_out"]
+    assert federation.total(place, question)["far"] == 0
+
+
 def files_of(plan: Plan, tables: list[Examples]) -> Mapping[str, bytes]:
     return run.reports(plan, NOBODY, run.run(plan, NOBODY, tables))
 
@@ -318,6 +337,7 @@ def test_training_ends_when_the_loss_has_not_fallen_for_so_many_rounds() -> None
     [
         ({"optimizer": "lbfgs", "taking_part": 0.5}, "taking_part"),
         ({"optimizer": "adam", "momentum": 0.5}, "momentum"),
+        ({"optimizer": "lbfgs", "dropout": 0.5}, "dropout"),
         ({"hidden": "8,0"}, "hidden"),
         ({"hidden": "8," * 6 + "8"}, "hidden"),
         ({"hidden": "1025"}, "hidden"),

@@ -38,7 +38,14 @@ def plan_of(**options: Any) -> Plan:
         replace(column, low=float(x[:, k].min()), high=float(x[:, k].max())) if column.is_number else column
         for k, column in enumerate(models.schema_of(COLUMNS, "c0|c1"))
     ]
-    usual = {"epsilon": 3.0, "hidden": "6", "training_rounds": 60, "taking_part": 0.25}
+    usual = {
+        "epsilon": 3.0,
+        "delta": 1e-5,
+        "clip": 1.0,
+        "hidden": "6",
+        "training_rounds": 60,
+        "taking_part": 0.25,
+    }
     return models.plan_of(METHOD, schema, 3, **{**usual, **options})
 
 

@@ -47,6 +47,20 @@ def test_scores_and_gradients_are_torchs(widths: tuple[int, ...], activation: st
     np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 * np.abs(wanted).max())
 
 
+def test_gradients_with_dropout_are_torchs() -> None:
+    network, random = Network((4, 9, 6, 2), SILU), np.random.default_rng(3)
+    weights, x = random.normal(size=network.size), random.normal(0, 2, (50, 4))
+    kept = [(random.random((50, width)) > 0.3) / 0.7 for width in (9, 6)]
+    module = module_of(network, weights)
+    h = torch.tensor(x)
+    for k in (0, 1):
+        h = module[2 * k + 1](module[2 * k](h)) * torch.tensor(kept[k])
+    module[4](h).square().sum().backward()
+    wanted = flat(part.grad for part in module.parameters())
+    found = network.gradient(weights, x, lambda scores: 2 * scores, kept)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 * np.abs(wanted).max())
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [

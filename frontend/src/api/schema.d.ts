@@ -1480,6 +1480,11 @@ export interface components {
              */
             activation?: components["schemas"]["ActivationEnum"];
             /**
+             * Format: double
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             */
+            dropout?: number;
+            /**
              * @description Optimizer.
              *
              *     * `adam` - adam
@@ -2186,6 +2191,11 @@ export interface components {
              */
             activation?: components["schemas"]["ActivationEnum"];
             /**
+             * Format: double
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             */
+            dropout?: number;
+            /**
              * @description Optimizer.
              *
              *     * `adam` - adam
@@ -2608,6 +2618,11 @@ export interface components {
              */
             activation?: components["schemas"]["ActivationEnum"];
             /**
+             * Format: double
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             */
+            dropout?: number;
+            /**
              * @description Optimizer.
              *
              *     * `adam` - adam
@@ -2894,6 +2909,11 @@ export interface components {
              *     * `relu` - relu
              */
             activation?: components["schemas"]["ActivationEnum"];
+            /**
+             * Format: double
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             */
+            dropout?: number;
             /**
              * @description Optimizer.
              *

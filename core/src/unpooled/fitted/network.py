@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -60,14 +60,21 @@ class Network:
         return np.asarray(x @ w.T + b)
 
     def gradient(
-        self, weights: np.ndarray, x: np.ndarray, slope: Callable[[np.ndarray], np.ndarray]
+        self,
+        weights: np.ndarray,
+        x: np.ndarray,
+        slope: Callable[[np.ndarray], np.ndarray],
+        kept: Sequence[np.ndarray] = (),
     ) -> np.ndarray:
         """The gradient of the sum of the rows' losses: float64 (size,).
 
         `slope` gives the derivatives of each row's loss by its scores, float64 (n, scores), from the scores.
+        `kept` are factors of the hidden units of each layer, float64 (n, units), where some drop out.
         """
         found = np.zeros(self.size)
-        for (w, b), (inputs, delta) in zip(self.layers(found), self._back(weights, x, slope), strict=True):
+        for (w, b), (inputs, delta) in zip(
+            self.layers(found), self._back(weights, x, slope, kept), strict=True
+        ):
             w[:], b[:] = delta.T @ inputs, delta.sum(axis=0)
         return found
 
@@ -83,15 +90,19 @@ class Network:
         return np.concatenate(parts, axis=1)
 
     def _back(
-        self, weights: np.ndarray, x: np.ndarray, slope: Callable[[np.ndarray], np.ndarray]
+        self,
+        weights: np.ndarray,
+        x: np.ndarray,
+        slope: Callable[[np.ndarray], np.ndarray],
+        kept: Sequence[np.ndarray] = (),
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Each layer's inputs, and the derivatives of each row's loss by what it makes of them."""
         *hidden, (w, b) = self.layers(weights)
         inputs, derivatives = [x], []
-        for into, bias in hidden:
+        for k, (into, bias) in enumerate(hidden):
             x, derivative = _FUNCTIONS[self.activation](x @ into.T + bias)
-            inputs.append(x)
-            derivatives.append(derivative)
+            inputs.append(x := x * kept[k] if kept else x)
+            derivatives.append(derivative * kept[k] if kept else derivative)
         deltas = [slope(x @ w.T + b)]
         for (into, _), derivative in zip(self.layers(weights)[:0:-1], reversed(derivatives), strict=True):
             deltas.append((deltas[-1] @ into) * derivative)

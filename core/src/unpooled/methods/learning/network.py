@@ -18,6 +18,7 @@ from unpooled.errors import Refuse
 from unpooled.fitted.network import start
 from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.network_options import (
+    DROPOUT,
     IN_A_ROUND,
     MOST_WEIGHTS,
     PATIENCE,
@@ -59,7 +60,7 @@ def train(study: Study, described: Described, at: Training) -> Asks[None]:
     """Take one round; then go on, or test the network."""
     plan, held_out = study.plan, fold_left_out(described)
     about = network_about(plan, described, at.weights)
-    sums = yield SumGradient(*about, TAKING_PART.of(plan), at.round + 1)
+    sums = yield SumGradient(*about, TAKING_PART.of(plan), DROPOUT.of(plan), at.round + 1)
     if sums["far"][0]:
         if not plan.alone:
             refuse_diverged(at.round)

@@ -101,6 +101,26 @@ def _taking_part_problem(share: float, plan: Plan) -> str:
     )
 
 
+def _dropout_problem(dropout: float, plan: Plan) -> str:
+    return (
+        "0 with L-BFGS, which compares the losses of rounds"
+        if dropout and OPTIMIZER.of(plan) == LBFGS
+        else ""
+    )
+
+
+DROPOUT = Number(
+    name="dropout",
+    label="Dropout",
+    hint="Share of the hidden units that drop out in training, drawn anew for each person and round by a "
+    "secret of the cohort's own. None does afterwards.",
+    default=0.0,
+    least=0,
+    most=0.9,
+    place=Place.MODEL,
+    rule=_dropout_problem,
+    methods="Hidden units dropped out with the probability {}.",
+)
 RATE = Number(
     name="learning_rate",
     label="Learning rate",
@@ -185,6 +205,6 @@ IN_A_ROUND = Whole(
     is_always_said=True,
 )
 NETWORK_OPTIONS = (
-    *(HIDDEN, ACTIVATION, OPTIMIZER, RATE, MOMENTUM, ROUNDS, PATIENCE),
+    *(HIDDEN, ACTIVATION, DROPOUT, OPTIMIZER, RATE, MOMENTUM, ROUNDS, PATIENCE),
     *(TAKING_PART, WEIGHTS_SEED, IN_A_ROUND),
 )

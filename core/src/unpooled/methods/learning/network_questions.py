@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import CipherContext
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Table
@@ -25,11 +26,19 @@ from unpooled.fitted.model import LOGISTIC, SOFTMAX, probabilities
 from unpooled.fitted.network import Network
 from unpooled.methods.learning.design import OfDesign, SumProducts
 from unpooled.methods.learning.logistic_questions import logarithms
-from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, ROUNDS, TAKING_PART, widths_of
+from unpooled.methods.learning.network_options import (
+    ACTIVATION,
+    DROPOUT,
+    HIDDEN,
+    ROUNDS,
+    TAKING_PART,
+    widths_of,
+)
 from unpooled.methods.learning.reading import Examples, class_names, examples
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.tables.encoding.reading import drawn
 from unpooled.plan.plan import Plan
+from unpooled.protocol.masking import keystream
 
 _LARGEST = 1 << 20
 """Largest loss, and derivative, of a row on average: beyond it the fit has diverged."""
@@ -181,6 +190,8 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     weights: np.ndarray
     held_out: int
     share: float
+    dropout: float
+    """Probability with which a hidden unit drops out."""
     iteration: int
 
     @classmethod
@@ -189,7 +200,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
         network = network_of(plan, design)
         scale, weights = np.zeros(network.widths[0]), np.zeros(network.size)
         about = network.widths, network.activation, scale, weights, 0
-        asked = cls(design, *about, TAKING_PART.of(plan), 1)
+        asked = cls(design, *about, TAKING_PART.of(plan), DROPOUT.of(plan), 1)
         return Foreseen([asked], cls.most_turns(plan), exact=False)
 
     @classmethod
@@ -203,7 +214,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
 
     @property
     def draws(self) -> bool:
-        return self.share < 1
+        return self.share < 1 or self.dropout > 0
 
     @property
     def classified(self) -> int:
@@ -216,6 +227,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     def local(self, table: Table) -> Arrays:
         found = examples(table)
         taken = self.taken(found)
+        units = keystream(self.key(found, b"units")) if self.dropout else None
         sums = {"gradient": np.zeros(self.size), "loss": np.zeros(1), "held_out": np.zeros(1)}
         counts = {"rows": np.zeros(1, np.int64), "right": np.zeros(self.classified, np.int64)}
         with np.errstate(over="ignore", invalid="ignore"):
@@ -227,20 +239,33 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
                         counts["right"] += np.count_nonzero(predicted(scores) == found.classes[rows])
                 else:
                     counts["rows"] += len(rows)
-                    self._add(sums, found.classes[rows], z)
+                    self._add(sums, found.classes[rows], z, self.kept(len(rows), units) if units else ())
             far = any(not (np.abs(sum_) <= self.most).all() for sum_ in sums.values())
         if far:  # what is infinite, or no number, can't be sent
             sums = {name: np.zeros_like(sum_) for name, sum_ in sums.items()}
         return {**sums, **counts, "far": np.array([far], np.int64)}
 
-    def _add(self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray) -> None:
+    def _add(
+        self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray, kept: Sequence[np.ndarray]
+    ) -> None:
         """Add loss and gradient of some rows."""
 
         def slope(scores: np.ndarray) -> np.ndarray:
             sums["loss"] += self.losses(scores, classes, z).sum()
             return self.slopes(scores, classes, z)
 
-        sums["gradient"] += self.network.gradient(self.weights, self.inputs(z), slope)
+        sums["gradient"] += self.network.gradient(self.weights, self.inputs(z), slope, kept)
+
+    def kept(self, rows: int, units: CipherContext) -> list[np.ndarray]:
+        """Draw which hidden units of the next rows stay: factors of each layer, float64 (rows, units).
+
+        What stays is enlarged, so that its mean is as without dropout.
+        """
+        least, found = np.uint64(self.dropout * 2**64), []
+        for width in self.widths[1:-1]:
+            numbers = np.frombuffer(units.update(bytes(8 * rows * width)), "<u8").reshape(rows, width)
+            found.append((numbers >= least) / (1 - self.dropout))
+        return found
 
 
 def predicted(scores: np.ndarray) -> np.ndarray:
