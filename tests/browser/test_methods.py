@@ -101,6 +101,32 @@ def admissions(tmp_path: Path) -> list[Path]:
     return paths
 
 
+def test_a_network_says_what_its_privacy_cost(
+    pages: Pages, site: Site, clients: list[Cohort], admissions: list[Path], tmp_path: Path
+) -> None:
+    begin_study(pages, "Kept private")
+    pages.choose("Tables")
+    pages.choose("Network with differential privacy")
+    take = pages.page.get_by_label("Or take them from a CSV file")
+    (tmp_path / "schema.csv").write_text(ROLES)
+    take.set_input_files(tmp_path / "schema.csv")
+    pages.fill("Rounds", "20")
+    pages.press("Create study")
+    pages.sees("age: want its lowest and highest value, which scale it")
+    pages.sees("want a number above 0, such as 3")
+    limited = ROLES.replace("values", "values,low,high").replace("years", "years,,,,18,95")
+    (tmp_path / "schema.csv").write_text(limited)
+    take.set_input_files(tmp_path / "schema.csv")
+    pages.fill("Epsilon", "3")
+    pages.look("new-study-private")
+    create(pages, "Kept private")
+    run_all(pages, site, clients, tmp_path, admissions)
+    look_at_what_is_done(pages, "private")
+    pages.sees("How well it predicts was not counted")
+    found = json.loads(pages.download("kept-private.model.json", tmp_path / "downloads").read_text())
+    assert 2.9 < found["privacy"]["epsilon"] <= 3
+
+
 def test_a_model_to_its_file(
     pages: Pages,
     site: Site,
