@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import models
+import normalizing
 import numpy as np
 import pytest
+from scipy.stats import yeojohnson
 
+from tests.contract.runs import run_of
+from tests.contract.studies import Small
 from unpooled.errors import DataProblem
 from unpooled.fitted.model import Model
 from unpooled.methods.learning import design
+from unpooled.methods.learning.questions import CountSides
 from unpooled.methods.learning.stored import error_without, refitted
 from unpooled.plan.plan import Plan, PlanError
 from unpooled.plan.schema import Column
@@ -42,6 +47,21 @@ def test_many_columns_are_scaled_as_few_are(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(design, "MOST_COLUMNS", 2)
     by_gradients = Model(models.fit(plan_of(), cohorts_of(x, y)))
     assert np.allclose(by_gradients.predict(x), by_products.predict(x), rtol=1e-9, atol=0)
+
+
+def test_people_are_counted_beside_the_means_of_what_a_model_sees() -> None:
+    """Half of a skewed column is on either side once it is transformed, though few people are above raw."""
+    x, y = pool(1200)
+    plan = plan_of()
+    tables = [models.table_of(cells, plan) for cells in cohorts_of(x, y)]
+    asked = run_of(Small(plan, normalizing.NOBODY, tables)).questions
+    (sides,) = (question for question in asked if isinstance(question, CountSides))
+    assert sides.bends is not None
+    seen = [yeojohnson(x[:, 0], sides.bends.power[0]), np.log(x[:, 1]), x[:, 2], x[:, 3]]
+    for name, wanted in (("above", np.greater), ("below", np.less)):
+        counts = sum(sides.local(table)[name] for table in tables)
+        found = np.reshape(counts, (len(plan.features), -1)).sum(axis=1)
+        assert found[:-1].tolist() == [np.count_nonzero(wanted(column, column.mean())) for column in seen]
 
 
 @pytest.mark.parametrize("fill", [np.nan, 5.0])
