@@ -19,10 +19,12 @@ from unpooled.asking.draws import drawing
 from unpooled.asking.driver import Place, Tree
 from unpooled.asking.procedure import Study
 from unpooled.asking.question import Arrays, Question
+from unpooled.described.file_list import most_bytes, report_name
 from unpooled.errors import ProtocolError
 from unpooled.fitted.model import Model
 from unpooled.fitted.network import RELU, Network, start
 from unpooled.methods import METHODS, questions_of, whole
+from unpooled.methods.learning.network_options import MOST_WEIGHTS
 from unpooled.methods.learning.network_questions import SumGradient
 from unpooled.methods.learning.reading import Examples
 from unpooled.plan.plan import Plan, PlanError
@@ -357,3 +359,11 @@ def test_alone_a_cohort_trains_on_its_own_rows() -> None:
     assert found["model"]["people"][0] == len(tables[0].values)
     assert found["curve"]["held_out"][-1] < found["curve"]["held_out"][0]
     assert str(METHODS[METHOD].shown(found, plan)).count("<svg") >= 3  # type: ignore[misc]
+
+
+def test_clients_take_the_file_of_the_largest_network() -> None:
+    plan = models.plan_of(METHOD, models.schema_of(60, "a|b"), 3, hidden="1000,938", training_rounds=10_000)
+    network = Network((60, 1000, 938, 1), "silu")
+    assert 990_000 < network.size <= MOST_WEIGHTS
+    written = len(json.dumps(np.random.default_rng(1).normal(size=1000).tolist())) / 1000
+    assert most_bytes(report_name("model", plan), plan, {}) > network.size * written + 3 * 10_000 * written

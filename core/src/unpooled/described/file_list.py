@@ -24,6 +24,7 @@ _FEWEST_LINES = 3  # that a report may have of a variant: PLINK's `.hwe` has thr
 _ALLELES = 8  # that a line may name
 _FEATURE = 1 << 16  # bytes about a column of a table
 _LEVEL = 1 << 11  # bytes about one of its values
+_A_ROUND = 3  # numbers of a round of training
 _NUMBER = 1 << 5  # bytes of a number
 _CHUNK = 1 << 15  # bytes about what is asked of a chunk: 200 rounds in the manifest
 _USUAL_WORD = 1 << 10  # bytes of an ID or an allele, where nobody has measured the longest
@@ -129,13 +130,17 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
         return _HEAD + chunks * len(plan.each) * _CHUNK
     if plan.of_tables:
         # A cohort of a study of variants need not load the methods for tables.
+        from unpooled.methods.learning.models import NETWORK
+        from unpooled.methods.learning.network_options import ROUNDS, weights_of
         from unpooled.methods.learning.options import VALIDATION_FOLDS
 
         found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
         levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
         columns = len(plan.features) + len(plan.categories) + levels + MOST_CLASSES
-        pairs = VALIDATION_FOLDS.of(plan) * columns**2 if SUMS_FILE in plan.files else 0
-        return _HEAD + columns * _FEATURE + levels * _LEVEL + pairs * _NUMBER
+        numbers = VALIDATION_FOLDS.of(plan) * columns**2 if SUMS_FILE in plan.files else 0
+        if plan.test == NETWORK:
+            numbers += weights_of(plan, columns) + _A_ROUND * ROUNDS.of(plan)
+        return _HEAD + columns * _FEATURE + levels * _LEVEL + numbers * _NUMBER
     if name in map(page_name, plan.each):
         return _HEAD
     if name == remarks_name(plan):  # about every variant of any cohort

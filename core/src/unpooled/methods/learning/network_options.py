@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,12 @@ _WIDTHS = re.compile(r"[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*")
 def widths_of(text: str) -> tuple[int, ...]:
     """The units of each hidden layer."""
     return tuple(map(int, text.split(",")))
+
+
+def weights_of(plan: Plan, columns: int) -> int:
+    """Bound the number of weights of a plan's network, of at most so many inputs and scores."""
+    widths = (columns, *widths_of(HIDDEN.of(plan)), columns)
+    return sum((inputs + 1) * outputs for inputs, outputs in itertools.pairwise(widths))
 
 
 def _are_widths(text: str) -> bool:
