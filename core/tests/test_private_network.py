@@ -157,6 +157,18 @@ def test_epsilon_of_everyone_in_each_round_is_that_of_the_normal_distribution(
     assert delta == pytest.approx(1e-6, rel=0.02) and delta <= 1e-6 * (1 + 1e-6)
 
 
+@pytest.mark.parametrize(("noise", "share"), [(1.0, 0.1), (3.0, 0.5)])
+def test_epsilon_of_a_round_of_some_is_that_of_its_two_densities(noise: float, share: float) -> None:
+    """The noise with a person drawn by chance, beside the noise alone: by the definition, either way round."""
+    epsilon = epsilon_of(noise, 1e-3, share, 1)
+    x, step = np.linspace(-12 * noise, 12 * noise + 1, 400_001, retstep=True)
+    without = stats.norm.pdf(x, scale=noise)
+    some = (1 - share) * without + share * stats.norm.pdf(x, 1, noise)
+    both = ((some, without), (without, some))
+    delta = max(np.maximum(one - np.exp(epsilon) * other, 0).sum() * step for one, other in both)
+    assert delta == pytest.approx(1e-3, rel=0.01) and delta <= 1e-3 * (1 + 1e-6)
+
+
 @pytest.mark.parametrize(("epsilon", "share", "rounds"), [(1.0, 0.01, 500), (8.0, 0.2, 100)])
 def test_no_less_noise_would_do(epsilon: float, share: float, rounds: int) -> None:
     noise = noise_for(epsilon, 1e-5, share, rounds)
