@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Question
+from unpooled.errors import ProtocolError
 
 _INFO = b"unpooled/draws/1"
 
@@ -22,4 +23,6 @@ def drawing(cohort: Any, question: Question, own: bytes) -> Any:
     """The cohort with its secret, if a question is answered by chance and it has none; `own` is its seed."""
     if not (question.draws and isinstance(cohort, ArrayTable)) or cohort.secret:
         return cohort
+    if not own:
+        raise ProtocolError("the question is answered by chance, and this cohort has no seed of its own")
     return replace(cohort, secret=HKDF(SHA256(), 32, None, _INFO).derive(own))
