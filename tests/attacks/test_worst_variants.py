@@ -1,6 +1,7 @@
-"""A dishonest server chooses variants: those of which one person, whom it knows in part, has a rare allele.
+"""A dishonest server chooses variants: those of which a person, whom it knows in part, has the rarer allele.
 
-A principal component of these is that person, and its loadings are the person's genotypes of all others.
+A principal component of these is that person, and its loadings are the person's genotypes of all others; so
+are the projections of a polygenic score.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from ..plinks import write_bed
 
 PEOPLE, VICTIM = 200, 7
 """People of each of three cohorts, and the place of one in the first."""
-RARE, OTHERS, READ = 3000, 3000, 300
+PRODUCTS = {"Multiply with the genotypes: products", "Project the genotypes: genotypes, columns"}
+RARE, OTHERS, READ = 8000, 2000, 300
 """Variants with a rare allele, the others, and how many of these the server reads along."""
 
 
 @pytest.fixture(scope="module")
 def cohorts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     random = np.random.default_rng(5)
-    frequency = np.append(random.uniform(0.02, 0.04, RARE), random.uniform(0.1, 0.5, OTHERS))
+    frequency = np.append(random.uniform(0.08, 0.15, RARE), random.uniform(0.1, 0.5, OTHERS))
     copies = random.binomial(2, frequency[:, None], (RARE + OTHERS, 3 * PEOPLE)).astype(np.int8)
-    chosen = (copies[:, VICTIM] > 0) & (np.arange(len(copies)) < RARE)
+    chosen = (copies[:, VICTIM] == 2) & (np.arange(len(copies)) < RARE)
     chosen[RARE : RARE + READ] = True
     assert share_of(copies[chosen]) > 0.5 > 0.1 > share_of(copies)
     folder, found = tmp_path_factory.mktemp("cohorts"), []
@@ -36,7 +38,7 @@ def cohorts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         lines = (f"1\t{name}\t0\t{100 + k}\tA\tC\n" for k, name in enumerate(names))
         prefix.with_suffix(".bim").write_text("".join(lines))
         own = range(number * PEOPLE, (number + 1) * PEOPLE)
-        prefix.with_suffix(".fam").write_text("".join(f"F{k} I{k} 0 0 1 {1 + k % 2}\n" for k in own))
+        prefix.with_suffix(".fam").write_text("".join(f"F{k} I{k} 0 0 1 {k % 7}.5\n" for k in own))
         write_bed(prefix, copies[:, own.start : own.stop])
     return found
 
@@ -49,18 +51,18 @@ def share_of(copies: np.ndarray) -> float:
     return float((vectors[VICTIM, -2:] ** 2).max())
 
 
-@pytest.fixture
-def trial(running: Federation, cohorts: list[Path]) -> Iterator[Trial]:
-    made = running.study(cohorts, test="pca", trait="quantitative", pca=2)
+@pytest.fixture(params=[{"test": "pca", "pca": 2}, {"test": "polygenic"}], ids=lambda plan: plan["test"])
+def trial(running: Federation, cohorts: list[Path], request: pytest.FixtureRequest) -> Iterator[Trial]:
+    made = running.study(cohorts, trait="quantitative", **request.param)
     yield made
     made.stop()
 
 
-def test_of_all_variants_components_are_found(trial: Trial) -> None:
+def test_of_all_variants_there_are_results(trial: Trial) -> None:
     trial.start()
     trial.until_over()
     assert trial.state == "done", trial.story()
-    assert any("products" in quantity for quantity in sent(trial))
+    assert PRODUCTS & sent(trial)
 
 
 def test_of_those_that_single_one_out_no_product_is_asked_for(running: Federation, trial: Trial) -> None:
@@ -77,7 +79,7 @@ def test_of_those_that_single_one_out_no_product_is_asked_for(running: Federatio
             party.restart()
     assert trial.state == "failed", trial.story()
     assert "a component could be theirs" in trial.reason
-    assert not any("products" in quantity for quantity in sent(trial))
+    assert not PRODUCTS & sent(trial)
 
 
 def sent(trial: Trial) -> set[str]:

@@ -17,8 +17,6 @@ PEOPLE_PER_DIRECTION = 5
 """People beside any one cohort for each direction of all blocks, at the least: each tells a sum over them."""
 _ROUNDS_OF_FEW = 10
 """Rounds of few directions, at the least: 40 in blocks of 4 settle as much as 90 in blocks of 10."""
-FAR_SPREADS = 4
-"""So many spreads beyond the mean chance does not take a person's sum of squared genotypes."""
 STANDS_OUT = 1.2
 """The last eigenvalue that is so many times the next, and those before it, are found to the plan's
 tolerance."""

@@ -10,7 +10,6 @@ A study that has them lists `ASKS` among its questions and `COMPONENTS` among it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,12 +19,10 @@ import numpy as np
 from unpooled.asking.procedure import PROCEDURES, Asks, Each, Go, Rows, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse, listed
-from unpooled.kernels.fixed_order import total
 from unpooled.methods.components.krylov import Krylov, first_block, standing_out
 from unpooled.methods.components.options import (
     COMPONENT_TOLERANCE,
     DIRECTIONS_PER_COMPONENT,
-    FAR_SPREADS,
     PCA_COUNT,
     PEOPLE_PER_DIRECTION,
     STANDS_OUT,
@@ -34,7 +31,6 @@ from unpooled.methods.components.options import (
     number_of,
 )
 from unpooled.methods.components.questions import (
-    CountFarOut,
     CountGenotypes,
     CountPeople,
     KeepScores,
@@ -47,9 +43,10 @@ from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.ld.pruning import prune_autosomes
 from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks
+from unpooled.methods.shared.far_out import refuse_far_out
 from unpooled.methods.shared.genotype_counts import Counted, is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.without_any import is_few_without_any, people_without_any
+from unpooled.methods.shared.without_any import people_without_any
 from unpooled.pages.page import Html, facts, section, table
 from unpooled.plan.common_options import COMPONENTS, MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -153,7 +150,8 @@ def components(study: Study) -> Asks[Components]:
             "Choose other filters, or fewer components.",
         )
     if not study.plan.alone:
-        yield from _refuse_far_out(study, scaled, everyone)
+        squares = scaled.squares * scaled.scale * scaled.scale / everyone
+        yield from refuse_far_out(study, scaled.kept, scaled.mean, scaled.scale, squares)
     block, _ = block_of(count, len(scaled.variants), without_any, alone=study.plan.alone)
     (found,) = yield Each([begin(study, scaled, everyone, without_any, block)])
     return found  # type: ignore[no-any-return]
@@ -177,26 +175,6 @@ def _refuse_few(plan: Plan, founders: int, without_any: int) -> None:
             "directions as there are people would tell all their genotypes. In the pool only "
             f"{without_any:,} are counted without its largest cohort",
             "Choose fewer components, or invite further cohorts.",
-        )
-
-
-# The variants may be chosen so that one person has the rarer allele of most of them: then the first component
-# is that person, and its loadings are that person's genotypes. Where genotypes x are independent, a person's
-# sum of their squares is off the mean by about √Σx⁴ at most: by much if variants are few, or alleles rare.
-def _refuse_far_out(study: Study, scaled: Scaled, people: int) -> Asks[None]:
-    """Refuse a pool of which few people have genotypes so far out that a component could be theirs."""
-    squares = scaled.squares * scaled.scale * scaled.scale / people
-    largest = np.maximum(scaled.mean, 2 - scaled.mean) * scaled.scale
-    mean, spread = float(total(squares)), math.sqrt(float(total(squares * largest * largest)))
-    counted = yield CountFarOut(scaled.kept, scaled.mean, mean + max(mean, FAR_SPREADS * spread))
-    if is_few_without_any(study.plan, counted["people"], counted["capped"]).any():
-        raise Refuse(
-            MAF.name,
-            f"fewer than {FEWEST_AT_A_LEVEL} people of the pool, or of the pool without one of the cohorts, "
-            "have genotypes so far from all others' that a component could be theirs, and its loadings would "
-            "tell them",
-            "Have each cohort find them by the components of its own people, and leave them out; or raise "
-            "--maf. If the study is about far fewer variants than the cohorts have, ask who left them out.",
         )
 
 

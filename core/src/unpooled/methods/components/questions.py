@@ -28,10 +28,11 @@ from unpooled.methods.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUND
 from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.shared import genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.methods.shared.far_out import CountFarOut
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
-from unpooled.methods.shared.kept_autosomes import OfKept, scores_of, times_genotypes
-from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
+from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
+from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -90,47 +91,6 @@ class CountGenotypes(genotype_counts.CountCarried):
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
-
-
-@dataclass(frozen=True, eq=False)
-class CountFarOut(OfKept):
-    """Counts the people whose genotypes lie far from everybody else's."""
-
-    name: ClassVar[str] = "components/far-out"
-    asked_if: ClassVar[Condition] = number_of
-    title: ClassVar[str] = "Count people who lie far out"
-    sends: ClassVar[tuple[Count, ...]] = (
-        Count(
-            "people",
-            (1,),
-            MOST_PEOPLE,
-            "number of people whose squared genotypes, about their means and in their units, add up to at "
-            "least twice the pool's mean",
-            "how many people of the pool may outweigh all others in a component",
-        ),
-        Count(
-            "capped",
-            (1,),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
-            f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study",
-        ),
-    )
-
-    ring_bits: ClassVar[int] = 64
-
-    kept: np.ndarray
-    mean: np.ndarray
-    limit: float
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        return cls.foreseen_widest(plan, sizes, lambda kept, mean: cls(kept, mean, 0.0))
-
-    def local(self, cohort: Cohort) -> Arrays:
-        squares = scores_of(cohort, self.items, self.mean, scale_of(self.mean)[:, None], power=2)
-        far = np.array([np.count_nonzero(squares[cohort.samples.kept] > self.limit)])
-        return {"people": far, "capped": capped(far)}
 
 
 class OfPeople(OfKept):

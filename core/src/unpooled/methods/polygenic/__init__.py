@@ -18,6 +18,7 @@ from unpooled.methods.polygenic.result import (
 )
 from unpooled.methods.regression.counts import CountGenotypes
 from unpooled.methods.regression.pool import Census
+from unpooled.methods.shared.far_out import CountFarOut
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread
 from unpooled.plan.common_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
 from unpooled.plan.plan import SCORE_FILE, Plan
@@ -51,6 +52,7 @@ POLYGENIC = VariantMethod(
         CountGenotypes,
         CountCarriers,
         SumWithAlleles,
+        CountFarOut,
         Project,
         SumScores,
     ),

@@ -36,6 +36,7 @@ from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.pool import Pool, count_people
 from unpooled.methods.shared.beside_means import few_beside, refuse_few_beside
 from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
+from unpooled.methods.shared.far_out import refuse_far_out
 from unpooled.methods.shared.gradients import Gradients, dot
 from unpooled.methods.shared.groups import CASE, COMPLETE
 from unpooled.methods.shared.standardise import column_names, standardise
@@ -65,6 +66,8 @@ def polygenic(study: Study) -> Asks[None]:
         refuse_no_variant()
     without_any = people_without_any(plan, found, int(found["people"].sum(dtype=int)))
     base = Base.of(design, [chunk.start for chunk in chunks], parts, products, without_any)
+    if not plan.alone:
+        yield from refuse_far_out(study, base.kept, base.mean, base.scale, np.ones(len(base.mean)))
     yield from Go(begin(study, base))
 
 
