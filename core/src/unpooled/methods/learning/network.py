@@ -37,6 +37,11 @@ from unpooled.methods.learning.procedure import Described, describe_columns
 from unpooled.methods.learning.training import Training
 from unpooled.plan.plan import Plan
 
+_OTHERS = 4
+"""One in so many of the fewest people in a round must be there without any one cohort, as far as is known: of
+these it is known only which of a half, a quarter and an eighth of all they are.
+"""
+
 About: TypeAlias = tuple[SumProducts, tuple[int, ...], str, np.ndarray, np.ndarray, int]
 
 
@@ -135,14 +140,15 @@ def refuse_many_weights(size: int) -> None:
 def refuse_few(plan: Plan, described: Described) -> None:
     """Refuse if gradients would be sums over few people, or over few whom one cohort does not know."""
     people = int(described.people.sum(dtype=int))
-    share = TAKING_PART.of(plan) * (people - int(described.people[fold_left_out(described)])) / people
-    expected, others = math.floor(share * people), math.floor(share * described.others)
-    if expected < IN_A_ROUND.of(plan) or 2 * others < IN_A_ROUND.of(plan):
+    fitted = people - int(described.people[fold_left_out(described)])
+    expected = math.floor(TAKING_PART.of(plan) * fitted)
+    others = math.floor(TAKING_PART.of(plan) * fitted * described.others / people)
+    if expected < IN_A_ROUND.of(plan) or _OTHERS * others < IN_A_ROUND.of(plan):
         raise Refuse(
             "taking_part",
             f"{expected:,} people are expected in a round, and without one of the cohorts perhaps only "
-            f"{others:,}; the fewest are {IN_A_ROUND.of(plan):,}, and half of them without any one cohort: "
-            "gradients of fewer would say much about each one",
+            f"{others:,}; the fewest are {IN_A_ROUND.of(plan):,}, and a quarter of them without any one "
+            "cohort: gradients of fewer would say much about each one",
             "Let more people take part in a round, or invite more cohorts.",
         )
 
