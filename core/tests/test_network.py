@@ -362,8 +362,8 @@ def test_alone_a_cohort_trains_on_its_own_rows() -> None:
 
 
 def test_clients_take_the_file_of_the_largest_network() -> None:
-    plan = models.plan_of(METHOD, models.schema_of(60, "a|b"), 3, hidden="1000,938", training_rounds=10_000)
-    network = Network((60, 1000, 938, 1), "silu")
+    plan = models.plan_of(METHOD, models.schema_of(60, "a|b"), 3, hidden="1000,930", training_rounds=10_000)
+    network = Network((60, 1000, 930, 1), "silu")
     assert 990_000 < network.size <= MOST_WEIGHTS
     written = len(json.dumps(np.random.default_rng(1).normal(size=1000).tolist())) / 1000
     assert most_bytes(report_name("model", plan), plan, {}) > network.size * written + 3 * 10_000 * written

@@ -109,7 +109,7 @@ def large_network() -> None:
     """307 people, of whom 167 are in the first cohort: without it more than a quarter is left."""
     x, ends = np.random.default_rng(1).normal(size=(307, 5)), [167, 237]
     parts = [models.cells_of(part[:, :4], part[:, 4]) for part in np.split(x, ends)]
-    plan = models.plan_of("network", models.schema_of(4), COHORTS, people_in_a_round=140)
+    plan = models.plan_of("network", models.schema_of(4), COHORTS, validation_folds=2, people_in_a_round=153)
     models.tables_of(plan, parts)
 
 
@@ -259,7 +259,7 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         model, (NUMBERS,), {"method": "network"},
     ),
     "few people in a round of a network without one cohort": (
-        "taking_part", "without one of the cohorts perhaps only 60; the fewest are 140, and half",
+        "taking_part", "without one of the cohorts perhaps only 38; the fewest are 153, and a quarter",
         large_network, (), {},
     ),
     "a learning rate with which a network diverges": (

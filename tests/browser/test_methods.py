@@ -175,6 +175,30 @@ def test_a_model_to_its_file(
     all_end(clients)
 
 
+def test_a_network_to_its_curves(
+    pages: Pages, site: Site, clients: list[Cohort], admissions: list[Path], tmp_path: Path
+) -> None:
+    begin_study(pages, "Networked")
+    pages.choose("Tables")
+    pages.choose("Network")
+    (tmp_path / "schema.csv").write_text(ROLES)
+    pages.page.get_by_label("Or take them from a CSV file").set_input_files(tmp_path / "schema.csv")
+    pages.fill("Rounds", "8")
+    pages.fill("Fewest people in a round", "50")
+    pages.fill("Learning rate", "0.05")
+    pages.look("new-study-network")
+    create(pages, "Networked")
+    run_all(pages, site, clients, tmp_path, admissions)
+    look_at_what_is_done(pages, "network")
+    expect(pages.page.get_by_role("img", name="Loss by round")).to_be_visible()
+    expect(pages.page.get_by_role("img", name="Share of classes predicted")).to_be_visible()
+    expect(pages.page.get_by_role("img", name="ROC curve")).to_be_visible()
+    found = Model.from_file(pages.download("networked.model.json", tmp_path / "downloads"))
+    table = pd.concat(map(pd.read_csv, admissions))
+    assert np.mean(found.predict(found.table(table)) == table["readmitted"]) > 0.6
+    all_end(clients)
+
+
 SCHEMA = """name,type,encoding,values
 smoking,category,ordinal,never|former|current
 ward,category,target:days,A|B|roof

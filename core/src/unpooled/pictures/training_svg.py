@@ -27,12 +27,18 @@ def losses(fitted: Sequence[float], held_out: Sequence[float], best: int) -> Htm
 def shares(right: Sequence[float], best: int) -> Html:
     """Draw the share of rows whose class is predicted."""
     said = f"Share of classes predicted: {right[0]:.3f} at the start, {right[best]:.3f} after {best} rounds."
-    return _drawn(said, "Share predicted", 1.0, [("even", right, "of the rows left out")], best)
+    return _drawn(said, "Share predicted", 1.0, [("even", right, "of the rows left out")], best, _HEIGHT - 30)
 
 
 def _drawn(
-    said: str, title: str, most: float, lines: Sequence[tuple[str, Sequence[float], str]], best: int
+    said: str,
+    title: str,
+    most: float,
+    lines: Sequence[tuple[str, Sequence[float], str]],
+    best: int,
+    key: float = 10,
 ) -> Html:
+    """A curve for each of the lines: its class, its values by round, and what they are of."""
     rounds = max(1, len(lines[0][1]) - 1)
 
     def x(k: float) -> float:
@@ -52,8 +58,8 @@ def _drawn(
         part
         for k, (kind, _, words) in enumerate(lines)
         for part in (
-            tag("path", class_=kind, d=f"M{_WIDTH - 200} {10 + 18 * k}h24"),
-            text(words, _WIDTH - 168, 14 + 18 * k),
+            tag("path", class_=kind, d=f"M{_WIDTH - 260} {key + 18 * k}h24"),
+            text(words, _WIDTH - 228, key + 4 + 18 * k),
         )
     ]
     return plot(

@@ -340,7 +340,7 @@ _ALL = (
         NETWORK,
         "Network",
         "A multi-layer perceptron was trained on the standardised features of all cohorts, by gradients "
-        "summed over cohorts, until the loss in a fold that was left out fell no more.",
+        "summed over cohorts; one fold was left out, to end the training and to test the network.",
         solver=None,
         link_for=network_link,
         has_penalty=False,

@@ -37,6 +37,11 @@ from unpooled.methods.learning.procedure import Described, describe_columns
 from unpooled.methods.learning.training import Training
 from unpooled.plan.plan import Plan
 
+_OTHERS = 4
+"""One in so many of the fewest people in a round must be there without any one cohort, as far as is known: of
+these it is known only which of a half, a quarter and an eighth of all they are.
+"""
+
 About: TypeAlias = tuple[SumProducts, tuple[int, ...], str, np.ndarray, np.ndarray, int]
 
 
@@ -137,11 +142,12 @@ def refuse_few(plan: Plan, fitted: float, others: float) -> None:
     """Refuse if gradients would be sums over few of the `fitted` people, or over few without one cohort."""
     fewest = IN_A_ROUND.of(plan)
     expected, without = (math.floor(TAKING_PART.of(plan) * people) for people in (fitted, others))
-    if expected < fewest or 2 * without < fewest:
+    if expected < fewest or _OTHERS * without < fewest:
         raise Refuse(
             "taking_part",
-            f"fewer than {fewest:,} people are expected in a round ({expected:,}), or than {fewest / 2:,.0f} "
-            f"without one of the cohorts ({without:,}): gradients of so few say much about each one",
+            f"fewer than {fewest:,} people are expected in a round ({expected:,}), or than "
+            f"{fewest / _OTHERS:,.0f} without one of the cohorts ({without:,}): gradients of so few say much "
+            "about each one",
             "Let more people take part in a round, or invite more cohorts.",
         )
 

@@ -174,7 +174,7 @@ PATIENCE = Whole(
     place=Place.MODEL,
     fact="after {} without a lower loss in the fold that is left out, training ends; 0 is never",
     is_always_said=True,
-    methods="Training ended after {} rounds without a lower loss in the fold left out.",
+    methods="Rounds without a lower loss in the fold left out, before training ended: {} (0 is never).",
 )
 TAKING_PART = Number(
     name="taking_part",

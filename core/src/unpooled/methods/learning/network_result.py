@@ -175,6 +175,12 @@ def _curve(found: Arrays, has_classes: bool) -> dict[str, list[float]]:
     return {name: found[f"{CURVE}.{name}"].tolist() for name in names}
 
 
+_TESTED = (
+    "These are the rows of the fold that was left out. Only counts by range of score are known: the AUC lies "
+    "between the two numbers in brackets."
+)
+
+
 def shown_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The network in a few numbers, its performance, and its curves, as a part of the report."""
     model = network_model_of(columns_of("", tables), plan)
@@ -191,7 +197,7 @@ def shown_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     ]
     if classes := model["outcome"].get("classes", []):
         numbers.insert(1, ("Classes", listed(classes)))
-    return joined([section("Model", facts(numbers)), *shown_performance(model), _training(model)])
+    return joined([section("Model", facts(numbers)), *shown_performance(model, _TESTED), _training(model)])
 
 
 def _training(model: Mapping[str, Any]) -> Html:

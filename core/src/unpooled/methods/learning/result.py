@@ -405,12 +405,12 @@ ABOUT = (
 )
 
 
-def shown_performance(model: Mapping[str, Any]) -> list[Html]:
-    """A part of the report; none where nothing is known."""
+def shown_performance(model: Mapping[str, Any], about: str = ABOUT) -> list[Html]:
+    """A part of the report; none where nothing is known. `about` says which rows are tested."""
     performance = model.get("performance")
     if performance is None:
         return []
-    parts: list[Html] = [facts(lines(model)), tag("p", ABOUT, class_="muted")]
+    parts: list[Html] = [facts(lines(model)), tag("p", about, class_="muted")]
     for score in performance["scores"]:
         of = f" of {score['of']}" if score["of"] else ""
         if score.get("auc") is not None:
