@@ -82,9 +82,9 @@ def lines(epsilons: tuple[float, ...], rounds: int, times: int) -> Iterator[str]
             for seed in range(times):
                 tables, rest = dealt(plan, seed)
                 found.append(100 * share_right(plan, tables[:of], rest, cohorts))
-            cells.append(f"{np.mean(found):.1f} ({min(found):.1f}–{max(found):.1f})")
+            cells.append(f"{np.mean(found):.1f} ({min(found):.1f} to {max(found):.1f})")
         size = start(SumClipped.about(plan, np.zeros(0), 1).network, 0).size
-        yield f"| {what} | {f'{8 * size / 1000:.0f} kB' if of > 1 else '–'} | {' | '.join(cells)} |"
+        yield f"| {what} | {f'{8 * size / 1000:.0f} kB' if of > 1 else 'nothing'} | {' | '.join(cells)} |"
 
 
 def main() -> None:

@@ -159,7 +159,7 @@ def test_epsilon_of_everyone_in_each_round_is_that_of_the_normal_distribution(
 
 @pytest.mark.parametrize(("noise", "share"), [(1.0, 0.1), (3.0, 0.5)])
 def test_epsilon_of_a_round_of_some_is_that_of_its_two_densities(noise: float, share: float) -> None:
-    """The noise with a person drawn by chance, beside the noise alone: by the definition, either way round."""
+    """The noise with a person drawn by chance, beside the noise alone: by definition, either way round."""
     epsilon = epsilon_of(noise, 1e-3, share, 1)
     x, step = np.linspace(-12 * noise, 12 * noise + 1, 400_001, retstep=True)
     without = stats.norm.pdf(x, scale=noise)

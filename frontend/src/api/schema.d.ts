@@ -1515,6 +1515,21 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
+            /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
+             * Format: double
+             * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
+             */
+            clip?: number;
         };
         Gene: {
             name: string;
@@ -2226,6 +2241,21 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
+            /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
+             * Format: double
+             * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
+             */
+            clip?: number;
         };
         /**
          * @description * `` - Not paused
@@ -2653,6 +2683,21 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
+            /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
+             * Format: double
+             * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
+             */
+            clip?: number;
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -2945,6 +2990,21 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
+            /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
+             * Format: double
+             * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
+             */
+            clip?: number;
         };
         Problem: {
             code: string;
