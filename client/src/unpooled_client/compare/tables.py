@@ -16,7 +16,10 @@ from typing import Any
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.model import FORMAT as MODEL_FORMAT
 from unpooled.methods import METHODS
+from unpooled.methods.learning.models import PRIVATE_NETWORK
+from unpooled.methods.learning.reading import examples
 from unpooled.methods.learning.stored import error_without
+from unpooled.methods.private_network.result import tried
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import MISSING, REST
 from unpooled.plan.plan import (
@@ -65,6 +68,9 @@ def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list
     if file is None or path is None:
         raise NothingToCompare("the results have no file with parameters, quantiles or a summary")
     content = path.read_bytes()
+    if plan.test == PRIVATE_NETWORK:  # nothing was counted in the pool, and alone there would be other noise
+        what, number = tried(json.loads(content), examples(table), plan)
+        return [PoolAndOwn(_WHOLE, "", what, number, math.nan)]
     pool, own = _read(content), _own(file, *_by_the_pools_words(content, table, plan))
     if sums := file_of(SUMS_FILE, files, plan) if SUMS_FILE in plan.files else None:
         pool[_WHOLE][WITHOUT] = error_without(json.loads(sums.read_bytes()), table, plan)

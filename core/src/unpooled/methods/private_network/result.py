@@ -11,12 +11,15 @@ import numpy as np
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
+from unpooled.fitted.model import Layers
 from unpooled.methods.learning.card import NOT_MEASURED
+from unpooled.methods.learning.network_questions import predicted
 from unpooled.methods.learning.network_result import INPUTS, WEIGHTS, trained
 from unpooled.methods.learning.procedure import Levels, report_levels
+from unpooled.methods.learning.reading import Examples
 from unpooled.methods.learning.result import MODEL
 from unpooled.methods.private_network.options import CLIP, DELTA, promise_of
-from unpooled.methods.private_network.questions import scaled_by_limits
+from unpooled.methods.private_network.questions import SumClipped, scaled_by_limits
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.pages.page import Html, facts, section
 from unpooled.plan.plan import Plan
@@ -67,6 +70,19 @@ def private_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
             "rounds": promise.rounds,
         },
     }
+
+
+def tried(model: Mapping[str, Any], rows: Examples, plan: Plan) -> tuple[str, float]:
+    """Try a model file's content on rows, as its study could not; return what is measured, and the number."""
+    weights = Layers(model["network"], model["features"], model["outcome"]).weights
+    question = SumClipped.about(plan, weights, 1)
+    z = question.design.standardised(rows, np.arange(len(rows.values)))
+    scores = question.scores(z)
+    if question.design.classes:
+        right = predicted(scores) == rows.classes
+        return "share of rows here whose class is predicted", float(np.mean(right))
+    off = np.ldexp(scores[:, 0] - z[:, -1], int(question.design.exponent[-1]))
+    return "mean squared error here", float(np.mean(off * off))
 
 
 def shown_private_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
