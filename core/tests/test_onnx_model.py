@@ -110,7 +110,7 @@ def test_every_activation_is_in_onnx(activation: str) -> None:
         {
             "format": "unpooled/model", "version": 1, "link": "number",
             "outcome": {"name": "y", "centre": 7.0, "scale": 16.0},
-            "features": [{"name": f"x{k}", "mean": k, "deviation": k} for k in range(3)],
+            "features": [{"name": f"x{k}", "mean": k, "unit": k} for k in range(3)],
             "network": {"activation": activation, "layers": layer},
         }
     )  # fmt: skip

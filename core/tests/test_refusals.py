@@ -113,6 +113,27 @@ def large_network() -> None:
     models.tables_of(plan, parts)
 
 
+def much_noise() -> None:
+    limited = [dataclasses.replace(column, low=-9.0, high=9.0) for column in models.schema_of(2)]
+    more = {"epsilon": 1e-3, "delta": 1e-5, "clip": 1.0, "training_rounds": 10_000}
+    plan = models.plan_of("private-network", limited, COHORTS, **more)
+    models.tables_of(plan, [models.cells_of(NUMBERS[k::COHORTS], A[k::COHORTS]) for k in range(COHORTS)])
+
+
+def far_out() -> None:
+    """One person has all rarer alleles of 200 variants."""
+    panel = Panel.of([(1, k, f"v{k}".encode(), b"A", b"G") for k in range(200)])
+    everyone, random, cohorts = np.ones(EACH, bool), np.random.default_rng(1), []
+    for number in range(COHORTS):
+        samples = Samples(
+            CASES[:EACH], np.ones(EACH, np.uint8), everyone.copy(), everyone, np.zeros((EACH, 0))
+        )
+        copies = random.binomial(2, 0.2, (200, EACH)).astype(np.int8)
+        copies[:, 0] = np.where(number == 0, 2, copies[:, 0])
+        cohorts.append(ArrayCohort(samples, copies, np.zeros(200, bool)))
+    run(Plan("pca", "y", COHORTS, NO_KEY, pca=1), panel, cohorts)
+
+
 def few_turns() -> None:
     """180 people and four fits: each may be asked about in four directions."""
     ward = Column("ward", "category", "", "one-hot", tuple(f"w{k}" for k in range(MOST_COLUMNS)))
@@ -255,11 +276,11 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         {"method": "network", "hidden": "1024,1024"},
     ),
     "few people in a round of a network": (
-        "taking_part", "144 people are expected in a round, and without one of the cohorts perhaps only 72;",
+        "taking_part", "fewer than 256 people are expected in a round (144), or than 64 without one",
         model, (NUMBERS,), {"method": "network"},
     ),
     "few people in a round of a network without one cohort": (
-        "taking_part", "without one of the cohorts perhaps only 38; the fewest are 153, and a quarter",
+        "taking_part", "or than 39 without one of the cohorts (38)",
         large_network, (), {},
     ),
     "a learning rate with which a network diverges": (
@@ -269,6 +290,12 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "a network that no round makes better": (
         "learning_rate", "was never lower than at the start", model, (NUMBERS, np.arange(180.0) % 7),
         {"method": "network", "learning_rate": 10.0, "people_in_a_round": 10, "patience": 2},
+    ),
+    "noise that no sum could bear": (
+        "epsilon", "for so small an epsilon so many rounds need more noise", much_noise, (), {},
+    ),
+    "a person far from all others": (
+        "maf", "have genotypes so far from all others' that a component could be theirs", far_out, (), {},
     ),
     "few people left out": (
         "held_out", "fewer than 10 people, cases or controls of the pool, perhaps", study,

@@ -43,9 +43,9 @@ def cohort_of(people: int) -> ArrayCohort:
 def test_scores_outlast_the_program_and_belong_to_one_seed(tmp_path: Path) -> None:
     folder, cohort, kept = StateFolder(tmp_path / "state"), cohort_of(30), np.ones(5, bool)
     folder.path.mkdir()
-    scores = KeepScores(kept, np.ones(5), np.random.default_rng(2).normal(size=(2, 5)), 3, 90)
+    scores = KeepScores(kept, np.ones(5), np.random.default_rng(2).normal(size=(2, 5)))
     nothing = Directions.of(np.zeros((1, 5)))
-    other = Multiply(kept, np.ones(5), nothing.packed, nothing.exponent, 9, 3, 90, 1)
+    other = Multiply(kept, np.ones(5), nothing.packed, nothing.exponent, 9, 1)
 
     before = Deriving(folder, b"seed")
     assert before.extended(cohort, other) is cohort
@@ -69,7 +69,7 @@ def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path
     folder, seed, cohort = StateFolder(tmp_path / "state"), bytes(range(32)), cohort_of(30)
     folder.path.mkdir()
     weights = np.random.default_rng(2).normal(size=(2, 5))
-    honest = KeepScores(np.ones(5, bool), np.ones(5), weights, 3, 90)
+    honest = KeepScores(np.ones(5, bool), np.ones(5), weights)
     Deriving(folder, seed).extended(cohort, honest)
     Book.begin(folder.book, seed)
     terms = terms_of(files=("glm",), components=2)

@@ -146,8 +146,8 @@ def refuse_few(plan: Plan, fitted: float, others: float) -> None:
         raise Refuse(
             "taking_part",
             f"fewer than {fewest:,} people are expected in a round ({expected:,}), or than "
-            f"{fewest / _OTHERS:,.0f} without one of the cohorts ({without:,}): gradients of so few say much "
-            "about each one",
+            f"{math.ceil(fewest / _OTHERS):,} without one of the cohorts ({without:,}): gradients of so few "
+            "say much about each one",
             "Let more people take part in a round, or invite more cohorts.",
         )
 

@@ -48,7 +48,8 @@ def refuse_far_out(
             "have genotypes so far from all others' that a component could be theirs, and sums would tell "
             "them",
             "Have each cohort find them by the components of its own people, and leave them out; or raise "
-            "--maf. If the study is about far fewer variants than the cohorts have, ask who left them out.",
+            "the lowest minor allele frequency. If the study is about far fewer variants than the cohorts "
+            "have, ask who left them out.",
         )
 
 
