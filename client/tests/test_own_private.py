@@ -1,4 +1,4 @@
-"""How well a network with differential privacy does on a cohort's own rows: its study did not measure it."""
+"""A cohort learns how its own rows are predicted by a network whose study did not measure that."""
 
 from __future__ import annotations
 
