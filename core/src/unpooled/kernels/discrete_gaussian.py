@@ -19,7 +19,7 @@ Words = NDArray[np.uint64]
 LARGEST = 1 << 26
 """The largest deviation: 2·deviation², times the number of a try, stays below 2^64."""
 _BLOCK = 1 << 14
-"""Words at a time; a number takes some 25."""
+"""Words at a time; a number takes some 16."""
 _RESERVE = 1 << 10
 """No number is begun with fewer words at hand. That one takes more is less likely than that a key is guessed.
 """
