@@ -74,10 +74,24 @@ def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
 
 
 def test_coordinate_descent_ends_where_columns_are_copies_but_for_rounding() -> None:
-    """Descent nears the solution ever more slowly without a penalty: passes are counted."""
+    """Descent nears the solution ever more slowly without a penalty, and there is no other way: it stops."""
     almost = np.array([[1.0, 1 - 1e-13], [1 - 1e-13, 1.0]])
     found = descend(almost, np.array([1.0, 1 - 1e-6]), 0.0, 0.0, np.zeros(2))
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("off", [1e-2, 1e-4, 1e-5])
+def test_a_lasso_of_columns_that_are_nearly_copies_is_at_its_least(off: float) -> None:
+    """No coefficient can be moved without loss: the conditions of Karush, Kuhn and Tucker hold."""
+    random = np.random.default_rng(4)
+    first = random.normal(size=(500, 2))
+    x = np.column_stack([first, first + off * random.normal(size=(500, 2)), random.normal(size=(500, 2))])
+    y = x @ [1.0, -1.0, 0.5, 0.0, 0.3, 0.0] + 0.1 * random.normal(size=500)
+    covariance, with_outcome, lasso = x.T @ x / 500, x.T @ y / 500, 1e-4
+    w = descend(covariance, with_outcome, lasso, 0.0, np.zeros(6))
+    slope = with_outcome - covariance @ w
+    np.testing.assert_allclose(slope[w != 0], lasso * np.sign(w[w != 0]), rtol=0, atol=1e-12)
+    assert (np.abs(slope) <= lasso * (1 + 1e-8)).all()
 
 
 def test_a_pipeline_of_scaler_encoder_and_model_takes_what_is_in_the_files(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unpooled.fitted.network import ACTIVATIONS
 from unpooled.methods import usual
 from unpooled.methods.learning.models import (
     ELASTIC_NET,
@@ -18,13 +19,27 @@ from unpooled.methods.learning.models import (
     OF_CLASSES,
     RIDGE,
 )
+from unpooled.methods.learning.network_options import ADAM, DESCENT
+from unpooled.plan.encodings import ABOVE, OF_NUMBERS
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
 
 from ..tables import columns as numbers
 from ..tables.columns import Random
 
-METHODS = (LINEAR, RIDGE, RIDGE, LASSO, ELASTIC_NET, FEDHEONN, LOGISTIC_MODEL, LOGISTIC_MODEL)
+NETWORK = "network"
+METHODS = (
+    LINEAR,
+    RIDGE,
+    RIDGE,
+    LASSO,
+    ELASTIC_NET,
+    FEDHEONN,
+    LOGISTIC_MODEL,
+    LOGISTIC_MODEL,
+    NETWORK,
+    NETWORK,
+)
 COHORTS = (3, 3, 3, 4, 5, 7, 20)
 OUTCOME, PATIENT = "y", "id"
 LEVELS = ("a", "b", "c", "nobody's")
@@ -91,7 +106,19 @@ def draw(seed: int) -> Federation:
         cells[PATIENT] = np.array([f"p{k}" for k in random.integers(0, n // 2, n)], object)
         schema.append(Column(PATIENT, "text", role="patient"))
     parts = [Cohort(cells).with_rows(rows) for rows in _dealt(random, cells[OUTCOME], cohorts)]
-    return Federation(seed, _plan(random, method, cohorts, schema), _lacking(random, parts, columns), kinds)
+    lacking = _lacking(random, parts, columns)
+    if random.random() < 0.4:
+        schema = [_scaled(random, column, cells) if column in columns else column for column in schema]
+    return Federation(seed, _plan(random, method, cohorts, schema), lacking, kinds)
+
+
+def _scaled(random: Random, column: Column, cells: dict[str, np.ndarray]) -> Column:
+    """Draw a scaling for a column of numbers, of those that its values allow."""
+    if column.is_category:
+        return column
+    least = cells[column.title].min()
+    allowed = [name for name in OF_NUMBERS if name not in ABOVE or least > ABOVE[name]]
+    return replace(column, encoding=str(random.choice(allowed)))
 
 
 def _features(random: Random, n: int) -> tuple[tuple[str, ...], list[Column], dict[str, np.ndarray]]:
@@ -221,7 +248,9 @@ def _lacking(random: Random, parts: list[Cohort], columns: list[Column]) -> tupl
 
 def _plan(random: Random, method: str, cohorts: int, schema: list[Column]) -> Plan:
     penalties = ((), (), (1.0,), (1e-3,), (0.0,), (10.0, 1e-5))[random.integers(6)]
-    more: dict[str, Any] = {} if method == LINEAR else {"penalties": penalties}
+    more: dict[str, Any] = {} if method in (LINEAR, NETWORK) else {"penalties": penalties}
+    if method == NETWORK:
+        more = _training(random)
     if method == ELASTIC_NET:
         more["l1_share"] = float(random.choice([0.01, 0.5, 1.0]))
     return plan_of(
@@ -233,6 +262,23 @@ def _plan(random: Random, method: str, cohorts: int, schema: list[Column]) -> Pl
         missing_words=str(random.choice(["missing", "rest", "value"])),
         **more,
     )
+
+
+def _training(random: Random) -> dict[str, Any]:
+    """Draw a network and how it is trained, a few rounds long."""
+    optimizer = str(random.choice([ADAM, DESCENT]))
+    return {
+        "files": ("model",),
+        "hidden": str(random.choice(["1", "4", "9", "5,3"])),
+        "activation": str(random.choice(ACTIVATIONS)),
+        "optimizer": optimizer,
+        "learning_rate": float(10 ** random.uniform(-4, 0.3)),
+        "momentum": float(random.choice([0, 0.9])) if optimizer == DESCENT else 0.0,
+        "training_rounds": int(random.integers(1, 13)),
+        "patience": int(random.choice([0, 2, 20])),
+        "weights_seed": int(random.integers(1000)),
+        "people_in_a_round": 10,
+    }
 
 
 def plan_of(method: str, schema: Sequence[Column], cohorts: int, **options: Any) -> Plan:

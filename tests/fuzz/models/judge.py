@@ -20,12 +20,13 @@ from unpooled.methods import algorithm, check
 from unpooled.methods.learning.models import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
 from unpooled.methods.learning.options import MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.panel.panel import Panel
+from unpooled.plan.encodings import LOG, LOG1P, YEO_JOHNSON
 from unpooled.plan.plan import Plan
 
 from ..tables.compare import Outcome
-from ..tables.judge import Disagreement
-from . import files, truth
-from .federation import OUTCOME, Federation
+from ..tables.judge import LARGE, WIDTH, Disagreement
+from . import files, networks, truth
+from .federation import NETWORK, OUTCOME, Federation
 from .fits import ODDS, Fit, are_separated, errors_of, fit, likelihood_step, targets
 from .truth import Floor, Pool
 
@@ -35,6 +36,7 @@ WORSE = 1e-14
 """Tolerance of coefficients where columns are nearly collinear, times the condition of their correlations."""
 DETERMINED = 1e9
 """Columns of a worse condition may be refused, or not."""
+CURVED = (LOG, LOG1P, YEO_JOHNSON)
 EPS = float(np.finfo(float).eps)
 NOBODY = Panel.of([])
 
@@ -54,11 +56,14 @@ def compare(federation: Federation, folder: Path) -> Outcome:
     except Refuse as refusal:
         return _refused(pool, refusal, floors)
     if any(floor.is_sure for floor in floors):
-        return Outcome((Disagreement(-1, "a floor", f"want a refusal: {floors[0]}"),))
+        return Outcome((Disagreement(-1, "a floor", f"want a refusal: {floors}"),))
     said, lines = _written(plan, found)
-    pool = replace(pool, part_of=found["folds"]["part_of"])
-    if not truth.well_joined(pool):
-        return Outcome((Disagreement(-1, "folds", str(pool.part_of)),))
+    powers = {f["name"]: f["scaling"]["lambda"] for f in said["features"] if "lambda" in f.get("scaling", {})}
+    pool = replace(pool, powers=powers)
+    if plan.test != NETWORK:  # whose file says only how many folds there are, and how large the last is
+        pool = pool.joined(found["folds"]["part_of"])
+        if not truth.well_joined(pool):
+            return Outcome((Disagreement(-1, "folds", str(pool.part_of)),))
     return Outcome(tuple(_wrong(pool, said, lines)), (f"{plan.test}: compared",), said)
 
 
@@ -66,14 +71,24 @@ def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
     """Check that a refusal is for the first floor that is not held, or the fit's own."""
     said = f"{refusal.field}: {refusal.reason}"
     named = [floor for floor in floors if floor.words in refusal.reason]
-    if unnamed := [floor for floor in floors if floor.is_sure and floor not in named]:
+    if "too large for this transform" in refusal.reason:
+        bent = (pool.cells[c.title] for c in pool.numbers if c.scaling == YEO_JOHNSON)
+        if any(np.nanmax(np.abs(x), initial=0) > truth.LARGEST for x in bent):
+            return Outcome(notes=("refused: too large",))
+    unnamed = [floor for floor in floors if floor.is_sure and floor not in named]
+    if unnamed and all(floor.is_sure for floor in named):
         return Outcome((Disagreement(-1, "refusal", f"{said}; want {unnamed[0]}"),))
     if named:
         return Outcome(notes=(f"refused: {refusal.reason}",))
-    x, references = truth.design(pool, [truth.sifted(pool, column) for column in pool.categories])
-    z, y = truth.standardised(x), pool.cells[OUTCOME]
+    levels = [truth.sifted(pool, column) for column in pool.categories]
+    x, references = truth.design(pool, levels)
+    z, y = truth.standardised(x, pool.units), pool.cells[OUTCOME]
     if "determine one another" in refusal.reason and _condition(z, _used(z, references), 0.0) > DETERMINED:
         return Outcome(notes=("refused: columns that determine one another",))
+    if refusal.field == "learning_rate" and networks.is_refused_rightly(
+        pool, networks.inputs(pool, levels), refusal.reason
+    ):
+        return Outcome(notes=("refused: training does no good",))
     if "no maximum of the likelihood" in refusal.reason and min(MODEL_PENALTIES.of(pool.plan)) == 0:
         parts = [np.ones(len(z), bool), *(pool.fold != k for k in range(VALIDATION_FOLDS.of(pool.plan)))]
         if any(are_separated(pool, z[rows], y[rows]) for rows in parts):
@@ -84,9 +99,11 @@ def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
 def _written(plan: Plan, tables: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The model file, and the lines of the coefficients."""
     method, texts = algorithm(plan.test), []
-    for file in ("model", "coefficients"):
+    for file in plan.files:
         method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, tables), plan)
         texts.append(out.getvalue().decode())
+    if len(texts) == 1:
+        return json.loads(texts[0]), []
     heads, *rows = (line.split("\t") for line in texts[1].splitlines())
     return json.loads(texts[0]), [dict(zip(heads, row, strict=True)) for row in rows]
 
@@ -126,13 +143,19 @@ def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Ite
         still = bool(values) and truth.has_small_rest(pool, column, values)
         if still or not set(values) <= set(levels) or (values != levels and not is_small):
             yield wrong("levels", f"{values} of {column.title}; {levels} have people enough")
+    yield from _of_powers(pool)
     x, references = truth.design(pool, kept)
-    z = truth.standardised(x)
+    z = truth.standardised(x, pool.units)
     if len(said["features"]) != z.shape[1]:
         yield wrong("features", [feature["name"] for feature in said["features"]])
         return
+    if plan.test == NETWORK:
+        yield from networks.wrong(pool, networks.inputs(pool, kept), said)
+        return
     penalty, used = said["penalty"], _used(z, references)
-    own = np.array([np.array(f["coefficients"]) * (f["deviation"] or 1.0) for f in said["features"]])
+    units = np.array([f["deviation"] or 1.0 for f in said["features"]])
+    units[: len(pool.units)] = np.where(np.isnan(pool.units), units[: len(pool.units)], pool.units)
+    own = np.array([f["coefficients"] for f in said["features"]]) * units[:, None]
     ours = Fit(own, np.array(said["intercept"]))
     parts = [pool.fold != k for k in range(VALIDATION_FOLDS.of(plan)) if (pool.fold == k).any()]
     models = [fit(pool, z[rows], y[rows], penalty, used) for rows in parts]
@@ -145,15 +168,24 @@ def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Ite
     if lines and "standard error" in lines[0] and np.isfinite(near):
         left = 1.0 if pool.classes else np.var(y - right.scores(z)[:, 0]) / np.var(y)
         rtol = 100 * near + 1e-13 / max(left, 1e-30)  # of a perfect fit no digit of what is left is known
-        deviation = np.array([f["deviation"] for f in said["features"]])[used]
         of_used = [line for line, is_used in zip(lines[1:], used, strict=True) if is_used]
         if rtol < 1:
-            yield from _of_tests(of_used, errors_of(pool, z, y, used) / deviation, len(y), rtol)
+            yield from _of_tests(of_used, errors_of(pool, z, y, used) / units[used], len(y), rtol)
     worst = max(_near(pool, z[rows], used, penalty) for rows in parts)
     if worst < 1e-6 and plan.test != LOGISTIC_MODEL:
         yield from _of_errors(pool, z, y, said, models, worst)
     if pool.classes and worst < 1e-6:
         yield from _of_performance(pool, z, y, said, models, worst)
+
+
+def _of_powers(pool: Pool) -> Iterator[Disagreement]:
+    """Each lambda is where the likelihood turns."""
+    for title, power in pool.powers.items():
+        x = pool.cells[title][~np.isnan(pool.cells[title])]
+        width = WIDTH * max(1.0, abs(power) / LARGE)
+        turns = truth.grows(x, power - width) and not truth.grows(x, power + width)
+        if not turns and x.min() < x.max():
+            yield Disagreement(-1, "lambda", f"{power!r} of {title}: the likelihood does not turn there")
 
 
 def _near(pool: Pool, z: np.ndarray, used: np.ndarray, penalty: float) -> float:
@@ -162,7 +194,13 @@ def _near(pool: Pool, z: np.ndarray, used: np.ndarray, penalty: float) -> float:
     per_row = penalty / (0.95 * 0.05) ** 2 / len(z) if plan.test == FEDHEONN else penalty
     all_of = np.ones(z.shape[1], bool) if per_row > 0 else used
     condition = _condition(z, all_of, per_row if plan.test in (RIDGE, FEDHEONN, LOGISTIC_MODEL) else 0.0)
-    return max(NEAR, WORSE * condition) * (10 if plan.test == LOGISTIC_MODEL else 1)
+    # The logarithm of what differs far from 1 has no more digits than that.
+    bent = [pool.weighed[c.title] for c in pool.numbers if c.scaling in CURVED]
+    vary = (x for x in bent if np.nanmin(x, initial=np.inf) < np.nanmax(x, initial=-np.inf))
+    blurred = max((EPS * float(np.nanmean(np.abs(x)) / np.nanstd(x)) for x in vary), default=0.0)
+    return max(NEAR, WORSE * condition, 10 * blurred) * (
+        10 if plan.test in (LOGISTIC_MODEL, LASSO, ELASTIC_NET) else 1
+    )
 
 
 def _of_fit(
@@ -183,7 +221,7 @@ def _of_fit(
         if has_one_answer and apart > max(near, 1e-8):
             yield Disagreement(-1, "coefficients", f"{apart:.2g} apart, {near:.2g} may be")
         return
-    if plan.test in (LASSO, ELASTIC_NET) and penalty and ((ours.w == 0) != (right.w == 0)).any():
+    if plan.test in (LASSO, ELASTIC_NET) and penalty and (_is_zero(ours.w) != _is_zero(right.w)).any():
         yield Disagreement(-1, "zeros", f"{ours.w.tolist()}; want {right.w.tolist()}")
     size = max(np.abs(right.scores(z) - right.b).max(), 1e-3 * _spread(pool, y))
     apart = np.abs(ours.scores(z) - right.scores(z)).max()
@@ -194,6 +232,11 @@ def _of_fit(
         yield Disagreement(
             -1, "coefficients", f"{np.abs(ours.w - right.w).max() / largest:.2g} apart, {near:.2g} may be"
         )
+
+
+def _is_zero(w: np.ndarray) -> np.ndarray:
+    """Tell which coefficients are 0, or what rounding leaves of it."""
+    return np.asarray(np.abs(w) <= 1e-14 * np.abs(w).max())
 
 
 def _of_file(pool: Pool, model: Model, scores: np.ndarray) -> Iterator[Disagreement]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from sklearn.preprocessing import RobustScaler
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods import algorithm
@@ -14,14 +16,18 @@ from unpooled.methods.learning.options import MISSING_CELLS, VALIDATION_FOLDS
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.tables.encoding.options import MISSING_WORDS
 from unpooled.plan.categories import Words
+from unpooled.plan.encodings import LOG, LOG1P, ROBUST, YEO_JOHNSON
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
 
+from ..tables.truth import bent
 from .federation import OUTCOME, PATIENT, Cohort, Federation
 
 FEWEST, FEWEST_COHORTS, HOLDERS = 10, 3, 2
 FEWEST_OTHERS = 5
 """The floor of each column, without any one cohort."""
+LARGEST = 1e300
+"""Size beyond which values may be refused as too large for Yeo and Johnson's transform."""
 REST = "(rest)"
 MISSING = "(missing)"
 
@@ -50,6 +56,8 @@ class Pool:
     """int64 (n,): a number for each person of a cohort"""
     part_of: np.ndarray
     """int64 (folds,): the fold that each of the plan's was joined to"""
+    powers: Mapping[str, float] = field(default_factory=dict)
+    """The lambda of each column that has one, once the study has found it."""
 
     @classmethod
     def of(cls, federation: Federation) -> Pool:
@@ -64,6 +72,10 @@ class Pool:
         pairs = [f"{k} {name}" for k, name in zip(cohort, names, strict=True)]
         people = np.unique(pairs, return_inverse=True)[1]
         return cls(plan, cells, cohort, folds, people, np.arange(VALIDATION_FOLDS.of(plan)))
+
+    def joined(self, part_of: Sequence[int]) -> Pool:
+        """Return the pool with its folds joined in this way."""
+        return replace(self, part_of=np.array(part_of))
 
     @property
     def fold(self) -> np.ndarray:
@@ -85,7 +97,32 @@ class Pool:
 
     @property
     def features(self) -> list[np.ndarray]:
-        return [self.cells[c.title] for c in self.numbers if c.title != OUTCOME]
+        return [self.weighed[c.title] for c in self.numbers if c.title != OUTCOME]
+
+    @cached_property
+    def weighed(self) -> dict[str, np.ndarray]:
+        """The columns of numbers as their scalings bend them: long double (n,) each."""
+        return {column.title: self._bent(column) for column in self.numbers}
+
+    def _bent(self, column: Column) -> np.ndarray:
+        cells = self.cells[column.title]
+        known = cells[~np.isnan(cells)]
+        if column.scaling == YEO_JOHNSON and len(known):
+            power = self.powers.get(column.title) or power_of(known)
+            cells = cells.astype(np.longdouble)
+            cells[~np.isnan(cells)] = bent(known, power, float(np.median(known))).g
+        curve = {LOG: np.log, LOG1P: np.log1p}.get(column.scaling, np.positive)
+        return np.asarray(curve(cells.astype(np.longdouble)))
+
+    @property
+    def units(self) -> np.ndarray:
+        """The unit in which each number is weighed: float64 (numbers,), NaN for its deviation."""
+        features = [(c.scaling, self.cells[c.title]) for c in self.numbers if c.title != OUTCOME]
+        found = np.full(len(features), np.nan)
+        for k, (scaling, x) in enumerate(features):
+            if scaling == ROBUST and not np.isnan(x).all():
+                found[k] = RobustScaler().fit(x[:, None]).scale_[0]
+        return found
 
     def people(self, rows: np.ndarray) -> np.ndarray:
         """Count the people of each of the plan's folds who have any of these rows: int64 (folds,)."""
@@ -167,9 +204,9 @@ def first_refusals(pool: Pool) -> list[Floor]:
         both = list(stage)
         found = [each for each in both if isinstance(each, Floor)]
         found += _not_held(pool, [each for each in both if isinstance(each, Held)])
-        if any(floor.is_sure for floor in found):
-            return found
         maybe += found
+        if any(floor.is_sure for floor in found):
+            break
     return maybe
 
 
@@ -200,13 +237,18 @@ class Held:
 
 def _ways(pool: Pool, floors: Sequence[Held]) -> Iterator[int]:
     """Yield the number of folds left by each way to join folds that holds these floors and leaves enough."""
-    ways: list[tuple[int, ...]] = [()]
-    for _ in range(VALIDATION_FOLDS.of(pool.plan)):  # each joins one of those before it, or none
-        ways = [(*way, part) for way in ways for part in range(len(set(way)) + 1)]
-    for part_of in ways:
+    for part_of in ways_to_join(pool):
         left = len(set(part_of))
         if left >= (1 if pool.plan.test == LINEAR else 2) and all(_holds(each, part_of) for each in floors):
             yield left
+
+
+def ways_to_join(pool: Pool) -> list[tuple[int, ...]]:
+    """Return all ways to join the plan's folds."""
+    ways: list[tuple[int, ...]] = [()]
+    for _ in range(VALIDATION_FOLDS.of(pool.plan)):  # each joins one of those before it, or none
+        ways = [(*way, part) for way in ways for part in range(len(set(way)) + 1)]
+    return ways
 
 
 def _holds(held: Held, part_of: Sequence[int]) -> bool:
@@ -287,15 +329,15 @@ def _columns(pool: Pool) -> tuple[int, int]:
 
 def _of_sides(pool: Pool) -> Iterator[Held]:
     for column in pool.numbers:
-        x = pool.cells[column.title].astype(np.longdouble)
-        if np.isnan(x).all():
+        if np.isnan(pool.cells[column.title]).all():
             continue
+        x = pool.weighed[column.title]
         mean = float(np.nanmean(x))
         slack = 4 * np.spacing(abs(mean))
         found = [
             (pool.of_cohorts(x > at), pool.of_cohorts(x < at)) for at in (mean, mean - slack, mean + slack)
         ]
-        is_sure = all(np.array_equal(found[0], other) for other in found)
+        is_sure = all(np.array_equal(found[0], other) for other in found) and column.scaling != YEO_JOHNSON
         for people in (side for sides in found for side in sides):
             yield Held(Floor(column.title, is_sure), people)
 
@@ -323,13 +365,38 @@ def design(pool: Pool, kept: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[
     return np.column_stack(columns), references
 
 
-def standardised(x: np.ndarray) -> np.ndarray:
-    """Standardise columns: the mean stands for what is missing, a constant becomes 0: float64 (n, m)."""
+def power_of(x: np.ndarray) -> float:
+    """Return the lambda of most likelihood of float64 (n,) without missing values; 1 of a constant."""
+    if x.min() == x.max() or np.abs(x).max() > LARGEST:
+        return 1.0
+    low = high = 1.0
+    for width in 2.0 ** np.arange(16):
+        low, high = 1 - width, 1 + width
+        if grows(x, low) and not grows(x, high):
+            break
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if grows(x, middle) else (low, middle)
+    return (low + high) / 2
+
+
+def grows(x: np.ndarray, power: float) -> bool:
+    """Tell whether the likelihood grows with lambda."""
+    with np.errstate(all="ignore"):
+        return bent(x, power, float(np.median(x))).growth > 0
+
+
+def standardised(x: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Standardise columns: the mean stands for what is missing, a constant becomes 0: float64 (n, m).
+
+    The first columns may have units, which are divided by in place of their deviations.
+    """
     wide = x.astype(np.longdouble)
     known = ~np.isnan(wide)
     mean = (np.where(known, wide, 0).sum(axis=0) / np.maximum(1, known.sum(axis=0))).astype(float)
     apart = np.where(known, wide - mean, 0)  # about a number of the files' precision, as a cell is filled
     apart -= apart.mean(axis=0)
     deviation = np.sqrt((apart**2).mean(axis=0))
+    deviation[: len(units)] = np.where(np.isnan(units), deviation[: len(units)], units)
     varies = np.where(known, wide, -np.inf).max(axis=0) > np.where(known, wide, np.inf).min(axis=0)
     return np.asarray(np.where(varies, apart / np.where(varies, deviation, 1), 0), float)
