@@ -236,11 +236,11 @@ def _sets(trait: str) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True)
-class CountApart(Question):
+class CountApart(
+    Question, name="phenotypes/apart", title="Compare the people of the phenotypes", ring_bits=64
+):
     """Question that counts the people in the analysis of one phenotype and not in that of another."""
 
-    name: ClassVar[str] = "phenotypes/apart"
-    title: ClassVar[str] = "Compare the people of the phenotypes"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "apart",
@@ -267,7 +267,6 @@ class CountApart(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"sets": "group of people"}
-    ring_bits: ClassVar[int] = 64
 
     phenotypes: int
     trait: str

@@ -71,11 +71,9 @@ class OfDrawn(Question):
 
 
 @dataclass(frozen=True)
-class CountLeftOut(OfDrawn):
+class CountLeftOut(OfDrawn, name="polygenic/people", title="Count people left out", ring_bits=64):
     """Asks for the number of people fitted to and left out, also at each level of a categorical covariate."""
 
-    name: ClassVar[str] = "polygenic/people"
-    title: ClassVar[str] = "Count people left out"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -110,7 +108,6 @@ class CountLeftOut(OfDrawn):
         ),
     )
     each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
-    ring_bits: ClassVar[int] = 64
 
     key: bytes
     one_in: int
@@ -154,10 +151,9 @@ class CountLeftOut(OfDrawn):
 
 
 @dataclass(frozen=True, eq=False)
-class CountSides(OfDrawn, CountBeside):
+class CountSides(OfDrawn, CountBeside, name="polygenic/sides"):
     """Counts the people beside the means in both groups."""
 
-    name: ClassVar[str] = "polygenic/sides"
     sends: ClassVar[tuple[Count, ...]] = CountBeside.sends_of(
         "per covariate, and phenotype if it is a number: number of people that are fitted to, and that are "
         "left out, above the mean and below it"

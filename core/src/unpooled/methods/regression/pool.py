@@ -68,11 +68,9 @@ def count_people(study: Study) -> Asks[Pool]:
 
 
 @dataclass(frozen=True)
-class Census(Question):
+class Census(Question, name="regression/census", title="Count people", ring_bits=64):
     """Asks for the number of people in each group."""
 
-    name: ClassVar[str] = "regression/census"
-    title: ClassVar[str] = "Count people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -105,7 +103,6 @@ class Census(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
-    ring_bits: ClassVar[int] = 64
 
     trait: str
     dummies: tuple[tuple[int, ...], ...]

@@ -21,12 +21,10 @@ from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 
 @dataclass(frozen=True, eq=False)
-class CountBeside(Question):
+class CountBeside(Question, title="Count people beside the means", ring_bits=64):
     """Counts the people of some groups above, and below, the mean of each column, and the same capped."""
 
-    title: ClassVar[str] = "Count people beside the means"
     each: ClassVar[dict[str, str]] = {"groups": "group of people", "sides": "side of a mean"}
-    ring_bits: ClassVar[int] = 64
 
     centre: np.ndarray
     """float64 (columns,): means of covariates, and perhaps what divides phenotypes"""

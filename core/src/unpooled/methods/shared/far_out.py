@@ -54,12 +54,10 @@ def refuse_far_out(
 
 
 @dataclass(frozen=True, eq=False)
-class CountFarOut(OfKept):
+class CountFarOut(OfKept, name="genotypes/far-out", title="Count people who lie far out", ring_bits=64):
     """Counts the people whose genotypes lie far from everybody else's."""
 
-    name: ClassVar[str] = "genotypes/far-out"
     asked_if: ClassVar[Condition] = lambda plan: plan.test in ("pca", "polygenic") or COMPONENTS.of(plan)
-    title: ClassVar[str] = "Count people who lie far out"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -77,7 +75,6 @@ class CountFarOut(OfKept):
             f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study",
         ),
     )
-    ring_bits: ClassVar[int] = 64
 
     kept: np.ndarray
     mean: np.ndarray

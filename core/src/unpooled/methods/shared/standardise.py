@@ -297,13 +297,11 @@ def column_names(plan: Plan) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Magnitude(OfColumns, Question):
+class Magnitude(OfColumns, Question, name="standardise/magnitude", title="Find the magnitude of covariates"):
     """Question that counts the values of each column up to 2^e in size, e falling from `highest` by
     `distance`.
     """
 
-    name: ClassVar[str] = "standardise/magnitude"
-    title: ClassVar[str] = "Find the magnitude of covariates"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "within",
@@ -344,11 +342,9 @@ def refuse_outliers(plan: Plan, far: np.ndarray) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Mean(OfColumns, Question):
+class Mean(OfColumns, Question, name="standardise/mean", title="Average covariates", ring_bits=128):
     """Sums of the columns in units of their magnitude."""
 
-    name: ClassVar[str] = "standardise/mean"
-    title: ClassVar[str] = "Average covariates"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sum",
@@ -358,7 +354,6 @@ class Mean(OfColumns, Question):
             "the mean of each column of the pool",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     people: int
     columns: int
@@ -376,11 +371,11 @@ class Mean(OfColumns, Question):
 
 
 @dataclass(frozen=True, eq=False)
-class Spread(OfColumns, Question):
+class Spread(
+    OfColumns, Question, name="standardise/spread", title="Measure the spread of covariates", ring_bits=128
+):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
-    name: ClassVar[str] = "standardise/spread"
-    title: ClassVar[str] = "Measure the spread of covariates"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "deviations",
@@ -397,7 +392,6 @@ class Spread(OfColumns, Question):
             "the standard deviation of each column of the pool",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     people: int
     columns: int
