@@ -36,7 +36,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, Group, members
-from unpooled.methods.shared.without_any import capped, is_few_without_any
+from unpooled.methods.shared.without_any import capped, capped_count, is_few_without_any
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
@@ -251,11 +251,8 @@ class CountApart(
             "other",
             f"by how many people of the pool these differ; 1 to {FEWEST_AT_A_LEVEL - 1} end the study",
         ),
-        Count(
-            "capped",
+        capped_count(
             ("sets", "sets"),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
             f"whether they differ by {FEWEST_AT_A_LEVEL} people without any one cohort; fewer end the study",
         ),
         Count(
