@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from unpooled.panel import place_names
 from unpooled.plan import glm_columns
 from unpooled.plan.file_names import LONGEST_PART, LONGEST_STEM, is_part, is_stem
+from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.options import (
     MOST_COVARIATES,
     Answer,
@@ -347,6 +348,13 @@ BETA = Switch(
     hint="The report has regression coefficients instead of odds ratios.",
     fact="in the report instead of odds ratios",
 )
+
+
+def in_odds_ratios(plan: Plan) -> bool:
+    """Tell whether effects are odds ratios: those of cases and controls are, unless logarithms are chosen."""
+    return plan.trait == CASE_CONTROL and not BETA.of(plan)
+
+
 QUANTILES = Numbers(
     name="quantiles",
     label="Quantiles",
