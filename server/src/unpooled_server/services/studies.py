@@ -316,6 +316,7 @@ def _drawn(study: Study) -> bool:
 
 
 def _forget(study: Study) -> None:
+    # Without a seed sent there is nothing to delete, and the compensator may not even be there.
     if study.forgotten or not study.boxes_sent:
         Study.objects.filter(pk=study.pk).update(forgotten=True)
         return
@@ -323,5 +324,6 @@ def _forget(study: Study) -> None:
         compensator().forget(study.pk, compensator_meter(study.pk, Phase.RESULTS))
     except (CompensatorAway, CompensatorRefused) as error:
         raise Unavailable("compensator", f"{error}.", "Try again once it does.") from error
+    # Two workers may get here: the one that changes the row writes the line.
     if Study.objects.filter(pk=study.pk, forgotten=False).update(forgotten=True):
         note(study.pk, PLATFORM, "the seeds at the compensator are deleted")

@@ -221,6 +221,7 @@ def _report_few_values(source: _Source, values: np.ndarray, options: DataOptions
     warn_of_codes(
         f"the phenotype {source.name}", source.column, options.missing_phenotype, source.path, report
     )
+    # Up to four: cases, controls, and a code or two for a missing value.
     known = np.unique(values[~np.isnan(values)])
     if options.trait is not None or len(report.findings) > before or not 2 < len(known) <= 4:
         return

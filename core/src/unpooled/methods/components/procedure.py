@@ -165,6 +165,7 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
     """Count the genotypes of a chunk; what passes the filters and has enough carriers is in."""
     plan = study.plan
     inside = tuple(group for group, n in zip(questions.groups_of(plan), people.tolist(), strict=True) if n)
+    # A question needs a group, also in a pool that has nobody in any.
     groups = inside or questions.groups_of(plan)
     sums = yield questions.CountGenotypes(
         chunk.start, chunk.stop, groups, int(people.max()), chunk.chromosome
@@ -201,6 +202,7 @@ def iterate(
     krylov = krylov.advance(sums.pop("products") * scale)  # popped: large, and no longer needed
     block, rounds = options.block_of(options.number_of(plan), len(scale), without_any, alone=plan.alone)
     found = krylov.found(options.number_of(plan))
+    # No next block: the blocks so far span every direction that there is.
     has_ended = not krylov.next.shape[0] or turn >= rounds
     worst = options.WORST_COVARIATE if COMPONENTS.of(plan) else 1.0
     if not has_ended and not found.is_enough(options.STANDS_OUT, options.COMPONENT_TOLERANCE.of(plan), worst):
