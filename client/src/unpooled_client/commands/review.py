@@ -56,7 +56,7 @@ def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(words.as_json(saved, agreement), indent=2))
         return
-    rows = words.leaves_of(saved, agreement)
+    rows = agreement.leaves(saved.sizes)
     told = [*sentences.few_apart(saved.few_apart), *sentences.summary(rows, saved.sizes)]
     click.echo("\n".join([*told, *sentences.leaves(rows)]))
     if saved.is_released:

@@ -17,16 +17,7 @@ import click
 
 from unpooled_client.sentences import sentences
 from unpooled_client.sentences.log_lines import Sparing
-from unpooled_client.state.events import (
-    Compared,
-    Event,
-    Failed,
-    Proposal,
-    ReleaseNeeded,
-    Results,
-    Sent,
-    StepProgress,
-)
+from unpooled_client.state import events
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -37,7 +28,7 @@ class Screen(contextlib.AbstractContextManager["Screen", None]):
     """A place to show events."""
 
     @abc.abstractmethod
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Show an event, if it is worth it."""
 
     def ask(self, question: str, more: str = "") -> bool | None:
@@ -83,7 +74,7 @@ def progress(title: str) -> Iterator[Callable[[int, int], None]]:
 def in_lines(title: str) -> Iterator[Callable[[int, int], None]]:
     """The same for another program: each time an event as one line of JSON on standard output."""
     screen = JsonScreen()
-    yield lambda done, total: screen.show(StepProgress(title, done, total or None, "variants", 1))
+    yield lambda done, total: screen.show(events.StepProgress(title, done, total or None, "variants", 1))
 
 
 def _confirmed(question: str, more: str) -> bool:
@@ -105,7 +96,7 @@ class JsonScreen(Screen):
     What is asked is answered by another program: a line `yes` or `no` on standard input.
     """
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         # Flushed, for another program waits for this line, and not for a full buffer.
         print(json.dumps(event.to_json()), flush=True)
 
@@ -119,8 +110,8 @@ class QuietScreen(Screen):
     def __init__(self) -> None:
         self._asked: list[str] = []
 
-    def show(self, event: Event) -> None:
-        if isinstance(event, Failed):
+    def show(self, event: events.Event) -> None:
+        if isinstance(event, events.Failed):
             click.echo(sentences.failure(event), err=True)
         self._keep(event)
 
@@ -128,8 +119,8 @@ class QuietScreen(Screen):
         click.echo("\n".join(self._asked), err=True)
         return super().ask(question, more)
 
-    def _keep(self, event: Event) -> None:
-        if isinstance(event, Proposal | ReleaseNeeded):
+    def _keep(self, event: events.Event) -> None:
+        if isinstance(event, events.Proposal | events.ReleaseNeeded):
             self._asked = sentences.lines(event)
 
 
@@ -140,11 +131,11 @@ class LineScreen(QuietScreen):
         super().__init__()
         self._sparing = Sparing()
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         self._keep(event)
         for line in self._sparing.lines(event, time.monotonic()):
             click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
-        if isinstance(event, Results | Compared):
+        if isinstance(event, events.Results | events.Compared):
             for file in event.files:
                 click.echo(file)
 
@@ -170,18 +161,18 @@ class TerminalScreen(Screen):
         # Redrawn by itself: the clock of a step and the spinner move between two events.
         self._live = Live(get_renderable=self._draw, console=self._console, refresh_per_second=6)
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         status = sentences.status(event)
         self._waits = bool(status)
         if status:
             self._status.update(text=status)
             self._live.start()
-        elif isinstance(event, StepProgress):
+        elif isinstance(event, events.StepProgress):
             self._bar(event)
-        elif not (isinstance(event, Sent) and event.round is not None):
+        elif not (isinstance(event, events.Sent) and event.round is not None):
             for line in sentences.lines(event):
                 self._console.print(line, highlight=False, markup=False, soft_wrap=True)
-        if isinstance(event, Results | Compared):
+        if isinstance(event, events.Results | events.Compared):
             self.close()
             for file in event.files:
                 click.echo(file)
@@ -190,7 +181,7 @@ class TerminalScreen(Screen):
         self.close()
         return super().ask(question, more)
 
-    def _bar(self, event: StepProgress) -> None:
+    def _bar(self, event: events.StepProgress) -> None:
         note = ", ".join(filter(None, [sentences.amount(event), sentences.left(event)]))
         # Where nobody knows how much there is, what came so far is all.
         total = event.done if event.total is None else event.total

@@ -14,9 +14,8 @@ from unpooled_client.compare.estimates import NONE, Across, Contrast, Estimate, 
 TITLE = "Across the cohorts, and without this one"
 
 
-def titles(effect: str, percent: int) -> list[str]:
-    """Titles of the columns that a table has beside the others."""
-    names = (effect, "SE", f"L{percent}", f"U{percent}", "P")
+def titles(names: Sequence[str]) -> list[str]:
+    """Titles of the columns that a table has beside the others; `names` are those of an estimate."""
     each = [f"{whose}_{name}" for whose in ("FIXED", "RANDOM", "WITHOUT_US") for name in names]
     return ["COHORTS", *each, "Q", "I"]
 
@@ -24,7 +23,7 @@ def titles(effect: str, percent: int) -> list[str]:
 def cells(one: Across | None) -> list[str]:
     """Return the cells under these titles."""
     if one is None:
-        return [NONE] * len(titles("", 0))
+        return [NONE] * len(titles(["effect", "SE", "lower", "upper", "P"]))
     each = [word for of in (one.fixed, one.random, one.without) for word in of.texts]
     return [str(one.studies), *each, as_text(one.q_p), as_text(one.i_squared)]
 

@@ -19,7 +19,7 @@ from unpooled.described.file_list import report_name
 from unpooled.errors import UnpooledError
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report, neg_log10, number
-from unpooled.kernels.statistics import normal_quantile
+from unpooled.kernels.statistics import with_limits
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.pictures.associations import confidence
 from unpooled.plan.plan import Plan
@@ -163,8 +163,7 @@ def estimates(report: Report, lines: Sequence[Line], plan: Plan) -> Effects:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         size = np.log(np.where(effect > 0, effect, np.nan)) if odds else effect
         se = _standard_errors(report, lines, size)
-        reach = normal_quantile(1 - (1 - confidence(plan)) / 2) * se
-        lower, upper = (np.exp(limit) if odds else limit for limit in (size - reach, size + reach))
+    _, lower, upper = with_limits(size, se, confidence(plan), odds=odds)
     return Effects(effect, se, lower, upper)
 
 

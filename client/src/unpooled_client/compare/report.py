@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unpooled.formats import titles
 from unpooled.methods.shared.options import FAR
 from unpooled.pages.page import Html, document, encoded, facts, mark, section, table, tag
 from unpooled.panel.chromosomes import chromosome_name
@@ -71,9 +72,10 @@ def write_variants(
     frequencies: Frequencies | None = None,
 ) -> tuple[Path, Path]:
     """Write both files about variants; their paths. Raises NotOurs. `left_out` are columns of covariates."""
-    percent = int(confidence(study.plan) * 100 + 1e-9)
+    level = confidence(study.plan)
+    percent = titles.percent(level)
     effect = "OR" if odds else "BETA"
-    names = ("N", "FREQ", effect, "SE", f"L{percent}", f"U{percent}", "P")
+    names = ("N", "FREQ", effect, "SE", *titles.of_limits(level), "P")
     head = [
         *("CHR", "BP", "SNP", "A1", "A2"),
         *(f"{whose}_{name}" for whose in ("POOL", "OWN") for name in names),
@@ -82,7 +84,7 @@ def write_variants(
     rows = [_line(one, study.plan, odds=odds) for one in compared]
     combined = any(one.across for one in compared)
     if combined:
-        head += across.titles(effect, percent)
+        head += across.titles(names[2:])
         rows = [row + across.cells(one.across) for row, one in zip(rows, compared, strict=True)]
     page = document(
         TITLE,

@@ -14,12 +14,12 @@ import numpy as np
 
 from unpooled.formats import titles
 from unpooled.formats.reading import Report, neg_log10
-from unpooled.kernels.statistics import normal_neg_log10_p, normal_quantile
+from unpooled.kernels.statistics import normal_neg_log10_p, with_limits
 from unpooled.methods.regression.own_fit import Model, own_estimates
 from unpooled.methods.shared.chunks import chromosome_class
 from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import confidence
-from unpooled.plan.common_options import BETA, MAX_ITERATIONS, MISSING, TOLERANCE
+from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE, in_odds_ratios
 from unpooled.plan.plan import EXACT, META, Plan
 from unpooled_client.compare.estimates import Across, Estimate, Variant
 from unpooled_client.compare.pool import file_of
@@ -62,7 +62,7 @@ def without(
     across: Mapping[str, Across], variants: Sequence[Variant], cohort: PlinkCohort, panel: Panel, plan: Plan
 ) -> dict[str, Across]:
     """The same, without what this cohort added; `cohort` has the covariates of the study and this panel."""
-    odds = plan.trait == "case/control" and not BETA.of(plan)
+    odds = in_odds_ratios(plan)
     own = _contributions(cohort, panel, plan)
     found = {}
     for variant in variants:
@@ -108,10 +108,8 @@ _ROUNDING = 1e-4
 
 def _estimate(effect: float, se: float, plan: Plan, odds: bool, p: str = "") -> Estimate:
     """Return an estimate from an effect on the scale of a sum. P is the printed one, if there is one."""
-    reach = float(normal_quantile(1 - (1 - confidence(plan)) / 2)) * se
-    shown = [effect, effect - reach, effect + reach]
-    with np.errstate(over="ignore"):
-        middle, lower, upper = (float(np.exp(value)) if odds else value for value in shown)
+    of = np.array(effect), np.array(se)
+    middle, lower, upper = map(float, with_limits(*of, confidence(plan), odds=odds))
     size = float(normal_neg_log10_p(np.array(effect / se)))
     return Estimate(np.nan, middle, se, lower, upper, neg_log10(p) if p not in ("", "NA") else size)
 

@@ -12,15 +12,7 @@ from unpooled.methods import TESTS
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
-from unpooled.plan.common_options import (
-    BY_PLACE,
-    CONDITION,
-    COVARIATES,
-    EVERYONE,
-    PHENOTYPES,
-    REQUIRE_PHENO,
-    SEXES,
-)
+from unpooled.plan import common_options
 from unpooled.plan.floors import QUANTITATIVE
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
@@ -83,7 +75,7 @@ class DataOptions:
     """True if the plan names variants by place and alleles."""
     dosages: bool = False
     """True if the plan's study is of imputed dosages."""
-    sexes: str = EVERYONE
+    sexes: str = common_options.EVERYONE
     """The plan's choice of sexes."""
     build: str = ""
     """The plan's genome build; like `test`, empty if there is no plan."""
@@ -188,17 +180,17 @@ class DataOptions:
         return dataclasses.replace(
             self,
             trait=plan.trait,
-            phenotypes=plan.phenotype_names if PHENOTYPES.of(plan) else (),
-            require_pheno=REQUIRE_PHENO.of(plan),
-            covariates=tuple(Covariate(c.title, c.levels) for c in COVARIATES.of(plan)),
+            phenotypes=plan.phenotype_names if common_options.PHENOTYPES.of(plan) else (),
+            require_pheno=common_options.REQUIRE_PHENO.of(plan),
+            covariates=tuple(Covariate(c.title, c.levels) for c in common_options.COVARIATES.of(plan)),
             schema=plan.schema,
             from_plan=True,
             chr_set=plan.autosomes,
             chromosomes=plan.chromosomes,
-            condition=CONDITION.of(plan) if plan.panel_mode == "names" else (),
-            by_place=BY_PLACE.of(plan),
+            condition=common_options.CONDITION.of(plan) if plan.panel_mode == "names" else (),
+            by_place=common_options.BY_PLACE.of(plan),
             dosages=bool(DOSAGES.of(plan)),
-            sexes=SEXES.of(plan),
+            sexes=common_options.SEXES.of(plan),
             build=plan.build,
             test=plan.test,
             allow_no_sex=plan.allow_no_sex,

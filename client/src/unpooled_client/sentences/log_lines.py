@@ -11,20 +11,6 @@ from __future__ import annotations
 
 from unpooled_client.sentences import sentences
 from unpooled_client.state import events
-from unpooled_client.state.events import (
-    Checked,
-    Event,
-    Paused,
-    Proposal,
-    Reachable,
-    ReleaseNeeded,
-    Resumed,
-    ReviewNeeded,
-    Sent,
-    StepProgress,
-    Unreachable,
-    Waiting,
-)
 
 MOST = 40
 """Most lines for one study, including those that name the result files."""
@@ -41,7 +27,7 @@ left.
 """
 _FOR_STEPS, _FOR_PROGRESS = 4, 10
 """Number of remaining lines reserved for steps that begin and end; and for these and their progress."""
-_ENDS = {Reachable: Unreachable, Resumed: Paused}
+_ENDS = {events.Reachable: events.Unreachable, events.Resumed: events.Paused}
 
 
 class Sparing:
@@ -51,50 +37,50 @@ class Sparing:
         self._told = 0
         self._known: set[object] = set()
         """Keys that have had their line."""
-        self._lasting: set[type[Event]] = set()
+        self._lasting: set[type[events.Event]] = set()
         """Kinds of events that were reported to have begun, but not yet to have ended."""
         self._began: float | None = None
         self._due = 0.0
 
-    def lines(self, event: Event, now: float) -> list[str]:
+    def lines(self, event: events.Event, now: float) -> list[str]:
         """The lines that an event is worth at `now`, seconds of a clock."""
         if self._began is None:
             self._began, self._due = now, now + _SHORTEST
         if not self._is_worth(event, now):
             return []
-        if isinstance(event, ReviewNeeded | ReleaseNeeded):
+        if isinstance(event, events.ReviewNeeded | events.ReleaseNeeded):
             lines = [sentences.in_a_line(event)]
         else:
             lines = sentences.lines(event)
-        if isinstance(event, Checked) and len(lines) > _FINDINGS + 2:
+        if isinstance(event, events.Checked) and len(lines) > _FINDINGS + 2:
             more = f"{len(lines) - 1 - _FINDINGS} more findings: unpooled-client check shows them all"
             lines = [*lines[:_FINDINGS], more, lines[-1]]
-        if type(event) is not Proposal:  # all that `join` is for
+        if type(event) is not events.Proposal:  # all that `join` is for
             self._told += len(lines)
         return lines
 
-    def _is_worth(self, event: Event, now: float) -> bool:
+    def _is_worth(self, event: events.Event, now: float) -> bool:
         match event:
-            case Sent() | StepProgress(unit=events.BYTES):
+            case events.Sent() | events.StepProgress(unit=events.BYTES):
                 return False  # the ledger has them all; the last line has what was received
-            case StepProgress(total=None):
+            case events.StepProgress(total=None):
                 return self._is_first(event.step, _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
-            case StepProgress():
+            case events.StepProgress():
                 return self._tells_of_variants(event, now)
-            case Waiting():
+            case events.Waiting():
                 return self._is_first(event.what, _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
-            case Unreachable() | Paused():
+            case events.Unreachable() | events.Paused():
                 told = self._is_first(type(event), _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
                 self._lasting |= {type(event)} if told else set()
                 return told
-            case Reachable() | Resumed():
+            case events.Reachable() | events.Resumed():
                 begin = _ENDS[type(event)]
                 told = begin in self._lasting
                 self._lasting.discard(begin)
                 return told
         return True
 
-    def _tells_of_variants(self, event: StepProgress, now: float) -> bool:
+    def _tells_of_variants(self, event: events.StepProgress, now: float) -> bool:
         """Tell whether a step over the variants gets a line now: first when its remaining time is known."""
         is_end = event.is_whole and event.step == event.title
         is_known = event.is_whole or event.left is not None

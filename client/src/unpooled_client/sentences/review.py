@@ -14,12 +14,13 @@ from typing import Any
 
 from unpooled.described.facts import plan_facts
 from unpooled.described.parties import what_parties_get
-from unpooled.described.what_leaves import COHORT_SUMS, Leaving, what_leaves
+from unpooled.described.what_leaves import COHORT_SUMS, Leaving
 from unpooled.pages.page import Html, document, facts, joined, mark, section, table, tag
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client.sentences import sentences
 from unpooled_client.state.folder import Agreement, Saved
 
+_PROGRAM = "unpooled-client"
 _NEVER = (
     "The data files, and any value, ID or name in them beyond this table. Files, lines, IDs, values and the "
     "text of errors stay on this computer. Headers of messages carry this cohort's token and the time."
@@ -36,14 +37,9 @@ _ONE_OPERATOR = (
 )
 
 
-def leaves_of(saved: Saved, agreement: Agreement) -> tuple[Leaving, ...]:
-    """Return what will leave of the data that were checked."""
-    return what_leaves(agreement.plan, saved.sizes, one_operator=agreement.one_operator)
-
-
 def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
     """The review in plain values; `amount` is a row's size in words."""
-    rows = leaves_of(saved, agreement)
+    rows = agreement.leaves(saved.sizes)
     return {
         "study": saved.invitation.study,
         "name": agreement.study,
@@ -53,7 +49,7 @@ def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
         "roster_hash": agreement.roster.hash().hex(),
         "compensator": fingerprint(agreement.plan.compensator_key),
         "one_operator": agreement.one_operator,
-        "version": _version(),
+        "version": version(_PROGRAM),
         "sizes": saved.sizes,
         "released": saved.is_released,
         "few_apart": [sentences.apart(each) for each in saved.few_apart],
@@ -64,7 +60,8 @@ def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
 
 def review_page(saved: Saved, agreement: Agreement, when: datetime) -> str:
     """The review as a document of HTML, made at `when`."""
-    rows, apart = leaves_of(saved, agreement), [tag("p", sentences.apart(few)) for few in saved.few_apart]
+    rows = agreement.leaves(saved.sizes)
+    apart = [tag("p", sentences.apart(few)) for few in saved.few_apart]
     return document(
         "What leaves this computer",
         section("In short", *_short(saved, agreement, rows)),
@@ -95,10 +92,7 @@ def _short(saved: Saved, agreement: Agreement, rows: Iterable[Leaving]) -> Itera
             ("Plan hash", tag("code", agreement.plan.hash().hex())),
             ("Roster hash", tag("code", agreement.roster.hash().hex())),
             ("Compensator", tag("code", fingerprint(agreement.plan.compensator_key))),
-            (
-                "Program",
-                f"unpooled-client {version('unpooled-client')}, protocol version {agreement.plan.version}",
-            ),
+            ("Program", f"{_PROGRAM} {version(_PROGRAM)}, protocol version {agreement.plan.version}"),
             ("State", released),
             ("How much", sentences.in_all(rows)),
         ]
@@ -157,7 +151,3 @@ def _files(saved: Saved) -> Html:
     return table(
         "As they were when they were checked", ["file", "bytes", "SHA-256"], map(told, saved.files), {1}
     )
-
-
-def _version() -> str:
-    return version("unpooled-client")

@@ -18,33 +18,7 @@ from unpooled.described.what_leaves import (
 from unpooled.methods import METHODS
 from unpooled.protocol.sealing import fingerprint, grouped
 from unpooled_client.sentences import in_short
-from unpooled_client.state.events import (
-    BYTES,
-    PEOPLE,
-    Accepted,
-    Agreed,
-    Checked,
-    Compared,
-    Event,
-    Failed,
-    FewApart,
-    Finished,
-    Joined,
-    PanelAgreed,
-    Paused,
-    Proposal,
-    Reachable,
-    ReleaseNeeded,
-    Repeated,
-    Results,
-    Resumed,
-    ReviewNeeded,
-    Sent,
-    StepProgress,
-    Transformed,
-    Unreachable,
-    Waiting,
-)
+from unpooled_client.state import events
 
 _WIDTH = 100
 _ONE_OPERATOR = (
@@ -53,56 +27,56 @@ _ONE_OPERATOR = (
 )
 
 
-def lines(event: Event) -> list[str]:
+def lines(event: events.Event) -> list[str]:
     """An event as a person reads it."""
     match event:
-        case Joined():
+        case events.Joined():
             again = "Going on" if event.again else "Joined"
             return [
                 f'{again}: study "{event.name}" as cohort {event.cohort}, at {event.server}',
                 f"This cohort's key has the fingerprint {event.fingerprint}",
             ]
-        case ReviewNeeded():
+        case events.ReviewNeeded():
             return review(event)
-        case Proposal():
+        case events.Proposal():
             return proposal(event)
-        case Repeated():
+        case events.Repeated():
             return [f'The study goes on as "{event.name}", with its state in {event.folder}']
-        case Agreed():
+        case events.Agreed():
             return ["Plan and roster accepted"]
-        case ReleaseNeeded():
+        case events.ReleaseNeeded():
             return release(event)
-        case Accepted():
+        case events.Accepted():
             return ["The mask seed was sent, sealed to the compensator"]
-        case Checked():
+        case events.Checked():
             return checked(event)
-        case PanelAgreed():
+        case events.PanelAgreed():
             return [f"Panel agreed: {event.variants:,} variants, of {event.own:,} in this cohort's list"]
-        case StepProgress():
-            answered = "" if event.unit == BYTES else " answered"
+        case events.StepProgress():
+            answered = "" if event.unit == events.BYTES else " answered"
             return [f"{event.title}: {amount(event)}{answered}{_and_left(event)}"]
-        case Sent():
+        case events.Sent():
             return [f"Sent: {event.quantity} ({size(event.bytes)}, {event.form})"]
-        case Resumed():
+        case events.Resumed():
             return ["The study goes on"]
-        case Reachable():
+        case events.Reachable():
             return [f"{event.server} answers again, after {duration(event.after)}"]
-        case Results():
+        case events.Results():
             return [f"Results: {len(event.files)} files in {event.folder}"]
-        case Transformed():
+        case events.Transformed():
             return [f"{event.what[0].upper()}{event.what[1:]}, which stays here: {event.file}"]
-        case Compared():
+        case events.Compared():
             return [compared(event)]
-        case Finished():
+        case events.Finished():
             return [finished(event)]
-        case Failed():
+        case events.Failed():
             return [ended(event)]
     return [text] if (text := status(event)) else []
 
 
-def in_a_line(event: ReviewNeeded | ReleaseNeeded) -> str:
+def in_a_line(event: events.ReviewNeeded | events.ReleaseNeeded) -> str:
     """Describe what must be accepted, on one line of a log."""
-    if isinstance(event, ReleaseNeeded):
+    if isinstance(event, events.ReleaseNeeded):
         few = " ".join(map(apart, event.few_apart)) + " " if event.few_apart else ""
         return f"{few}To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
     plan = event.plan
@@ -115,29 +89,29 @@ def in_a_line(event: ReviewNeeded | ReleaseNeeded) -> str:
     return f"{since}Plan {grouped(event.plan_hash)[:9]}…: {event.plan.test} of {what}, by {names}{blind}"
 
 
-def status(event: Event) -> str:
+def status(event: events.Event) -> str:
     """Describe what the client is waiting for; empty if nothing."""
     match event:
-        case Waiting():
+        case events.Waiting():
             whom = f" ({', '.join(event.waits or event.names)})" if event.names else ""
             return f"Waiting for {event.what}{whom} since {clock(event.since)}"
-        case Unreachable():
+        case events.Unreachable():
             return f"{event.server} has not answered since {clock(event.since)}: {event.reason}. Still trying"
-        case Paused():
+        case events.Paused():
             return f"The study is paused: {event.reason}"
     return ""
 
 
-def amount(event: StepProgress) -> str:
+def amount(event: events.StepProgress) -> str:
     """Describe the progress of a step: 1,200 of 3,000 variants; of what comes back, 3.4 MB in 12 s."""
-    if event.unit == BYTES:
+    if event.unit == events.BYTES:
         return f"{size(event.done)} in {duration(event.took)}"
     of = f" of {event.total:,}" if event.total is not None else ""
     unit = event.unit.removesuffix("s") if event.total is None and event.done == 1 else event.unit
     return f"{event.done:,}{of} {unit}"
 
 
-def left(event: StepProgress) -> str:
+def left(event: events.StepProgress) -> str:
     """Describe the remaining time of the study, or of one step of several; empty if it cannot be known."""
     if event.left is None or event.left < 1:
         return ""
@@ -145,23 +119,23 @@ def left(event: StepProgress) -> str:
     return f"about {duration(event.left)} left{of}"
 
 
-def _and_left(event: StepProgress) -> str:
+def _and_left(event: events.StepProgress) -> str:
     return f", {text}" if (text := left(event)) else ""
 
 
-def failure(event: Failed) -> str:
+def failure(event: events.Failed) -> str:
     """Why a run ended, for whoever has heard nothing of it."""
     return " ".join(filter(None, [f"Error: {event.message}", event.remedy, told(event)]))
 
 
-def ended(event: Failed) -> str:
+def ended(event: events.Failed) -> str:
     """The same after all other lines: what the check has found is not said again."""
     if not event.is_known:
         return failure(event)
     return " ".join(filter(None, [event.remedy, told(event)]))
 
 
-def told(event: Failed) -> str:
+def told(event: events.Failed) -> str:
     """Describe what the coordinator learns of a failure; empty if nothing."""
     if not event.told_server:
         return ""
@@ -169,7 +143,7 @@ def told(event: Failed) -> str:
     return f"The coordinator sees the code “{event.told_server}”{name}, and nothing else."
 
 
-def compared(event: Compared) -> str:
+def compared(event: events.Compared) -> str:
     of = f" for {event.phenotype}" if event.phenotype else ""
     if not event.files:
         return f"This cohort was not compared with the pool{of}: {event.reason}"
@@ -179,17 +153,17 @@ def compared(event: Compared) -> str:
     return f"This cohort against the pool{of} ({beside}): {event.files[-1]}"
 
 
-def frequencies(event: Compared) -> str:
+def frequencies(event: events.Compared) -> str:
     """Return the number of frequencies that are far from the pool's, in words."""
     return f"{event.frequencies_far:,} of {event.frequencies:,} frequencies far from the pool's"
 
 
-def finished(event: Finished) -> str:
+def finished(event: events.Finished) -> str:
     seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in event.seconds.items())
     return f"Done: {size(event.sent)} sent, {size(event.received)} received; {seconds}"
 
 
-def checked(event: Checked) -> list[str]:
+def checked(event: events.Checked) -> list[str]:
     """The verdict, and each error and warning."""
     found = []
     for finding in sorted(event.report.get("findings", ()), key=lambda each: each["severity"] != "error"):
@@ -204,17 +178,17 @@ def checked(event: Checked) -> list[str]:
     return [*found, f"{verdict} ({event.seconds:.1f} s)"]
 
 
-def changed(event: ReviewNeeded) -> str:
+def changed(event: events.ReviewNeeded) -> str:
     """Name what has changed since the person accepted."""
     return f"Changed since you accepted: {event.changed}."
 
 
-def repeats(event: ReviewNeeded) -> str:
+def repeats(event: events.ReviewNeeded) -> str:
     """Why there is something to accept in a study that has ended."""
     return f'The coordinator repeats the study "{event.repeats}", which has ended.'
 
 
-def _differences(event: ReviewNeeded) -> Iterable[str]:
+def _differences(event: events.ReviewNeeded) -> Iterable[str]:
     """Yield each change since acceptance, before and after."""
     for change in event.changes:
         yield from _wrapped(change.label, "  ")
@@ -222,7 +196,7 @@ def _differences(event: ReviewNeeded) -> Iterable[str]:
         yield from _wrapped(f"now:    {change.after}", "      ", "              ")
 
 
-def review(event: ReviewNeeded) -> list[str]:
+def review(event: events.ReviewNeeded) -> list[str]:
     """All that a person reads before accepting."""
     return [
         *([repeats(event)] if event.repeats else []),
@@ -236,17 +210,17 @@ def review(event: ReviewNeeded) -> list[str]:
     ]
 
 
-def proposal(event: Proposal) -> list[str]:
+def proposal(event: events.Proposal) -> list[str]:
     """Describe a study's request, before it is known who takes part."""
     return [*_plan(event), *_compensator(event), *leaves(event.leaves)]
 
 
-def release(event: ReleaseNeeded) -> list[str]:
+def release(event: events.ReleaseNeeded) -> list[str]:
     """Return the lines that a person reads before any data leave; `leaves` has the rest."""
     return [*few_apart(event.few_apart), *summary(event.leaves, event.sizes)]
 
 
-def few_apart(found: Sequence[FewApart]) -> list[str]:
+def few_apart(found: Sequence[events.FewApart]) -> list[str]:
     """Describe the earlier studies with nearly the same people, and what the difference reveals."""
     if not found:
         return []
@@ -254,9 +228,9 @@ def few_apart(found: Sequence[FewApart]) -> list[str]:
     return ["FEW APART FROM AN EARLIER STUDY: this is to be released knowingly", *told]
 
 
-def apart(found: FewApart) -> str:
+def apart(found: events.FewApart) -> str:
     """One such study in a sentence, and another of what can be computed."""
-    of_people, one = found.unit == PEOPLE, found.apart == 1
+    of_people, one = found.unit == events.PEOPLE, found.apart == 1
     unit = ("person" if of_people else "row") if one else found.unit
     places = ((found.more, found.study), (found.fewer, found.earlier))
     only = " and ".join(f"{number:,} only in “{place}”" for number, place in places if number)
@@ -283,7 +257,7 @@ def summary(rows: Sequence[Leaving], sizes: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _plan(event: Proposal) -> list[str]:
+def _plan(event: events.Proposal) -> list[str]:
     return [
         *_description(event.description),
         "",
@@ -305,7 +279,7 @@ def _description(text: str) -> Iterable[str]:
         yield from textwrap.wrap(line, _WIDTH, initial_indent="  | ", subsequent_indent="  | ") or ["  |"]
 
 
-def _compensator(event: Proposal) -> list[str]:
+def _compensator(event: events.Proposal) -> list[str]:
     return [
         "COMPENSATOR",
         f"  Fingerprint, as in your invitation: {event.compensator}",
@@ -365,7 +339,7 @@ def how_much(leaving: Leaving) -> str:
     return f"at most {size(leaving.bytes)}" + (" a round" if leaving.rounds > 1 else "")
 
 
-def _you(name: str, event: ReviewNeeded) -> str:
+def _you(name: str, event: events.ReviewNeeded) -> str:
     return f"{name} (you)" if name == event.cohort else name
 
 

@@ -23,7 +23,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -32,6 +32,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_state_path
 
 from unpooled.described.facts import Change, changes
+from unpooled.described.what_leaves import Leaving, what_leaves
 from unpooled.errors import UnpooledError
 from unpooled.plan.plan import Plan
 from unpooled.protocol.invitation import Invitation
@@ -95,6 +96,10 @@ class Agreement:
         facts += [(f"Takes part: {name}", *(of.get(name, _ABSENT) for of in keys)) for name in names]  # type: ignore[misc]
         others = tuple(Change(*fact) for fact in facts if fact[1] != fact[2])
         return (*changes(old.plan, self.plan), *others)
+
+    def leaves(self, sizes: Mapping[str, int] | None = None) -> tuple[Leaving, ...]:
+        """Return what a person is shown before it leaves: under this agreement, of data of these sizes."""
+        return what_leaves(self.plan, sizes, one_operator=self.one_operator)
 
     def to_json(self) -> dict[str, Any]:
         members = [[name, key.hex()] for name, key in self.roster.members]
@@ -210,34 +215,17 @@ class StateFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    @property
-    def file(self) -> Path:
-        return self.path / "state.json"
+        self.file, self.ledger, self.log = path / "state.json", path / "ledger.jsonl", path / "client.log"
+        self.book = path / "book"
+        """Path of the record of answers: `unpooled_client.study.book`."""
+        self.derived = path / "derived"
+        """Path of what was derived from this cohort's people: `unpooled_client.study.deriving`."""
 
     @property
     def as_option(self) -> str:
         """Option that names the folder on a command line."""
         path = str(self.path)
         return f"--state {subprocess.list2cmdline([path]) if os.name == 'nt' else shlex.quote(path)}"
-
-    @property
-    def ledger(self) -> Path:
-        return self.path / "ledger.jsonl"
-
-    @property
-    def book(self) -> Path:
-        """Path of the record of answers: `unpooled_client.study.book`."""
-        return self.path / "book"
-
-    @property
-    def derived(self) -> Path:
-        """Path of what was derived from this cohort's people: `unpooled_client.study.deriving`."""
-        return self.path / "derived"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "client.log"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -77,6 +77,7 @@ def _begun(process: subprocess.Popen[bytes], journal: Journal) -> int:
     deadline = time.monotonic() + _PATIENCE
     told: list[Event] = []
     while time.monotonic() < deadline:
+        # Asked before the journal is read, so that the last words of a run that has ended are in it.
         ended = process.poll() is not None
         told += journal.new()
         # On Windows the Python of a virtual environment runs as a child of the process that was started.

@@ -11,17 +11,7 @@ from collections.abc import Generator, Iterator, Sequence
 import numpy as np
 
 from unpooled.asking.cohort import ArrayTable, Samples
-from unpooled.methods.shared.groups import (
-    CASE,
-    COMPLETE,
-    CONTROL,
-    FOUNDER,
-    MEN,
-    NOT_MEN,
-    WOMEN,
-    Group,
-    members,
-)
+from unpooled.methods.shared import groups
 from unpooled.plan.categories import Words
 from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.floors import CASE_CONTROL
@@ -104,15 +94,15 @@ def _sets(samples: Samples, plan: Plan) -> Iterator[tuple[str, np.ndarray]]:
     for place, phenotype in enumerate(plan.phenotype_names or ("",)):
         view, of = samples.of_phenotype(place), f" ({phenotype})" if PHENOTYPES.of(plan) else ""
         for group in _groups(plan.trait):
-            yield (", ".join(group) or EVERYBODY) + of, members(group, view)
+            yield (", ".join(group) or EVERYBODY) + of, groups.members(group, view)
 
 
-def _groups(trait: str) -> Iterator[Group]:
-    classes = ((), (CASE,), (CONTROL,)) if trait == CASE_CONTROL else ((),)
-    for known in ((), (COMPLETE,)):
+def _groups(trait: str) -> Iterator[groups.Group]:
+    classes = ((), (groups.CASE,), (groups.CONTROL,)) if trait == CASE_CONTROL else ((),)
+    for known in ((), (groups.COMPLETE,)):
         for of_class in classes:
-            for sex in ((), (MEN,), (NOT_MEN,), (WOMEN,)):
-                for founder in ((), (FOUNDER,)):
+            for sex in ((), (groups.MEN,), (groups.NOT_MEN,), (groups.WOMEN,)):
+                for founder in ((), (groups.FOUNDER,)):
                     yield (*known, *of_class, *sex, *founder)
 
 

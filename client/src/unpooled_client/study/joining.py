@@ -27,17 +27,10 @@ from unpooled_client.state.events import (
     ReviewNeeded,
 )
 from unpooled_client.state.folder import Acceptance, Agreement
+from unpooled_client.study import trust
 from unpooled_client.study.book import Book, BookLost, knows_of_a_release
 from unpooled_client.study.released import kept_under
 from unpooled_client.study.session import OVER, Session, StudyEnded
-from unpooled_client.study.trust import (
-    Distrust,
-    Terms,
-    check_compensator,
-    check_identity,
-    checked_plan,
-    terms,
-)
 
 SECOND_CLIENT = "second-client"
 UNANSWERED = "unanswered"
@@ -86,9 +79,9 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
     """
     yield from _wait_for_other_client(session)
     study = yield from session.study()
-    check_identity(study, session.saved)
-    check_compensator(study, session.saved)
-    plan = checked_plan(study)
+    trust.check_identity(study, session.saved)
+    trust.check_compensator(study, session.saved)
+    plan = trust.checked_plan(study)
     public = SigningKey(session.saved.signing_key).public
     if study.state in OVER:
         return study
@@ -143,14 +136,14 @@ def _wait_for_other_client(session: Session) -> Iterator[Event]:
 
 def agree(
     session: Session, study: Study, options: DataOptions | None = None
-) -> Generator[Event, None, tuple[Study, Terms]]:
+) -> Generator[Event, None, tuple[Study, trust.Terms]]:
     """Wait for the roster, and have a person accept it with the plan unless they did so before.
 
     `options` are those of the data files, if they were given anew. Raises Declined, or StudyEnded.
     """
     session.api.doing = Doing.JOINING
     while study.state not in OVER:
-        found = terms(study, session.saved)
+        found = trust.terms(study, session.saved)
         if found is None:
             others = tuple(name for name in study.waiting_for if name != study.cohort)
             yield from session.waiting("the other cohorts to join", others, study.waits)
@@ -168,7 +161,7 @@ def agree(
     raise StudyEnded(study)
 
 
-def release(session: Session, study: Study, found: Terms) -> Generator[Event, None, bool]:
+def release(session: Session, study: Study, found: trust.Terms) -> Generator[Event, None, bool]:
     """Have a person release what will leave this computer; False if plan or roster changed meanwhile.
 
     Raises Declined.
@@ -182,7 +175,7 @@ def release(session: Session, study: Study, found: Terms) -> Generator[Event, No
     return True
 
 
-def is_accepted(session: Session, found: Terms) -> bool:
+def is_accepted(session: Session, found: trust.Terms) -> bool:
     """Tell whether a seed was drawn for exactly these terms."""
     old = session.saved.acceptance
     return old is not None and (old.plan_hash, old.roster_hash) == (found.plan_hash, found.roster_hash)
@@ -190,7 +183,7 @@ def is_accepted(session: Session, found: Terms) -> bool:
 
 def proposal(study: Study) -> Proposal:
     """Return the study's request, to be shown to a person."""
-    plan = checked_plan(study)
+    plan = trust.checked_plan(study)
     return Proposal(
         plan=plan,
         plan_hash=plan.hash().hex(),
@@ -216,7 +209,7 @@ def review(session: Session, study: Study, agreement: Agreement, *, repeats: boo
 
 
 def _ask(
-    session: Session, study: Study, found: Terms, question: ReviewNeeded | ReleaseNeeded
+    session: Session, study: Study, found: trust.Terms, question: ReviewNeeded | ReleaseNeeded
 ) -> Generator[Event, None, bool]:
     """Ask the person; False if plan or roster changed meanwhile. Raises Declined, or Unanswered."""
     yield from session.ask(question)
@@ -226,15 +219,15 @@ def _ask(
         yield from session.until_one([session.decision, asking])
         if asking.done():
             study = asking.result()
-            if study.state in OVER or terms(study, session.saved) != found:
+            if study.state in OVER or trust.terms(study, session.saved) != found:
                 return False
     if not session.decision.result():
         raise Declined(session)
     study = yield from session.study()
-    return terms(study, session.saved) == found
+    return trust.terms(study, session.saved) == found
 
 
-def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
+def accept(session: Session, found: trust.Terms) -> Generator[Event, None, bool]:
     """Deliver the sealed seed: drawn now, or the one drawn when these terms were first accepted.
 
     False if plan or roster changed on the way.
@@ -278,32 +271,32 @@ def _refuse_after_release(session: Session) -> None:
     if old is None:
         return
     if knows_of_a_release(session.folder.book, old.seed):
-        raise Distrust(
+        raise trust.Distrust(
             Problem.QUESTION,
             "the server shows another plan or roster although sums of this study were released.",
             "Nothing more leaves this computer. Ask the coordinator to repeat the study instead.",
         )
 
 
-def draw_seed(session: Session, found: Terms) -> Acceptance:
+def draw_seed(session: Session, found: trust.Terms) -> Acceptance:
     """A fresh seed for these terms, sealed to the compensator and signed; and one that stays here."""
     seed, own = os.urandom(SEED_BYTES), os.urandom(SEED_BYTES)
     box = seal_seed(seed, found.purpose, SigningKey(session.saved.signing_key))
     return Acceptance(found.plan_hash, found.roster_hash, seed, box.sealed, box.signature, own)
 
 
-def stand(session: Session, study: Study, found: Terms) -> bool:
+def stand(session: Session, study: Study, found: trust.Terms) -> bool:
     """Tell whether these are still the study's terms, and no acceptance of them is void."""
     is_void = study.cohort_state == "joined" and is_accepted(session, found)
     return not changed_since(session, study, found) and not is_void
 
 
-def changed_since(session: Session, study: Study, found: Terms) -> bool:
+def changed_since(session: Session, study: Study, found: trust.Terms) -> bool:
     """Tell whether the study has come to other terms, or to none, since these were read."""
-    return terms(study, session.saved) != found
+    return trust.terms(study, session.saved) != found
 
 
 def changed_terms(session: Session, study: Study) -> bool:
     """Tell whether the server now shows a plan or a roster other than the accepted ones."""
-    found = terms(study, session.saved)
+    found = trust.terms(study, session.saved)
     return found is None or not is_accepted(session, found)

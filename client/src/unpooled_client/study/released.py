@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from unpooled.described.what_leaves import what_leaves
 from unpooled.plan.plan import Plan
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.folder import Agreement, Saved
@@ -27,7 +26,7 @@ def kept_under(saved: Saved, agreement: Agreement, options: DataOptions | None) 
 
 
 def _stays_released(saved: Saved, old: Agreement, new: Agreement, options: DataOptions | None) -> bool:
-    if not saved.is_released or _leaves(saved, old) != _leaves(saved, new):
+    if not saved.is_released or old.leaves(saved.sizes) != new.leaves(saved.sizes):
         return False
     accepted = DataOptions.from_json(saved.options)
     given = options or accepted
@@ -39,11 +38,6 @@ def _stays_released(saved: Saved, old: Agreement, new: Agreement, options: DataO
     except DataChanged:
         return False
     return True
-
-
-def _leaves(saved: Saved, agreement: Agreement) -> Any:
-    """Return what a person is shown before it leaves."""
-    return what_leaves(agreement.plan, saved.sizes, one_operator=agreement.one_operator)
 
 
 def _reads(options: DataOptions, plan: Plan) -> Any:

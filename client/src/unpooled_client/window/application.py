@@ -5,17 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from PySide6 import QtWidgets
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QHBoxLayout,
-    QMainWindow,
-    QSizePolicy,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.state.folder import StateFolder, folder_of
@@ -35,7 +26,7 @@ _SMALLEST = (900, 600)
 _FIRST = (1100, 760)
 
 
-class Window(QMainWindow):
+class Window(QtWidgets.QMainWindow):
     """Main window. Closing it stops nothing that runs in the background."""
 
     def __init__(self) -> None:
@@ -48,12 +39,12 @@ class Window(QMainWindow):
         self.invite = InvitePage(self.join, self.show_home)
         self.view: StudyView | None = None
         self.tray = Tray(self, self.studies)
-        self.pages = QStackedWidget()
+        self.pages = QtWidgets.QStackedWidget()
         for page in (self.home, self.invite):
             self.pages.addWidget(page)
         self._make_top()
-        inside = QWidget()
-        column = QVBoxLayout(inside)
+        inside = QtWidgets.QWidget()
+        column = QtWidgets.QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._top)
@@ -65,10 +56,10 @@ class Window(QMainWindow):
     def _make_top(self) -> None:
         """The line above a study: back, its name, and what is under way."""
         self._name, self._cohort, self.busy = label(kind="strong"), label(kind="muted"), BusySign()
-        self._top = QFrame()
+        self._top = QtWidgets.QFrame()
         self._top.setObjectName("top")
-        self._top.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        row = QHBoxLayout(self._top)
+        self._top.setSizePolicy(QtWidgets.QSizePolicy.Policy.Preferred, QtWidgets.QSizePolicy.Policy.Maximum)
+        row = QtWidgets.QHBoxLayout(self._top)
         row.setContentsMargins(*(look().pixels(side) for side in ("3", "2", "4", "2")))
         row.setSpacing(look().pixels("3"))
         row.addWidget(Button("All st&udies", self.show_home, kind="quiet", icon="back"))
@@ -165,7 +156,7 @@ class Window(QMainWindow):
 
 def run(folder: Path | None) -> int:
     """Open the window and stay until it is closed; the exit status."""
-    application = QApplication(sys.argv[:1])
+    application = QtWidgets.QApplication(sys.argv[:1])
     application.setApplicationName(TITLE)
     application.setDesktopFileName("unpooled-window")
     window = Window()

@@ -7,19 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from PySide6 import QtWidgets
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QFormLayout,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QScrollArea,
-    QToolButton,
-    QWidget,
-)
 
 from unpooled.panel.filesets import COPIED, DOSAGE_FIELDS, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan.common_options import COVARIATES, PHENOTYPES
@@ -66,20 +55,20 @@ class DataPage(Page):
         self._why = ""
         """Why the column that was chosen was."""
         self._plan: Plan | None = None
-        self._rows: dict[QWidget, QWidget] = {}
+        self._rows: dict[QtWidgets.QWidget, QtWidgets.QWidget] = {}
         """Widget that stands in the form for each field."""
-        inside = QWidget()
+        inside = QtWidgets.QWidget()
         inside.setObjectName("inside")
-        self._form = QFormLayout(inside)
-        self._form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        self._form = QtWidgets.QFormLayout(inside)
+        self._form.setRowWrapPolicy(QtWidgets.QFormLayout.RowWrapPolicy.WrapLongRows)
         self._form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         self._form.setHorizontalSpacing(look().pixels("4"))
         self._form.setVerticalSpacing(look().pixels("2"))
         self._form.setContentsMargins(0, 0, look().pixels("3"), 0)
-        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        area = QScrollArea()
+        self._form.setFieldGrowthPolicy(QtWidgets.QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        area = QtWidgets.QScrollArea()
         area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFrameShape(QtWidgets.QFrame.Shape.NoFrame)
         area.setWidget(inside)
         self.body.addWidget(area, 1)
         self._make_fields()
@@ -89,14 +78,14 @@ class DataPage(Page):
         self.table = FileChoice("Table, CSV or Parquet", "Tables (*.csv *.parquet)", self._look)
         self.table_note = label(kind="small")
         self.genotypes = FileChoice("Genotypes", f"Genotypes ({_PATTERN})", self._take_prefix)
-        self.dosage = QComboBox()
+        self.dosage = QtWidgets.QComboBox()
         self.dosage.addItems([_BEST, *DOSAGE_FIELDS])
         self.dosage.setAccessibleName("Field of the dosages")
         self.sample = FileChoice("People of the BGEN", "People (*.sample)", lambda: None)
         self.psam = FileChoice("Sexes and phenotypes", _PEOPLE, lambda: None)
         self.pheno = FileChoice("Phenotype file", _TEXT, self._look)
         self.pheno.edit.setPlaceholderText("leave empty to take that of the .fam or .psam")
-        self.pheno_name = QComboBox()
+        self.pheno_name = QtWidgets.QComboBox()
         self.pheno_name.setEditable(True)
         self.pheno_name.setAccessibleName("Phenotype column")
         self.pheno_name.currentTextChanged.connect(lambda _: self._show_columns())
@@ -117,7 +106,7 @@ class DataPage(Page):
         self._make_more()
 
     def _make_more(self) -> None:
-        self.more = QToolButton()
+        self.more = QtWidgets.QToolButton()
         self.more.setText("&More")
         self.more.setCheckable(True)
         self.more.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -125,10 +114,10 @@ class DataPage(Page):
         look().changed.connect(self._draw_more)
         self._add("", self.more)
         self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in LISTS.items()}
-        self.quality, self.missing = QLineEdit(), QLineEdit()
+        self.quality, self.missing = QtWidgets.QLineEdit(), QtWidgets.QLineEdit()
         self.quality.setPlaceholderText("all variants")
         self.missing.setPlaceholderText("-9")
-        self.flags = {name: QCheckBox(text) for name, text in FLAGS.items()}
+        self.flags = {name: QtWidgets.QCheckBox(text) for name, text in FLAGS.items()}
         for name, text in LISTS.items():
             self._add(text, self.lists[name], option_of(name))
         for (name, text), edit in zip(TEXTS.items(), (self.quality, self.missing), strict=True):
@@ -136,18 +125,18 @@ class DataPage(Page):
         for name, box in self.flags.items():
             self._add("", box, option_of(name))
 
-    def _add(self, text: str, field: QWidget, option: str = "") -> None:
+    def _add(self, text: str, field: QtWidgets.QWidget, option: str = "") -> None:
         """A row of the form; the option of the command line stands small beside it."""
         row = field
         if option:
-            row = QWidget()
-            inside = QHBoxLayout(row)
+            row = QtWidgets.QWidget()
+            inside = QtWidgets.QHBoxLayout(row)
             inside.setContentsMargins(0, 0, 0, 0)
-            inside.addWidget(field, int(not isinstance(field, QCheckBox)))
+            inside.addWidget(field, int(not isinstance(field, QtWidgets.QCheckBox)))
             inside.addWidget(_small(option))
-            inside.addStretch(int(isinstance(field, QCheckBox)))
+            inside.addStretch(int(isinstance(field, QtWidgets.QCheckBox)))
         self._rows[field] = row
-        caption = QLabel(text)
+        caption = QtWidgets.QLabel(text)
         caption.setBuddy(field)
         self._form.addRow(caption, row)
 
@@ -170,7 +159,7 @@ class DataPage(Page):
         self._look()
 
     @property
-    def _texts(self) -> dict[str, QLineEdit]:
+    def _texts(self) -> dict[str, QtWidgets.QLineEdit]:
         """Widgets in which text is typed, by the fields of the form."""
         files = {name: getattr(self, name).edit for name in ("table", "sample", "psam", "pheno", "covar")}
         lists = {name: choice.edit for name, choice in self.lists.items()}
@@ -217,7 +206,7 @@ class DataPage(Page):
         tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
         self._draw_more()
         uses = self._uses({} if tables else genotypes_of(self.genotypes.path))
-        shown: dict[QWidget, bool] = {
+        shown: dict[QtWidgets.QWidget, bool] = {
             self.table: tables,
             self.table_note: tables,
             self.genotypes: not tables,
@@ -327,7 +316,7 @@ class DataPage(Page):
         self._check(form)
 
 
-def _small(option: str) -> QLabel:
+def _small(option: str) -> QtWidgets.QLabel:
     made = label(option, "small")
     made.setWordWrap(False)
     return made

@@ -11,26 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from unpooled_client.sentences import sentences
-from unpooled_client.state.events import (
-    Agreed,
-    Event,
-    Exit,
-    Failed,
-    Finished,
-    Joined,
-    PanelAgreed,
-    Paused,
-    Proposal,
-    Reachable,
-    Results,
-    Resumed,
-    ReviewNeeded,
-    Sent,
-    Started,
-    StepProgress,
-    Unreachable,
-    Waiting,
-)
+from unpooled_client.state import events
 from unpooled_client.state.stage import Stage
 from unpooled_client.window.wording import in_window
 
@@ -102,13 +83,13 @@ class Card:
 YOU, COORDINATOR = "You", "The coordinator of the study"
 
 _KINDS = {
-    Exit.DATA: ("The data cannot be used as they are", "in this cohort's files", YOU),
-    Exit.USAGE: ("Something is missing", "on this computer", YOU),
-    Exit.REFUSED: ("Refused", "between this computer and the server", f"{YOU}, or the coordinator"),
-    Exit.STUDY_ENDED: ("The study has ended without results", "in the study", COORDINATOR),
-    Exit.INTERRUPTED: ("Stopped", "on this computer", YOU),
-    Exit.COMPUTER: ("This computer could not go on", "on this computer", YOU),
-    Exit.INTERNAL: (
+    events.Exit.DATA: ("The data cannot be used as they are", "in this cohort's files", YOU),
+    events.Exit.USAGE: ("Something is missing", "on this computer", YOU),
+    events.Exit.REFUSED: ("Refused", "between this computer and the server", f"{YOU}, or the coordinator"),
+    events.Exit.STUDY_ENDED: ("The study has ended without results", "in the study", COORDINATOR),
+    events.Exit.INTERRUPTED: ("Stopped", "on this computer", YOU),
+    events.Exit.COMPUTER: ("This computer could not go on", "on this computer", YOU),
+    events.Exit.INTERNAL: (
         "This program failed",
         "on this computer",
         f"{YOU}; if it persists, the program's makers",
@@ -139,11 +120,11 @@ _REMEDIES = {
 """Remedies that replace the engine's words about the command line, by code."""
 
 
-def failure(event: Failed) -> Card:
+def failure(event: events.Failed) -> Card:
     """Why a run ended, and what now."""
-    title, where, who = _KINDS.get(event.exit, _KINDS[Exit.INTERNAL])
+    title, where, who = _KINDS.get(event.exit, _KINDS[events.Exit.INTERNAL])
     title, who = _CODES.get(event.code, (title, who))
-    tone = Tone.WARNING if event.exit == Exit.INTERRUPTED else Tone.PROBLEM
+    tone = Tone.WARNING if event.exit == events.Exit.INTERRUPTED else Tone.PROBLEM
     remedy = _REMEDIES.get(event.code, _sentence(event.remedy))
     text = " ".join(filter(None, [_sentence(event.message), sentences.told(event)]))
     return Card(tone, title, text, where, remedy, who)
@@ -160,7 +141,7 @@ def _sentence(text: str) -> str:
     return text if text.startswith("http") else text[:1].upper() + text[1:]
 
 
-def waiting(event: Waiting) -> Card:
+def waiting(event: events.Waiting) -> Card:
     """Somebody else's turn."""
     whom = ", ".join(event.names) or event.what
     why = ", ".join(event.waits) or event.what
@@ -172,7 +153,7 @@ def waiting(event: Waiting) -> Card:
     )
 
 
-def unreachable(event: Unreachable) -> Card:
+def unreachable(event: events.Unreachable) -> Card:
     return Card(
         Tone.WAITING,
         f"The server has not answered since {sentences.clock(event.since)}",
@@ -183,7 +164,7 @@ def unreachable(event: Unreachable) -> Card:
     )
 
 
-def paused(event: Paused) -> Card:
+def paused(event: events.Paused) -> Card:
     return Card(
         Tone.WAITING,
         "The study is paused",
@@ -207,26 +188,26 @@ class Bar:
     """Text of the amount done, and of the remaining time if that is known."""
 
 
-_KEPT: dict[type[Event], str] = {
-    ReviewNeeded: "asks",
-    Finished: "finished",
-    Failed: "failed",
-    Unreachable: "_trouble",
-    Paused: "_paused",
-    Waiting: "_waiting",
+_KEPT: dict[type[events.Event], str] = {
+    events.ReviewNeeded: "asks",
+    events.Finished: "finished",
+    events.Failed: "failed",
+    events.Unreachable: "_trouble",
+    events.Paused: "_paused",
+    events.Waiting: "_waiting",
 }
 """The events of which the latest counts, by where it is kept; and those that end what another began."""
-_ENDED: dict[type[Event], str] = {
-    Waiting: "asks",
-    Agreed: "asks",
-    Reachable: "_trouble",
-    Resumed: "_paused",
-    StepProgress: "_waiting",
-    Sent: "_waiting",
-    PanelAgreed: "_waiting",
-    Results: "_waiting",
-    ReviewNeeded: "_waiting",
-    Finished: "_waiting",
+_ENDED: dict[type[events.Event], str] = {
+    events.Waiting: "asks",
+    events.Agreed: "asks",
+    events.Reachable: "_trouble",
+    events.Resumed: "_paused",
+    events.StepProgress: "_waiting",
+    events.Sent: "_waiting",
+    events.PanelAgreed: "_waiting",
+    events.Results: "_waiting",
+    events.ReviewNeeded: "_waiting",
+    events.Finished: "_waiting",
 }
 
 
@@ -235,27 +216,27 @@ class Progress:
     """Summary of the events of a study's latest run."""
 
     study: str = ""
-    proposal: Proposal | None = None
-    asks: ReviewNeeded | None = None
+    proposal: events.Proposal | None = None
+    asks: events.ReviewNeeded | None = None
     """Plan and roster, which nobody has accepted yet."""
     sent: int = 0
     messages: int = 0
-    finished: Finished | None = None
-    failed: Failed | None = None
+    finished: events.Finished | None = None
+    failed: events.Failed | None = None
     log: list[str] = field(default_factory=list)
-    last: Event | None = None
-    _steps: dict[str, StepProgress] = field(default_factory=dict)
-    _trouble: Unreachable | None = None
-    _paused: Paused | None = None
-    _waiting: Waiting | None = None
+    last: events.Event | None = None
+    _steps: dict[str, events.StepProgress] = field(default_factory=dict)
+    _trouble: events.Unreachable | None = None
+    _paused: events.Paused | None = None
+    _waiting: events.Waiting | None = None
 
-    def add_all(self, events: Iterable[Event]) -> None:
-        for event in events:
+    def add_all(self, told: Iterable[events.Event]) -> None:
+        for event in told:
             self.add(event)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: events.Event) -> None:
         """Take note of one more event."""
-        if isinstance(event, Started):
+        if isinstance(event, events.Started):
             self.__init__()  # type: ignore[misc]  # another run begins
         self.last = event
         self.log += sentences.lines(event)
@@ -264,13 +245,13 @@ class Progress:
         if name := _ENDED.get(type(event)):
             setattr(self, name, None)
         match event:
-            case Joined():
+            case events.Joined():
                 self.study = event.name
-            case Proposal():  # and a review, which is one
+            case events.Proposal():  # and a review, which is one
                 self.proposal = event
-            case StepProgress():
+            case events.StepProgress():
                 self._steps[event.step] = event
-            case Sent():
+            case events.Sent():
                 self.sent += event.bytes
                 self.messages += 1
 
@@ -296,7 +277,7 @@ class Progress:
     @property
     def was_interrupted(self) -> bool:
         """True if a run that is no longer heard from did not come to an end of its own."""
-        ends = (Agreed, Proposal, Finished, Failed)
+        ends = (events.Agreed, events.Proposal, events.Finished, events.Failed)
         return self.last is not None and not isinstance(self.last, ends)
 
     @property
@@ -313,6 +294,6 @@ class Progress:
         return waiting(self._waiting) if self._waiting is not None else None
 
 
-def _note(event: StepProgress) -> str:
+def _note(event: events.StepProgress) -> str:
     left = sentences.left(event)
     return f"{sentences.amount(event)}, {left}" if left else sentences.amount(event)

@@ -6,22 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from PySide6 import QtWidgets
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFileDialog,
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QTextBrowser,
-    QVBoxLayout,
-    QWidget,
-)
 
 from unpooled_client.window import documents
 from unpooled_client.window.busy import Spinner
@@ -45,16 +31,16 @@ _ICON = "4"
 """Size of large icons, as a token."""
 
 
-def label(text: str = "", kind: str = "") -> QLabel:
+def label(text: str = "", kind: str = "") -> QtWidgets.QLabel:
     """Plain text that wraps; `kind` is one that the style sheet knows."""
-    made = QLabel(text)
+    made = QtWidgets.QLabel(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setWordWrap(True)
     made.setProperty("kind", kind)
     return made
 
 
-class Button(QPushButton):
+class Button(QtWidgets.QPushButton):
     """A button of one of the kinds that the style sheet knows; its mnemonic is in its text."""
 
     def __init__(
@@ -88,14 +74,14 @@ class Button(QPushButton):
         self.setIcon(icon(self._icon, look().colour(self.ink), look().colour("line-strong")))
 
 
-class Document(QTextBrowser):
+class Document(QtWidgets.QTextBrowser):
     """Text to read: selectable, scrolled by keyboard. Loads nothing."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setAccessibleName(name)
         self.setOpenLinks(False)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFrameShape(QtWidgets.QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(0)
         self._shown = ""
@@ -125,13 +111,13 @@ class Document(QTextBrowser):
         self.setHtml(self._shown)
 
 
-class Facts(QWidget):
+class Facts(QtWidgets.QWidget):
     """Names at the left, what they are at the right."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        self._grid = QGridLayout(self)
+        self._grid = QtWidgets.QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(look().pixels("5"))
         self._grid.setVerticalSpacing(look().pixels("1"))
@@ -164,18 +150,20 @@ class Facts(QWidget):
         return "\n".join(f"{name}: {value}" for name, value in self._shown)
 
 
-class CardBox(QFrame):
+class CardBox(QtWidgets.QFrame):
     """The one thing to know now, with its icon; hidden while there is none."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("card")
-        self._icon, self._text, self._spinner = QLabel(), QLabel(), Spinner()
+        self._icon, self._text, self._spinner = QtWidgets.QLabel(), QtWidgets.QLabel(), Spinner()
         self._text.setTextFormat(Qt.TextFormat.RichText)
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        row = QHBoxLayout(self)
+        self._text.setSizePolicy(
+            QtWidgets.QSizePolicy.Policy.Expanding, QtWidgets.QSizePolicy.Policy.Preferred
+        )
+        row = QtWidgets.QHBoxLayout(self)
         row.setContentsMargins(*(look().pixels(side) for side in ("4", "3", "4", "3")))
         row.setSpacing(look().pixels("3"))
         for sign in (self._icon, self._spinner):
@@ -210,23 +198,27 @@ class CardBox(QFrame):
         return self._text.text() if not self.isHidden() else ""
 
 
-class Page(QWidget):
+class Page(QtWidgets.QWidget):
     """A page at the right: its title, a card if there is something to know, its content, its buttons."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = label(title, "title")
         self.card = CardBox()
-        self.body, self._left, self.row = QVBoxLayout(), QHBoxLayout(), QHBoxLayout()
+        self.body, self._left, self.row = (
+            QtWidgets.QVBoxLayout(),
+            QtWidgets.QHBoxLayout(),
+            QtWidgets.QHBoxLayout(),
+        )
         self.body.setSpacing(look().pixels("3"))
-        foot = QHBoxLayout()
+        foot = QtWidgets.QHBoxLayout()
         foot.addLayout(self._left)
         foot.addStretch(1)
         foot.addLayout(self.row)
         for part in (self._left, self.row):
             part.setSpacing(look().pixels("2"))
         self._buttons: list[Button] = []
-        column = QVBoxLayout(self)
+        column = QtWidgets.QVBoxLayout(self)
         column.setContentsMargins(*(look().pixels(side) for side in ("5", "4", "5", "4")))
         column.setSpacing(look().pixels("4"))
         column.addWidget(self.title)
@@ -257,19 +249,19 @@ class Page(QWidget):
         return made
 
 
-class FileChoice(QWidget):
+class FileChoice(QtWidgets.QWidget):
     """A file to choose, or to type."""
 
     def __init__(self, name: str, pattern: str, changed: Callable[[], None]) -> None:
         """`pattern` is the dialog's filter, such as "Tables (*.csv *.parquet)"."""
         super().__init__()
         self._name, self._pattern = name, pattern
-        self.edit = QLineEdit()
+        self.edit = QtWidgets.QLineEdit()
         self.edit.setAccessibleName(name)
         self.edit.editingFinished.connect(changed)
         choose = Button("Choose…", self._choose, icon="folder")
         choose.setAccessibleName(f"Choose: {name}")
-        row = QHBoxLayout(self)
+        row = QtWidgets.QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.edit, 1)
         row.addWidget(choose)
@@ -286,22 +278,24 @@ class FileChoice(QWidget):
 
     def _choose(self) -> None:
         start = str(Path(self.path).parent) if self.path else ""
-        found, _ = QFileDialog.getOpenFileName(self, self._name, start, f"{self._pattern};;All files (*)")
+        found, _ = QtWidgets.QFileDialog.getOpenFileName(
+            self, self._name, start, f"{self._pattern};;All files (*)"
+        )
         if found:
             self.set_path(found)
 
 
-def stacked(*widgets: QWidget, buttons: Iterable[Button] = ()) -> QWidget:
+def stacked(*widgets: QtWidgets.QWidget, buttons: Iterable[Button] = ()) -> QtWidgets.QWidget:
     """Widgets below one another in a tab, tables as high as there is room, and buttons below."""
-    inside = QWidget()
-    column = QVBoxLayout(inside)
+    inside = QtWidgets.QWidget()
+    column = QtWidgets.QVBoxLayout(inside)
     column.setContentsMargins(0, look().pixels("3"), 0, 0)
     column.setSpacing(look().pixels("3"))
     for widget in widgets:
-        column.addWidget(widget, int(isinstance(widget, QAbstractItemView)))
-    if not any(isinstance(widget, QAbstractItemView) for widget in widgets):
+        column.addWidget(widget, int(isinstance(widget, QtWidgets.QAbstractItemView)))
+    if not any(isinstance(widget, QtWidgets.QAbstractItemView) for widget in widgets):
         column.addStretch(0)
-    row = QHBoxLayout()
+    row = QtWidgets.QHBoxLayout()
     for button in buttons:
         row.addWidget(button)
     if row.count():
@@ -310,39 +304,39 @@ def stacked(*widgets: QWidget, buttons: Iterable[Button] = ()) -> QWidget:
     return inside
 
 
-def panel(inside: QWidget) -> QFrame:
+def panel(inside: QtWidgets.QWidget) -> QtWidgets.QFrame:
     """A frame on the page's surface."""
-    frame = QFrame()
+    frame = QtWidgets.QFrame()
     frame.setObjectName("panel")
-    column = QVBoxLayout(frame)
+    column = QtWidgets.QVBoxLayout(frame)
     column.setContentsMargins(*(look().pixels(side) for side in ("4", "3", "4", "3")))
     column.addWidget(inside)
     return frame
 
 
-class Scrolled(QScrollArea):
+class Scrolled(QtWidgets.QScrollArea):
     """Widgets below one another, as high as they want to be, in a page that scrolls."""
 
-    def __init__(self, *widgets: QWidget) -> None:
+    def __init__(self, *widgets: QtWidgets.QWidget) -> None:
         super().__init__()
-        self.inside = QWidget()
+        self.inside = QtWidgets.QWidget()
         self.inside.setObjectName("inside")
-        self._column = QVBoxLayout(self.inside)
+        self._column = QtWidgets.QVBoxLayout(self.inside)
         self._column.setContentsMargins(*(look().pixels(side) for side in ("2", "1", "3", "1")))
         self._column.setSpacing(look().pixels("2"))
         self._column.addStretch(1)
         for widget in widgets:
             self.add(widget)
         self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFrameShape(QtWidgets.QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(self.inside)
 
-    def add(self, widget: QWidget) -> None:
+    def add(self, widget: QtWidgets.QWidget) -> None:
         self._column.insertWidget(self._column.count() - 1, widget)
 
 
-def save_as(parent: QWidget, title: str, name: str, patterns: str) -> Path | None:
+def save_as(parent: QtWidgets.QWidget, title: str, name: str, patterns: str) -> Path | None:
     """Ask the person for a path to save to; None if they choose none."""
-    found, _ = QFileDialog.getSaveFileName(parent, title, name, patterns)
+    found, _ = QtWidgets.QFileDialog.getSaveFileName(parent, title, name, patterns)
     return Path(found) if found else None

@@ -104,6 +104,7 @@ class Running:
         running = cls(call, kinds)
         running.go_on()
         for entry in journal:
+            # An answer to another question would be read without complaint, and lead to other sums.
             if running.digest() != entry.asked:
                 raise ProtocolError(CHANGED)
             running.go_on(running.read(entry.came))
@@ -123,6 +124,7 @@ class Running:
             except StopIteration as end:
                 self.waits_for = None
                 return Outcome(rows, finishes, None, replaced, end.value)
+            # What came is for the first yield alone: rows and the like are answered with nothing.
             came = None
             match event:
                 case Rows():
@@ -136,6 +138,7 @@ class Running:
                     self._begin(event.call)
                     replaced = True
                 case Each(calls=()):
+                    # There is nobody to wait for, so it goes on at once.
                     came = []
                 case Question() | Each():
                     self._require_declared(event)
@@ -287,6 +290,7 @@ class _Branch:
                 numbers = range(self._begun - len(calls), self._begun)
                 came = [self._branches[number].value() for number in numbers]
                 for number in numbers:
+                    # A study has thousands of chunks: what each was about is not to stay in memory.
                     del self._branches[number]
         self._take(self._running.go_on(came))
 
@@ -301,6 +305,7 @@ class _Branch:
         self._value = outcome.value
         if self._tree.rows is not None:
             self._tree.rows += outcome.rows
+            # What finishes makes rows and nothing else, so its sums need not be kept until the end.
             for number in [number for number, branch in self._branches.items() if branch.finishes]:
                 self._branches.pop(number).value()
 

@@ -30,27 +30,6 @@ from unpooled.protocol import codec
 from unpooled.protocol.masking import NOT_CANCELLED, Scheme
 from unpooled.protocol.witness import Witnessed
 
-__all__ = [
-    "UNREAD",
-    "Arrays",
-    "Bits",
-    "Condition",
-    "Count",
-    "Foreseen",
-    "Question",
-    "Real",
-    "Residue",
-    "at_turn",
-    "check_fits",
-    "fraction_bits",
-    "pack",
-    "returns",
-    "unpack",
-    "verified",
-    "without_turn",
-    "words",
-]
-
 Arrays: TypeAlias = Mapping[str, np.ndarray]
 Condition: TypeAlias = Callable[[Plan], object]
 

@@ -34,25 +34,15 @@ KNOWN_FROM_SUMS = "the server; those in the results, everyone; not whose they ar
 
 DEALING = "randomness for comparing"
 """Name of the quantity that is dealt for a kind of question whose sums are compared."""
-SIGNING_KEY, SEED, DOING, TIMING, PROBLEM = (
-    "Public signing key",
-    "Mask seed",
-    "What the client is doing",
-    "Seconds per phase",
-    "Code of a problem",
-)
+SIGNING_KEY, SEED, DOING = "Public signing key", "Mask seed", "What the client is doing"
+TIMING, PROBLEM = "Seconds per phase", "Code of a problem"
 CODES = "Blinded words"
 """Name of the words of a column that a cohort has coded."""
 PLAN_DIGEST, LIST_DIGEST, LIST = ("Digest of the plan", "Digest of the list of variants", "List of variants")
 """Quantities that are no answers, as table and ledger call them."""
 
-TO_SERVER, TO_COMPENSATOR, TO_SERVER_AND_COMPENSATOR, TO_COHORTS, TO_COORDINATOR = (
-    "server",
-    "compensator",
-    "server, compensator",
-    "server, all cohorts",
-    "server, coordinator",
-)
+TO_SERVER, TO_COMPENSATOR, TO_SERVER_AND_COMPENSATOR = "server", "compensator", "server, compensator"
+TO_COHORTS, TO_COORDINATOR = "server, all cohorts", "server, coordinator"
 """Recipients of a quantity; all of it goes by way of the server."""
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from unpooled.protocol.masking import keystream
 
 RELU, SILU, MISH, TANH = "relu", "silu", "mish", "tanh"
 ACTIVATIONS = (RELU, SILU, MISH, TANH)
@@ -120,7 +121,7 @@ def layout(network: Network, seed: int = 0) -> Mapping[str, np.ndarray]:
 def start(network: Network, seed: int) -> np.ndarray:
     """The start values as one vector: float64 (size,)."""
     key = seed.to_bytes(32, "little")
-    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * network.size))
+    stream = keystream(key).update(bytes(8 * network.size))
     # The upper 53 bits, from -1 to 1: exact in float64.
     found = (np.frombuffer(stream, "<u8") >> np.uint64(11)).astype(np.float64) * 2**-52 - 1.0
     for w, b in network.layers(found):

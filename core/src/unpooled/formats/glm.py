@@ -26,10 +26,10 @@ from unpooled.formats.association_tests import (
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.statistics import normal_quantile, scaled_p_value
+from unpooled.kernels.statistics import scaled_p_value, with_limits
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import BETA, CI, GLM_COLS
+from unpooled.plan.common_options import CI, GLM_COLS, in_odds_ratios
 from unpooled.plan.floors import CASE_CONTROL
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.glm_columns import MACH_R2, USUAL
@@ -97,18 +97,14 @@ def write_glm(
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes, b"N", b"Y"])
     lines = Lines(tests_each(plan, panel, rows))
     wanted = _wanted(plan) - (set() if falls_back else {"firth"})
-    odds = logistic and not BETA.of(plan) and "beta" not in wanted
+    odds = in_odds_ratios(plan) and "beta" not in wanted
     effect = titles.ODDS_RATIO if odds else titles.BETA
     error_of_effect = titles.SE_OF_LOG_ODDS if odds else titles.SE
     statistic = _statistic(plan, logistic)
-    reach = normal_quantile(1 - (1 - CI.of(plan)) / 2) if CI.of(plan) else 0.0
-    percent = int(CI.of(plan) * 100 + 1e-9)
+    of_lower, of_upper = titles.of_limits(CI.of(plan))
     at_error = variants.labels + len(names)
     at_chromosome = at_error + len(errors)
     at_yes_no = at_chromosome + len(chromosomes)
-
-    def shown(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(values) if odds else values
 
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
@@ -124,6 +120,7 @@ def write_glm(
             beta = np.where(test >= of_sex, -beta, beta)
         with np.errstate(invalid="ignore", divide="ignore"):
             score, neg_log10_p = with_joint_test(rows, (variant, test), beta / se, neg_log10_p, by_f=True)
+        shown, lower, upper = with_limits(beta, se, CI.of(plan), odds=odds)
         p, down = scaled_p_value(np.where(refused, np.nan, neg_log10_p))
         score = np.where(refused, np.nan, score)
         error = np.where(np.isnan(score), _errors(rows, variant, plan, penalised), codes.FITTED)
@@ -141,10 +138,10 @@ def write_glm(
                 ("firth", Text("FIRTH?", 0, at_yes_no + fell_back)),
                 ("test", Text(titles.TEST.plink2, 0, variants.labels + test)),
                 ("nobs", Whole(titles.PEOPLE.plink2, 0, rows["n"][variant])),
-                ("effect", Real(effect.plink2, 0, shown(beta), digits=_DIGITS)),
+                ("effect", Real(effect.plink2, 0, shown, digits=_DIGITS)),
                 ("se", Real(error_of_effect.plink2, 0, se, digits=_DIGITS)),
-                ("ci", Real(f"L{percent}", 0, shown(beta - reach * se), digits=_DIGITS)),
-                ("ci", Real(f"U{percent}", 0, shown(beta + reach * se), digits=_DIGITS)),
+                ("ci", Real(of_lower, 0, lower, digits=_DIGITS)),
+                ("ci", Real(of_upper, 0, upper, digits=_DIGITS)),
                 ("tz", Real(statistic.plink2, 0, score, digits=_DIGITS)),
                 ("p", Scaled(titles.P.plink2, 0, p, digits=_DIGITS, down=down)),
                 ("err", Text("ERRCODE", 0, at_error + error)),

@@ -16,8 +16,7 @@ from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Whole, write_table
 from unpooled.kernels.statistics import normal_neg_log10_p, p_value
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import BETA
-from unpooled.plan.floors import CASE_CONTROL
+from unpooled.plan.common_options import in_odds_ratios
 from unpooled.plan.plan import Plan
 
 _DIGITS = 6
@@ -27,7 +26,7 @@ OF_EFFECTS = ("fixed", "fixed_se", "random", "random_se")
 def write_meta(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.meta`: a line per variant, NA where too few cohorts have an estimate of their own."""
     variants = Variants(panel, rows)
-    odds = plan.trait == CASE_CONTROL and not BETA.of(plan)
+    odds = in_odds_ratios(plan)
     effect = titles.ODDS_RATIO if odds else titles.BETA
     random_effect = titles.RANDOM_ODDS_RATIO if odds else titles.RANDOM_BETA
 

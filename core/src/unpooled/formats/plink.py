@@ -115,11 +115,10 @@ def write_assoc(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
 def _limits(table: Sequence[Counts], level: float) -> list[Column]:
     case_a1, case_a2, control_a1, control_a2 = (counts.astype(np.int64) for counts in table)
     ratio_is_missing = case_a2 * control_a1 == 0
-    percent = int(level * 100 + 1e-9)
     limits = odds_ratio_interval(case_a1, case_a2, control_a1, control_a2, level)
     return [
         Real(title, 12, limit, ratio_is_missing)
-        for title, limit in zip((titles.SE.plink, f"L{percent}", f"U{percent}"), limits, strict=True)
+        for title, limit in zip((titles.SE.plink, *titles.of_limits(level)), limits, strict=True)
     ]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.formats import titles
@@ -18,38 +17,28 @@ from unpooled.formats.adjusted import reported
 from unpooled.formats.association_tests import Lines, tests, tests_each, with_joint_test
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
-from unpooled.kernels.statistics import normal_quantile, p_value
+from unpooled.kernels.statistics import p_value, with_limits
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import BETA, CI
-from unpooled.plan.floors import CASE_CONTROL
+from unpooled.plan.common_options import CI, in_odds_ratios
 from unpooled.plan.plan import Plan
 
 
 def write_report(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.assoc.linear`; or `.assoc.logistic`, with odds ratios, or their logarithms with `beta`."""
-    odds = plan.trait == CASE_CONTROL and not BETA.of(plan)
+    odds = in_odds_ratios(plan)
     variants = Variants(panel, rows, tests(plan, rows))
     lines = Lines(tests_each(plan, panel, rows))
-    reach = normal_quantile(1 - (1 - CI.of(plan)) / 2) if CI.of(plan) else 0.0
-    percent = int(CI.of(plan) * 100 + 1e-9)
     effect = titles.ODDS_RATIO if odds else titles.BETA
-
-    def shown(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(values) if odds else values
 
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
         beta, se, neg_log10_p = (
             reported(rows, name, variant, test) for name in ("beta", "se", "neg_log10_p")
         )
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             statistic = beta / se
-            limits: list[Column] = [
-                Real(titles.SE.plink, 8, se),
-                Real(f"L{percent}", 8, shown(beta - reach * se)),
-                Real(f"U{percent}", 8, shown(beta + reach * se)),
-            ]
-            values = shown(beta)
+        shown, *ends = with_limits(beta, se, CI.of(plan), odds=odds)
+        limits = [Real(title, 8, end) for title, end in zip(titles.of_limits(CI.of(plan)), ends, strict=True)]
         statistic, neg_log10_p = with_joint_test(rows, (variant, test), statistic, neg_log10_p)
         return [
             variants.chromosome(variant),
@@ -58,8 +47,8 @@ def write_report(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
             variants.a1(variant),
             Text(titles.TEST.plink, 10, variants.labels + test),
             Whole(titles.PEOPLE.plink, 8, rows["n"][variant]),
-            Real(effect.plink, 10, values),
-            *(limits if CI.of(plan) else []),
+            Real(effect.plink, 10, shown),
+            *([Real(titles.SE.plink, 8, se), *limits] if CI.of(plan) else []),
             Real(titles.T.plink, 12, statistic),
             Real(titles.P.plink, 12, p_value(neg_log10_p)),
         ]

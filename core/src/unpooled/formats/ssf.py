@@ -23,8 +23,7 @@ from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, writ
 from unpooled.kernels.statistics import p_value
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import BETA, COVARIATES, MAF
-from unpooled.plan.floors import CASE_CONTROL
+from unpooled.plan.common_options import COVARIATES, MAF, in_odds_ratios
 from unpooled.plan.plan import NOT_REPORTED, Plan
 
 _DIGITS = 8
@@ -87,7 +86,7 @@ def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     in_logarithms = any(
         bool(np.any(of_test(rows["neg_log10_p"], chosen[part], 0) > 300)) for part in blocks(len(chosen))
     )
-    odds = plan.trait == CASE_CONTROL and not BETA.of(plan)
+    odds = in_odds_ratios(plan)
 
     def block(part: slice) -> list[Column]:
         which = chosen[part]

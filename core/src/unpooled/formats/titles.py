@@ -12,6 +12,16 @@ class Title(NamedTuple):
     plink2: str
 
 
+def percent(level: float) -> int:
+    """Return a level in per cent, cut off as PLINK does it."""
+    return int(level * 100 + 1e-9)  # 0.29 times 100 is a trifle below 29
+
+
+def of_limits(level: float) -> tuple[str, str]:
+    """Titles of the lower and the upper limit at `level`."""
+    return f"L{percent(level)}", f"U{percent(level)}"
+
+
 CHROMOSOME = Title("CHR", "CHROM")
 POSITION = Title("BP", "POS")
 NAME = Title("SNP", "ID")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.kernels.compiled import cgutils, compiled, intrinsic, ir, types
+from unpooled.kernels.lanes import looped
 
 Dosages = NDArray[np.uint16]
 Floats = NDArray[np.float64]
@@ -144,11 +145,8 @@ def _adder(context: Any, copies: Any, columns: Any, out: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        i64, vector = ir.IntType(64), ir.VectorType(ir.DoubleType(), LANES)
+        whole, vector = ir.IntType(64), ir.VectorType(ir.DoubleType(), LANES)
         pointer = vector.as_pointer()
-
-        def whole(number: int) -> Any:
-            return ir.Constant(i64, number)
 
         def array(position: int) -> Any:
             return context.make_array(signature.args[position])(context, builder, arguments[position])
@@ -161,37 +159,24 @@ def _adder(context: Any, copies: Any, columns: Any, out: Any) -> Any:
         stride = builder.extract_value(target.strides, 0)
         rows = [
             builder.inttoptr(
-                builder.add(builder.ptrtoint(target.data, i64), builder.mul(stride, whole(k))), pointer
+                builder.add(builder.ptrtoint(target.data, whole), builder.mul(stride, whole(k))), pointer
             )
             for k in range(ROWS)
         ]
         starts = [builder.load(row, align=8) for row in rows]
-        before = builder.block
-        loop, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        person = builder.phi(i64)
-        sums = [builder.phi(vector) for _ in range(ROWS)]
-        line = builder.gep(table, [builder.mul(person, whole(LANES))])
-        column = builder.load(builder.bitcast(line, pointer), align=8)
-        added = []
-        for k, total in enumerate(sums):
-            one = builder.load(builder.gep(dosages, [builder.add(person, whole(k * TILE))]))
-            lone = builder.insert_element(
-                ir.Constant(vector, ir.Undefined), one, ir.Constant(ir.IntType(32), 0)
-            )
-            zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-            each = builder.shuffle_vector(lone, lone, zeros)
-            added.append(builder.call(multiply_add, [each, column, total]))
-        following = builder.add(person, whole(1))
-        person.add_incoming(whole(0), before)
-        person.add_incoming(following, loop)
-        for total, start, new in zip(sums, starts, added, strict=True):
-            total.add_incoming(start, before)
-            total.add_incoming(new, loop)
-        builder.cbranch(builder.icmp_unsigned("<", following, length), loop, after)
-        builder.position_at_end(after)
-        for row, new in zip(rows, added, strict=True):
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+
+        def add(person: Any, sums: list[Any]) -> list[Any]:
+            line = builder.gep(table, [builder.mul(person, whole(LANES))])
+            column, added = builder.load(builder.bitcast(line, pointer), align=8), []
+            for k, total in enumerate(sums):
+                one = builder.load(builder.gep(dosages, [builder.add(person, whole(k * TILE))]))
+                lone = builder.insert_element(ir.Constant(vector, ir.Undefined), one, ir.IntType(32)(0))
+                each = builder.shuffle_vector(lone, lone, zeros)
+                added.append(builder.call(multiply_add, [each, column, total]))
+            return added
+
+        for row, new in zip(rows, looped(builder, length, starts, add), strict=True):
             builder.store(new, row, align=8)
         return context.get_dummy_value()
 

@@ -57,6 +57,7 @@ def _estimate(case: Any, control: Any, copies: Any) -> Any:
     likelihood, by_slope, by_intercept = _evaluate(case, control, copies, slope, intercept)
     for _ in range(30):
         size = 1.0
+        # If no step as short as this gains anything, the estimate is as near as rounding lets it be.
         while size > 1e-3:
             ahead = _evaluate(case, control, copies, slope + size * by_slope, intercept + size * by_intercept)
             if ahead[0] >= likelihood:
@@ -87,6 +88,7 @@ def _evaluate(case: Any, control: Any, copies: Any, slope: Any, intercept: Any) 
         w_copies += weight * copies[k]
         w_squares += weight * copies[k] * copies[k]
     determinant = w * w_squares - w_copies * w_copies
+    # But for rounding all people have the same genotype: there is no slope to be found.
     if not determinant > 1e-12 * w * w_squares:
         return likelihood, 0.0, 0.0
     by_slope, by_intercept = w * r_copies - w_copies * r, w_squares * r - w_copies * r_copies

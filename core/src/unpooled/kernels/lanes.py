@@ -18,6 +18,7 @@ WIDTH = 32
 """Bytes of the vectors that sums are taken in, on every processor: its own width must not show. Nine sums and
 what they are made of fill the sixteen registers of AVX2; wider vectors would go through memory there."""
 
+_WHOLE = ir.IntType(64)
 _FEW = 5
 """Maximum number of sums that take vectors twice as wide: an addition ends long after another could begin."""
 
@@ -66,7 +67,8 @@ def tile_sums(tile: int, count: int, products: Callable[..., list[Product]]) -> 
                     for term, total in zip(products(builder, *at), totals, strict=True)
                 ]
 
-            totals = _looped(builder, tile // vector.count, [ir.Constant(vector, None)] * count, add)
+            turns = _WHOLE(tile // vector.count)
+            totals = looped(builder, turns, [ir.Constant(vector, None)] * count, add)
             return context.make_tuple(builder, signature.return_type, _over_lanes(builder, totals))
 
         return types.UniTuple(kind, count)(arrays), generate
@@ -87,20 +89,23 @@ def _multiplied_and_added(builder: Any, a: Any, b: Any, c: Any) -> Any:
     return builder.call(function, [a, b, c])
 
 
-def _looped(
-    builder: Any, turns: int, totals: list[Any], add: Callable[[Any, list[Any]], list[Any]]
+def looped(
+    builder: Any, stop: Any, totals: list[Any], add: Callable[[Any, list[Any]], list[Any]], step: int = 1
 ) -> list[Any]:
-    """Build a loop of `add`, which gets the turn's number; return the `totals` after as many turns."""
-    whole, before = ir.IntType(64), builder.block
+    """Build a loop of `add`, which gets 0, `step` and so on to before `stop`; return the `totals` after it.
+
+    It is gone through once at the least, even if `stop` is 0: the test comes at its end.
+    """
+    before = builder.block
     loop, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
     builder.branch(loop)
     builder.position_at_end(loop)
-    turn, sums = builder.phi(whole), [builder.phi(total.type) for total in totals]
-    added, following = add(turn, sums), builder.add(turn, whole(1))
-    for now, first, then in zip([turn, *sums], [whole(0), *totals], [following, *added], strict=True):
+    at, sums = builder.phi(_WHOLE), [builder.phi(total.type) for total in totals]
+    added, following = add(at, sums), builder.add(at, _WHOLE(step))
+    for now, first, then in zip([at, *sums], [_WHOLE(0), *totals], [following, *added], strict=True):
         now.add_incoming(first, before)
         now.add_incoming(then, loop)
-    builder.cbranch(builder.icmp_unsigned("<", following, whole(turns)), loop, after)
+    builder.cbranch(builder.icmp_unsigned("<", following, stop), loop, after)
     builder.position_at_end(after)
     return added
 

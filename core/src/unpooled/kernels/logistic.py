@@ -196,6 +196,7 @@ def _evaluate(
             else:
                 part = words[v, tile * (TILE // 32) : (tile + 1) * (TILE // 32)]
                 _decode(part.view(np.uint8), table, genotype)
+            # Where a copy counts 1 for all, as on autosomes, this pass over the tile is saved.
             if mixed:
                 for i in range(TILE):
                     genotype[i] *= unit[i]
@@ -216,6 +217,7 @@ def _evaluate(
             _exponential(eta, bits, powers, e, numbers, exponent)
             _weigh(eta, e, case, inside, weight, residual, numbers)
             if penalised:
+                # `eta` and `e` are overwritten: under a penalty there is no likelihood that would need them.
                 penalise(inverse[v], genotype, columns, case, weight, residual, eta, e)
             _sum(genotype, weight, residual, gradient[v], hessian[v])
             _sum_columns(columns, genotype, weight, residual, gradient[v], hessian[v])
@@ -270,6 +272,7 @@ def _convert(dosages: Any, second: Any, exact: Any, fill: Any, group: Any, copie
     for i in range(dosages.shape[0]):
         copies[i] = most + sign * np.float64(np.int32(dosages[i]))
     for i in range(dosages.shape[0]):
+        # Apart from the loop above, which LLVM vectorises only without this branch.
         if dosages[i] == NO_DOSAGE:
             copies[i] = 0.0 if exact else fill[np.int64(group[i])]
             if exact:

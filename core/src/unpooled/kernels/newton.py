@@ -67,6 +67,7 @@ def inverses(hessian: Any, p: Any) -> Any:
             for j in range(i, p):
                 found[v, at] = inverse[i, j] * scale[i] * scale[j]
                 at += 1
+        # Inverted once more: where rounding has spoilt the inverse, it has no inverse of its own.
         if _scaled_inverse(found[v], inverse, lower, scale) == FITTED:
             logarithm[v] = total
     return found, logarithm
@@ -144,6 +145,7 @@ def _scaled_inverse(triangle: Any, inverse: Any, lower: Any, scale: Any) -> Any:
             at += 1
         if not inverse[i, i] > 0.0:
             return CONSTANT
+        # By the root of the diagonal: columns in very different units would cost digits.
         scale[i] = 1.0 / np.sqrt(inverse[i, i])
     for i in range(p):
         for j in range(p):

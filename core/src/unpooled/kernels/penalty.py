@@ -86,9 +86,11 @@ def _estimate(case: Any, control: Any, copies: Any) -> Any:
     intercept = log_of(without / without_control)
     likelihood, by_intercept, by_slope = _evaluate(case, control, copies, intercept, slope)
     for _ in range(_MOST_TURNS):
+        # No further than 1 at once: away from its maximum the likelihood is far from a parabola.
         size = 1.0 / max(1.0, abs(by_slope), abs(by_intercept))
         while size > 1e-9:
             ahead = _evaluate(case, control, copies, intercept + size * by_intercept, slope + size * by_slope)
+            # Lower by rounding only is no worse: at the maximum steps would else be halved for nothing.
             if ahead[0] >= likelihood - 1e-12 * abs(likelihood):
                 break
             size *= 0.5

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.kernels.compiled import compiled, intrinsic, ir, types
+from unpooled.kernels.lanes import looped
 from unpooled.kernels.two_bits import COPIES, first_sample, next_samples, without_call
 
 Words = NDArray[np.uint64]
@@ -118,10 +119,7 @@ def _row_adder(context: Any, tables: Any, quads: Any, out: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        i64, vector = ir.IntType(64), ir.VectorType(ir.DoubleType(), LANES)
-
-        def whole(number: int) -> Any:
-            return ir.Constant(i64, number)
+        whole, vector = ir.IntType(64), ir.VectorType(ir.DoubleType(), LANES)
 
         def array(position: int) -> Any:
             return context.make_array(signature.args[position])(context, builder, arguments[position])
@@ -133,27 +131,18 @@ def _row_adder(context: Any, tables: Any, quads: Any, out: Any) -> Any:
         table, data = array(0).data, array(1).data
         length = builder.extract_value(array(1).shape, 0)
         target = builder.bitcast(array(2).data, vector.as_pointer())
-        before = builder.block
-        loop, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        byte = builder.phi(i64)
-        sums = [builder.phi(vector) for _ in range(4)]
-        following = builder.add(byte, whole(2))
-        added = []
-        for k, total in enumerate(sums):
-            at = builder.add(byte, whole(k // 2))
-            pairs = builder.zext(builder.load(builder.gep(data, [at])), i64)
-            pair = builder.lshr(pairs, whole(4)) if k % 2 else builder.and_(pairs, whole(15))
-            half = builder.add(builder.mul(at, whole(2)), whole(k % 2))
-            added.append(builder.fadd(total, row_of(half, pair)))
-        byte.add_incoming(whole(0), before)
-        byte.add_incoming(following, loop)
-        for total, new in zip(sums, added, strict=True):
-            total.add_incoming(ir.Constant(vector, [0.0] * LANES), before)
-            total.add_incoming(new, loop)
-        builder.cbranch(builder.icmp_unsigned("<", following, length), loop, after)
-        builder.position_at_end(after)
+
+        def add(byte: Any, sums: list[Any]) -> list[Any]:
+            added = []
+            for k, total in enumerate(sums):
+                at = builder.add(byte, whole(k // 2))
+                pairs = builder.zext(builder.load(builder.gep(data, [at])), whole)
+                pair = builder.lshr(pairs, whole(4)) if k % 2 else builder.and_(pairs, whole(15))
+                half = builder.add(builder.mul(at, whole(2)), whole(k % 2))
+                added.append(builder.fadd(total, row_of(half, pair)))
+            return added
+
+        added = looped(builder, length, [ir.Constant(vector, None)] * 4, add, step=2)
         total = builder.fadd(builder.fadd(added[0], added[1]), builder.fadd(added[2], added[3]))
         builder.store(builder.fadd(builder.load(target, align=8), total), target, align=8)
         return context.get_dummy_value()

@@ -61,9 +61,16 @@ def odds_ratio_interval(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         error = np.sqrt(1 / case_a1 + 1 / case_a2 + 1 / control_a1 + 1 / control_a2)
         middle = np.log(ratio)
-        reach = normal_quantile(1 - (1 - level) / 2) * error
-        lower, upper = np.exp(middle - reach), np.exp(middle + reach)
+    _, lower, upper = with_limits(middle, error, level, odds=True)
     return error, lower, upper
+
+
+def with_limits(effect: Floats, error: Floats, level: float, *, odds: bool) -> list[Floats]:
+    """Return effect, lower and upper limit at `level`; for `odds`, given logarithms, the odds ratios."""
+    reach = normal_quantile(1 - (1 - level) / 2) * error
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [effect, effect - reach, effect + reach]
+        return [np.exp(values) for values in found] if odds else found
 
 
 def chi_square_neg_log10_p(chi_square: Floats) -> Floats:

@@ -91,11 +91,9 @@ def _rows(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Row
 
 
 @dataclass(frozen=True)
-class Census(Question):
+class Census(Question, name="chi-square/census", title="Count people", ring_bits=64):
     """Question that counts the people in each group."""
 
-    name: ClassVar[str] = "chi-square/census"
-    title: ClassVar[str] = "Count people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -105,7 +103,6 @@ class Census(Question):
             "how many people of the pool are in each group",
         ),
     )
-    ring_bits: ClassVar[int] = 64
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -116,10 +113,8 @@ class Census(Question):
 
 
 @dataclass(frozen=True)
-class CountGenotypes(genotype_counts.CountGenotypes):
+class CountGenotypes(genotype_counts.CountGenotypes, name="chi-square/genotypes"):
     """Genotype counts of one chunk in each group."""
-
-    name: ClassVar[str] = "chi-square/genotypes"
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
@@ -127,10 +122,9 @@ class CountGenotypes(genotype_counts.CountGenotypes):
 
 
 @dataclass(frozen=True, eq=False)
-class AlleleOrder(genotype_counts.AlleleOrder):
+class AlleleOrder(genotype_counts.AlleleOrder, name="chi-square/allele-order"):
     """Question that finds which allele of a tie is A1."""
 
-    name: ClassVar[str] = "chi-square/allele-order"
     only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
 
 

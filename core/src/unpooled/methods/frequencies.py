@@ -60,11 +60,9 @@ def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.nd
 
 
 @dataclass(frozen=True, eq=False)
-class CountFar(OfAsked):
+class CountFar(OfAsked, name="frequencies/far", title="Compare allele frequencies with the pool's"):
     """Question that counts the variants of a chunk whose frequency in a cohort is far from the pool's."""
 
-    name: ClassVar[str] = "frequencies/far"
-    title: ClassVar[str] = "Compare allele frequencies with the pool's"
     only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Count, ...]] = (
         Count(

@@ -36,7 +36,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, Group, members
-from unpooled.methods.shared.without_any import capped, is_few_without_any
+from unpooled.methods.shared.without_any import capped, capped_count, is_few_without_any
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
@@ -236,11 +236,11 @@ def _sets(trait: str) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True)
-class CountApart(Question):
+class CountApart(
+    Question, name="phenotypes/apart", title="Compare the people of the phenotypes", ring_bits=64
+):
     """Question that counts the people in the analysis of one phenotype and not in that of another."""
 
-    name: ClassVar[str] = "phenotypes/apart"
-    title: ClassVar[str] = "Compare the people of the phenotypes"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "apart",
@@ -251,11 +251,8 @@ class CountApart(Question):
             "other",
             f"by how many people of the pool these differ; 1 to {FEWEST_AT_A_LEVEL - 1} end the study",
         ),
-        Count(
-            "capped",
+        capped_count(
             ("sets", "sets"),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
             f"whether they differ by {FEWEST_AT_A_LEVEL} people without any one cohort; fewer end the study",
         ),
         Count(
@@ -267,7 +264,6 @@ class CountApart(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"sets": "group of people"}
-    ring_bits: ClassVar[int] = 64
 
     phenotypes: int
     trait: str

@@ -30,11 +30,9 @@ class Listed(Protocol):
 
 
 @dataclass(frozen=True)
-class Presence(Question):
+class Presence(Question, name="panel/presence", title="Agree on variants"):
     """Asks about `count` variants of the list from the one at index `start` on."""
 
-    name: ClassVar[str] = "panel/presence"
-    title: ClassVar[str] = "Agree on variants"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "present",

@@ -141,6 +141,7 @@ def _in_order(agreements: Iterator[Agreement]) -> Iterator[Agreement]:
     for agreement in itertools.chain([first, second], agreements):
         waiting.append(agreement.panel)
         remarks += agreement.remarks
+        # Sorted in stretches and put away, so that the whole panel is never in memory at once.
         if sum(map(len, waiting)) >= WINDOW_ROWS:
             panels.append(_in_one(waiting).put_away())
             waiting.clear()
@@ -190,6 +191,7 @@ def _windows_within(
     positions: Sequence[np.ndarray], here: Sequence[slice], rows: int
 ) -> Iterator[tuple[slice, ...]]:
     """The windows of one chromosome, of which each list has the variants `here`, at these positions."""
+    # The longest list is cut evenly: its parts are what a window needs memory for.
     longest = max(positions, key=len)
     number = -(-sum(map(len, positions)) // rows)
     cuts = longest[np.arange(1, number) * len(longest) // max(number, 1)]
@@ -215,6 +217,7 @@ def _keys_by_place(panels: Sequence[Panel]) -> np.ndarray:
     for panel in panels:
         shared = np.array([code[allele] for allele in panel.alleles], np.int64)
         place = places(panel.chromosome, panel.position)
+        # Two numbers of 64 bits side by side are 16 bytes, which are compared as one word.
         keys.append(np.stack([place, shared[panel.first] << 32 | shared[panel.second]], axis=1))
     return np.concatenate(keys).view("S16").reshape(-1)
 
@@ -229,6 +232,7 @@ def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
     for panel in panels:
         own = code[at : at + len(panel)]
         row = np.full(len(first), -1, np.int32)
+        # Backwards: of an ID that occurs twice the first row is written last, and stays.
         row[own[::-1]] = np.arange(len(panel), dtype=np.int32)[::-1]
         usable = own[~np.isin(panel.chromosome, list(UNUSABLE))]
         tables.append((row, np.bincount(usable, minlength=len(first)).astype(np.int32)))
@@ -248,6 +252,7 @@ class _Reconciliation:
 
     def agreement(self) -> Agreement:
         keep = np.ones(self.rows.shape[1], bool)
+        # Each looks only at what the ones before have left, so that one reason is given for each variant.
         for rule in (self._usable, self._named, self._single, self._present, self._same_place):
             variants = np.flatnonzero(keep)
             keep[variants] = rule(variants)
@@ -358,6 +363,7 @@ class _Reconciliation:
         row, panel = self.rows[0, variants], self.panels[0]
         if (row >= 0).all():
             return panel.take(row)
+        # Taken list by list; the inverse of that order puts each variant back in its place.
         having = np.argmax(self.rows[:, variants] >= 0, axis=0)
         return _concatenate(
             [panel.take(self.rows[k, variants[having == k]]) for k, panel in enumerate(self.panels)]

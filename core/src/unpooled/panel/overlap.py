@@ -250,6 +250,7 @@ def _cause(own: Panel, rest: Panel) -> Cause:
     few, many = (own, rest) if len(own) <= len(rest) else (rest, own)
     if not len(few):
         return Cause.OTHER
+    # A sample, spread evenly over the genome, is enough to tell a likely cause.
     few = few.take(np.unique(np.linspace(0, len(few) - 1, min(len(few), _LOOKED_AT)).astype(np.int64)))
 
     at = _found(few, many, lambda panel: np.asarray(panel.name))

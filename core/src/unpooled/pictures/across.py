@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.kernels.statistics import normal_neg_log10_p, normal_quantile
+from unpooled.kernels.statistics import normal_neg_log10_p, with_limits
 from unpooled.pictures.associations import ODDS_RATIO, Associations, Floats, Part, p_text, plain
 
 
@@ -33,11 +33,9 @@ def across(associations: Associations, part: Part) -> list[dict[str, Any] | None
 
 
 def _effects(associations: Associations, effect: Floats, se: Floats) -> list[dict[str, Any]]:
-    reach = normal_quantile(1 - (1 - associations.confidence) / 2) * se
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        shown = [effect, effect - reach, effect + reach]
-        if associations.effect_name == ODDS_RATIO:
-            shown = [np.exp(values) for values in shown]
+    odds = associations.effect_name == ODDS_RATIO
+    shown = with_limits(effect, se, associations.confidence, odds=odds)
+    with np.errstate(invalid="ignore", divide="ignore"):
         size = normal_neg_log10_p(effect / se)
     texts = [None if np.isnan(value) else p_text(value) for value in size.tolist()]
     rows = zip(*(plain(values) for values in shown), texts, strict=True)

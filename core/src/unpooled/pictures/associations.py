@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from unpooled.formats import titles
 from unpooled.formats.adjusted import refused
-from unpooled.kernels.statistics import normal_quantile, odds_ratio_interval
+from unpooled.kernels.statistics import odds_ratio_interval, with_limits
 from unpooled.panel.chromosomes import chromosome_name
-from unpooled.plan.common_options import BETA, CI
+from unpooled.plan.common_options import CI, in_odds_ratios
 from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -118,8 +118,7 @@ class Associations:
     @property
     def effect_name(self) -> str:
         """`OR`, per copy of A1, or `BETA`."""
-        odds = self.plan.trait == "case/control" and not BETA.of(self.plan)
-        return ODDS_RATIO if odds else titles.BETA.plink
+        return ODDS_RATIO if in_odds_ratios(self.plan) else titles.BETA.plink
 
     @property
     def confidence(self) -> float:
@@ -137,12 +136,8 @@ class Associations:
             se, lower, upper = (np.where(np.isnan(ratio), np.nan, limit) for limit in limits)
             return ratio, lower, upper, se
         beta, se = self._reported("beta", part), self._reported("se", part)
-        reach = normal_quantile(1 - (1 - self.confidence) / 2) * se
-        with np.errstate(over="ignore"):
-            shown = [beta, beta - reach, beta + reach]
-            if self.effect_name == ODDS_RATIO:
-                shown = [np.exp(values) for values in shown]
-        return shown[0], shown[1], shown[2], se
+        effect, lower, upper = with_limits(beta, se, self.confidence, odds=in_odds_ratios(self.plan))
+        return effect, lower, upper, se
 
     def _reported(self, name: str, part: Part) -> Floats:
         values = np.asarray(self.columns[name][part])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from unpooled.pages.page import Html, tag
 
@@ -167,9 +168,13 @@ def power(p: float) -> str:
     return f"{p:g}".replace("e-0", "e-")
 
 
-def plot(title: str, size: tuple[int, int], left: int, top: int, content: Iterable[Html]) -> Html:
+Frame: TypeAlias = tuple[tuple[int, int], int, int]
+"""Width and height of a picture, and where in it the plot begins, from the left and from the top."""
+
+
+def plot(title: str, frame: Frame, *content: Html) -> Html:
     """A picture; `title` says to people who do not see it what there is to see."""
-    width, height = size
+    (width, height), left, top = frame
     return tag(
         "svg",
         tag("title", title),

@@ -60,21 +60,17 @@ def draw(overview: Mapping[str, Any], size: tuple[int, int] = _SIZE) -> Html:
     lines = {name: short(axis.y(-math.log10(p))) for name, p in limits.items()}
     return plot(
         in_words(overview),
-        size,
-        LEFT,
-        TOP,
-        [
-            *_stripes(genome, axis.height),
-            *axis.drawn(genome.width, LOG_P),
-            *(tag("path", class_=name, d=f"M0 {y}H{genome.width}") for name, y in lines.items()),
-            *_marks(overview, genome, axis),
-            *_leads(overview, genome, axis),
-            *(
-                text(power(p), genome.width + 6, float(lines[name]) + 4, class_="limit")
-                for name, p in limits.items()
-            ),
-            *_names(genome, axis.height),
-        ],
+        (size, LEFT, TOP),
+        *_stripes(genome, axis.height),
+        *axis.drawn(genome.width, LOG_P),
+        *(tag("path", class_=name, d=f"M0 {y}H{genome.width}") for name, y in lines.items()),
+        *_marks(overview, genome, axis),
+        *_leads(overview, genome, axis),
+        *(
+            text(power(p), genome.width + 6, float(lines[name]) + 4, class_="limit")
+            for name, p in limits.items()
+        ),
+        *_names(genome, axis.height),
     )
 
 

@@ -11,7 +11,7 @@ from unpooled.formats.density import Cell
 from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import dot, plot, short, text
 
-_SIZE, _LEFT, _TOP, _SIDE = (520, 500), 40, 28, 440
+_FRAME, _SIDE = ((520, 500), 40, 28), 440
 _FAINTEST, _STEP = 0.12, 0.1
 """Opacity of the faintest cell, and how much a doubling adds to it."""
 STYLE = """
@@ -44,16 +44,12 @@ def people_over_density(cells: Sequence[Cell], scores: np.ndarray, titles: tuple
     said = f"{len(scores):,} people of this cohort over {len(cells):,} cells with the pool's people."
     return plot(
         said,
-        _SIZE,
-        _LEFT,
-        _TOP,
-        [
-            *shaded,
-            tag("path", class_="people", d=marks),
-            tag("path", class_="axis", d=f"M0 0V{_SIDE}H{_SIDE}"),
-            text(titles[1], -8, -10, class_="title"),
-            text(titles[0], _SIDE / 2, _SIDE + 26, "middle", "title"),
-        ],
+        _FRAME,
+        *shaded,
+        tag("path", class_="people", d=marks),
+        tag("path", class_="axis", d=f"M0 0V{_SIDE}H{_SIDE}"),
+        text(titles[1], -8, -10, class_="title"),
+        text(titles[0], _SIDE / 2, _SIDE + 26, "middle", "title"),
     )
 
 

@@ -10,9 +10,7 @@ from typing import Any
 from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import dot, plot, short, text, upright
 
-_SIZE = (420, 400)
-_LEFT, _TOP = 56, 24
-_SIDE = 320
+_FRAME, _SIDE = ((420, 400), 56, 24), 320
 
 
 def roc(score: Mapping[str, Any]) -> Html:
@@ -93,18 +91,14 @@ def _square(said: str, limits: tuple[float, float], titles: tuple[str, str], mar
     each = [(tick, (tick - low) / (high - low) * _SIDE) for tick in _ticks(low, high)]
     return plot(
         said,
-        _SIZE,
-        _LEFT,
-        _TOP,
-        [
-            tag("path", class_="grid", d="".join(f"M0 {short(_SIDE - at)}H{_SIDE}" for _, at in each)),
-            *marks,
-            tag("path", class_="axis", d=f"M0 0V{_SIDE}H{_SIDE}"),
-            *(text(f"{tick:.6g}", -8, _SIDE - at + 4, anchor="end") for tick, at in each),
-            *(text(f"{tick:.6g}", at, _SIDE + 18, anchor="middle") for tick, at in each),
-            text(titles[1], -8, -10, class_="title"),
-            text(titles[0], _SIDE / 2, _SIDE + 38, "middle", "title"),
-        ],
+        _FRAME,
+        tag("path", class_="grid", d="".join(f"M0 {short(_SIDE - at)}H{_SIDE}" for _, at in each)),
+        *marks,
+        tag("path", class_="axis", d=f"M0 0V{_SIDE}H{_SIDE}"),
+        *(text(f"{tick:.6g}", -8, _SIDE - at + 4, anchor="end") for tick, at in each),
+        *(text(f"{tick:.6g}", at, _SIDE + 18, anchor="middle") for tick, at in each),
+        text(titles[1], -8, -10, class_="title"),
+        text(titles[0], _SIDE / 2, _SIDE + 38, "middle", "title"),
     )
 
 

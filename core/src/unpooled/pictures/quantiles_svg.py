@@ -58,18 +58,14 @@ def draw(quantiles: Mapping[str, Any], size: tuple[int, int] = _SIZE) -> Html:
     places = scales.pairs("observed")
     return plot(
         in_words(quantiles),
-        size,
-        LEFT,
-        TOP,
-        [
-            tag("path", class_="band", d=f"M{'L'.join(around)}z" if around else ""),
-            *axis.drawn(width, f"Observed {LOG_P}"),
-            tag("path", class_="axis", d=f"M0 {height}H{width}"),
-            *(text(f"{tick:g}", x(tick), height + 18, "middle") for tick in ticks(most, max(2, width // 70))),
-            text(f"Expected {LOG_P}", width / 2, height + 38, "middle", "title"),
-            tag("path", class_="expected", d=f"M0 {height}L{short(x(most))} {short(axis.y(most))}"),
-            tag("path", class_="dots", d="".join(dot(x(at), axis.y(value)) for at, value in places)),
-        ],
+        (size, LEFT, TOP),
+        tag("path", class_="band", d=f"M{'L'.join(around)}z" if around else ""),
+        *axis.drawn(width, f"Observed {LOG_P}"),
+        tag("path", class_="axis", d=f"M0 {height}H{width}"),
+        *(text(f"{tick:g}", x(tick), height + 18, "middle") for tick in ticks(most, max(2, width // 70))),
+        text(f"Expected {LOG_P}", width / 2, height + 38, "middle", "title"),
+        tag("path", class_="expected", d=f"M0 {height}L{short(x(most))} {short(axis.y(most))}"),
+        tag("path", class_="dots", d="".join(dot(x(at), axis.y(value)) for at, value in places)),
     )
 
 

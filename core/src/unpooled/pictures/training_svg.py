@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import plot, short, text, ticks
 
-_SIZE, _LEFT, _TOP = (640, 320), 64, 24
+_FRAME = ((640, 320), 64, 24)
 _WIDTH, _HEIGHT = 540, 240
 _ROUNDS = 5
 
@@ -64,20 +64,16 @@ def _drawn(
     ]
     return plot(
         said,
-        _SIZE,
-        _LEFT,
-        _TOP,
-        [
-            tag("path", class_="grid", d="".join(f"M0 {short(y(tick))}H{_WIDTH}" for tick in marks)),
-            tag("path", class_="expected", d=f"M{short(x(best))} 0V{_HEIGHT}"),
-            *paths,
-            tag("path", class_="axis", d=f"M0 0V{_HEIGHT}H{_WIDTH}"),
-            *(text(f"{tick:.4g}", -8, y(tick) + 4, anchor="end") for tick in marks),
-            *(text(f"{tick:g}", x(tick), _HEIGHT + 18, anchor="middle") for tick in grid),
-            *keys,
-            text(title, -8, -10, class_="title"),
-            text("Rounds", _WIDTH / 2, _HEIGHT + 38, "middle", "title"),
-        ],
+        _FRAME,
+        tag("path", class_="grid", d="".join(f"M0 {short(y(tick))}H{_WIDTH}" for tick in marks)),
+        tag("path", class_="expected", d=f"M{short(x(best))} 0V{_HEIGHT}"),
+        *paths,
+        tag("path", class_="axis", d=f"M0 0V{_HEIGHT}H{_WIDTH}"),
+        *(text(f"{tick:.4g}", -8, y(tick) + 4, anchor="end") for tick in marks),
+        *(text(f"{tick:g}", x(tick), _HEIGHT + 18, anchor="middle") for tick in grid),
+        *keys,
+        text(title, -8, -10, class_="title"),
+        text("Rounds", _WIDTH / 2, _HEIGHT + 38, "middle", "title"),
     )
 
 

@@ -5,23 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from unpooled.panel import place_names
-from unpooled.plan import glm_columns
+from unpooled.plan import glm_columns, options
 from unpooled.plan.file_names import LONGEST_PART, LONGEST_STEM, is_part, is_stem
-from unpooled.plan.options import (
-    MOST_COVARIATES,
-    Answer,
-    Choice,
-    Covariates,
-    Number,
-    Numbers,
-    Place,
-    Switch,
-    Text,
-    Whole,
-    Wholes,
-    Words,
-    remember,
-)
+from unpooled.plan.floors import CASE_CONTROL
 from unpooled.protocol.messages import MIN_COHORTS
 
 if TYPE_CHECKING:
@@ -58,37 +44,37 @@ def _phenotypes_problem(further: tuple[str, ...], plan: Plan) -> str:
     return ""
 
 
-PHENOTYPES = Words(
+PHENOTYPES = options.Words(
     name="phenotypes",
     came_later=True,
     label="Further phenotypes",
     hint="Of the same trait, such as ldl, hdl. Each is analysed as if the study had only that one.",
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     fact="{}: each is analysed as if the study had only that one",
     rule=_phenotypes_problem,
 )
-REQUIRE_PHENO = Switch(
+REQUIRE_PHENO = options.Switch(
     name="require_pheno",
     came_later=True,
     label="Only people with all phenotypes",
     flag="--require-pheno",
     hint="Whoever lacks one of them counts nowhere, so that no two phenotypes are about different people.",
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     needs=PHENOTYPES.name,
     fact="whoever lacks one of them counts nowhere",
     methods="Only people with all of these phenotypes were included.",
 )
 SEVERAL = (PHENOTYPES, REQUIRE_PHENO)
-COVARIATES = Covariates(
-    name="covariates", label="Covariates", place=Place.MODEL, methods="Covariates were {}."
+COVARIATES = options.Covariates(
+    name="covariates", label="Covariates", place=options.Place.MODEL, methods="Covariates were {}."
 )
-COHORT_SUMS = Switch(
+COHORT_SUMS = options.Switch(
     name="cohort_sums",
     label="Sums over one cohort",
     hint="A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and "
     "means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer "
     f"than {FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} people ends the study.",
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     needs=COVARIATES.name,
     fact="may be seen: if a covariate tells cohorts apart, the server reads allele frequencies and means of "
     "each",
@@ -104,19 +90,19 @@ def _condition_problem(names: tuple[str, ...], plan: Plan) -> str:
     """Say what is wrong with variants as covariates beside those that a plan has; empty if nothing is."""
     if both := set(names) & {column for each in COVARIATES.of(plan) for column in each.columns}:
         return f"a covariate is called {min(both)}, too"
-    if len(columns := plan.covariate_columns) > MOST_COVARIATES:
-        return f"at most {MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
+    if len(columns := plan.covariate_columns) > options.MOST_COVARIATES:
+        return f"at most {options.MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
     return ""
 
 
-CONDITION = Words(
+CONDITION = options.Words(
     name="condition",
     came_later=True,
     label="Condition on variants",
     flag="--condition",
     hint="Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a "
     "call of one is left out. Variants of the autosomes only.",
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     fact="{}: copies of their alleles are covariates, and whoever lacks a call of one is left out",
     methods="Copies of the rarer allele of {} were covariates, too.",
     rule=_condition_problem,
@@ -143,12 +129,12 @@ def _components_problem(count: int, plan: Plan) -> str:
     columns = plan.covariate_columns
     if len(set(columns)) < len(columns):
         return f"a covariate is called as one of PC1 to PC{count}, which the components are"
-    if len(columns) > MOST_COVARIATES:
-        return f"at most {MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
+    if len(columns) > options.MOST_COVARIATES:
+        return f"at most {options.MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
     return ""
 
 
-COMPONENTS = Whole(
+COMPONENTS = options.Whole(
     name="components",
     label="Principal components as covariates",
     hint="How many, of all cohorts together: found first, in the same study. Each person's scores stay at "
@@ -156,31 +142,31 @@ COMPONENTS = Whole(
     default=0,
     least=0,
     most=MOST_COMPONENTS,
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     fact="{} are covariates: each cohort keeps its people's scores",
     methods=f"{COMPONENTS_METHODS}, and were covariates.",
     rule=_components_problem,
     came_later=True,
 )
-COVAR_VARIANCE_STANDARDIZE = Switch(
+COVAR_VARIANCE_STANDARDIZE = options.Switch(
     name="covar_variance_standardize",
     came_later=True,
     label="Standardise numeric covariates",
     flag="--covar-variance-standardize",
     hint="To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change.",
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     needs=COVARIATES.name,
     fact="to mean 0 and variance 1 in the pool",
     methods="Numeric covariates were standardised to mean 0 and variance 1.",
 )
-MISSING = Choice(
+MISSING = options.Choice(
     name="missing",
     label="Missing calls",
     default=MEAN,
     as_plink=EXACT,
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     answers=(
-        Answer(
+        options.Answer(
             MEAN,
             "Take the pooled mean",
             "Shows sums over many people only; in a logistic regression a variant of few carriers has no "
@@ -188,7 +174,7 @@ MISSING = Choice(
             "taken as the pool's mean; no question is about the people who lack a call",
             "A missing call was replaced by the mean of the pool.",
         ),
-        Answer(
+        options.Answer(
             EXACT,
             "Leave the person out of that variant, as PLINK does",
             "Where a single person lacks a call, the server learns that person's covariates; in a logistic "
@@ -203,16 +189,16 @@ MISSING = Choice(
 EVERYONE, MALES, FEMALES = "all", "males", "females"
 """Whom a study is about."""
 
-SEXES = Choice(
+SEXES = options.Choice(
     name="sexes",
     came_later=True,
     label="Sex",
     default=EVERYONE,
-    place=Place.FILTERS,
+    place=options.Place.FILTERS,
     is_always_said=False,
     answers=(
-        Answer(EVERYONE, "Everyone"),
-        Answer(
+        options.Answer(EVERYONE, "Everyone"),
+        options.Answer(
             MALES,
             "Men only",
             "Women and people of unknown sex count nowhere.",
@@ -220,7 +206,7 @@ SEXES = Choice(
             "Only men were included.",
             "--filter-males",
         ),
-        Answer(
+        options.Answer(
             FEMALES,
             "Women only",
             "Men and people of unknown sex count nowhere.",
@@ -230,13 +216,13 @@ SEXES = Choice(
         ),
     ),
 )
-BY_PLACE = Switch(
+BY_PLACE = options.Switch(
     name="by_place",
     came_later=True,
     label=place_names.BY_PLACE,
     hint="By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are "
     "called after these, such as 1:12345:A:G.",
-    place=Place.FILTERS,
+    place=options.Place.FILTERS,
     fact="by chromosome, position and alleles, whatever their IDs",
     methods="Variants were matched by chromosome, position and alleles.",
     rule=lambda by_place, plan: (
@@ -245,7 +231,7 @@ BY_PLACE = Switch(
         else ""
     ),
 )
-MAF = Number(
+MAF = options.Number(
     name="maf",
     label="Least frequency of the rarer allele",
     flag="--maf",
@@ -253,11 +239,11 @@ MAF = Number(
     default=0.0,
     least=0,
     most=0.5,
-    place=Place.FILTERS,
+    place=options.Place.FILTERS,
     fact="{}: variants below are left out",
     keeps="an allele frequency of at least {}",
 )
-GENO = Number(
+GENO = options.Number(
     name="geno",
     label="Most missing calls of a variant",
     flag="--geno",
@@ -265,11 +251,11 @@ GENO = Number(
     default=1.0,
     least=0,
     most=1,
-    place=Place.FILTERS,
+    place=options.Place.FILTERS,
     fact="a share of {}: variants with more are left out",
     keeps="at most {} of the calls missing",
 )
-HWE = Number(
+HWE = options.Number(
     name="hwe",
     label="Least Hardy-Weinberg P",
     flag="--hwe",
@@ -278,11 +264,11 @@ HWE = Number(
     least=0,
     most=1,
     is_below=True,
-    place=Place.FILTERS,
+    place=options.Place.FILTERS,
     fact="{}: variants below are left out",
     keeps="an exact Hardy-Weinberg P of at least {}",
 )
-MIND = Number(
+MIND = options.Number(
     name="mind",
     label="Most missing calls of a person",
     flag="--mind",
@@ -290,11 +276,11 @@ MIND = Number(
     default=1.0,
     least=0,
     most=1,
-    place=Place.FILTERS,
+    place=options.Place.FILTERS,
     fact="a share of {}: people with more are left out",
     methods="People with more than {} of their calls missing were left out.",
 )
-CI = Number(
+CI = options.Number(
     name="ci",
     label="Level of the confidence limits",
     flag="--ci",
@@ -306,7 +292,7 @@ CI = Number(
     none=0,
     fact="{}",
 )
-MAX_ITERATIONS = Whole(
+MAX_ITERATIONS = options.Whole(
     name="max_iterations",
     label="Most iterations of a fit",
     hint="A variant that needs more has no result.",
@@ -315,7 +301,7 @@ MAX_ITERATIONS = Whole(
     most=100,
     is_always_said=True,
 )
-TOLERANCE = Number(
+TOLERANCE = options.Number(
     name="tolerance",
     label="Tolerance of a fit",
     hint="A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for "
@@ -325,14 +311,14 @@ TOLERANCE = Number(
     most=1,
     fact="a fit also ends once the log-likelihood changes by at most {}",
 )
-HIDE_COVAR = Switch(
+HIDE_COVAR = options.Switch(
     name="hide_covar",
     label="No rows for covariates",
     flag="--hide-covar",
     hint="The report has one row for each variant.",
     fact="one row in the report for each variant",
 )
-GLM_COLS = Words(
+GLM_COLS = options.Words(
     name="glm_cols",
     label="Columns of the PLINK 2 report",
     hint="As in plink2's cols=, such as chrom, pos, p. Empty for the usual ones.",
@@ -340,49 +326,56 @@ GLM_COLS = Words(
     reader=glm_columns.chosen,
     rule=lambda sets, plan: glm_columns.problem(sets, HIDE_COVAR.of(plan)),
 )
-BETA = Switch(
+BETA = options.Switch(
     name="beta",
     label="Log odds ratios",
     flag="--beta",
     hint="The report has regression coefficients instead of odds ratios.",
     fact="in the report instead of odds ratios",
 )
-QUANTILES = Numbers(
+
+
+def in_odds_ratios(plan: Plan) -> bool:
+    """Tell whether effects are odds ratios: those of cases and controls are, unless logarithms are chosen."""
+    return plan.trait == CASE_CONTROL and not BETA.of(plan)
+
+
+QUANTILES = options.Numbers(
     name="quantiles",
     label="Quantiles",
     hint="From 0 to 1, such as 0.05, 0.5, 0.95.",
     least=0,
     most=1,
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     fact="{} of each column: single people's values, or between two",
 )
-ELEMENTS = Wholes(
+ELEMENTS = options.Wholes(
     name="elements",
     label="Elements",
     hint="1 is the smallest value of all, -1 the largest. Each is a single person's value.",
     has_zero=False,
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     fact="{} (1 is the smallest, -1 the largest): each is a single person's value",
 )
 SUMS, BITS = "sums", "bits"
 """Ways to read what the cohorts add up."""
-OPENS = Choice(
+OPENS = options.Choice(
     name="opens",
     came_later=True,
     label="The server reads",
     default=SUMS,  # what plans mean that are older than this option
     usual=BITS,
-    place=Place.MODEL,
+    place=options.Place.MODEL,
     is_always_said=True,
     answers=(
-        Answer(
+        options.Answer(
             BITS,
             "Only what the results tell",
             "Server and compensator compare the sums, and nobody reads them. Takes a little longer.",
             "only what the results tell: sums are compared by server and compensator, and nobody reads them",
             "Sums over the cohorts were compared by secure computation of two parties; nobody read them.",
         ),
-        Answer(
+        options.Answer(
             SUMS,
             "Sums",
             "The server reads each sum over the cohorts, and these are told it: by them, single people's "
@@ -395,7 +388,7 @@ OPENS = Choice(
     ),
 )
 
-FILE_STEM = Text(
+FILE_STEM = options.Text(
     name="file_stem",
     label="File name",
     hint="What the names of the result files begin with. Left empty, it is made from the study's name.",
@@ -427,4 +420,4 @@ REGRESSION = (
 )
 ITERATION = (MAX_ITERATIONS, TOLERANCE)
 
-remember((*OF_EVERY_STUDY, *REGRESSION, *ITERATION, BETA, QUANTILES, ELEMENTS, OPENS))
+options.remember((*OF_EVERY_STUDY, *REGRESSION, *ITERATION, BETA, QUANTILES, ELEMENTS, OPENS))

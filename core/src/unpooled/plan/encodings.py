@@ -6,14 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ONE_HOT, ORDINAL, FREQUENCY, TARGET, HASH, NGRAMS = (
-    "one-hot",
-    "ordinal",
-    "frequency",
-    "target",
-    "hash",
-    "ngrams",
-)
+ONE_HOT, ORDINAL, FREQUENCY = "one-hot", "ordinal", "frequency"
+TARGET, HASH, NGRAMS = "target", "hash", "ngrams"
 KINDS = (ONE_HOT, ORDINAL, FREQUENCY, TARGET, HASH, NGRAMS)
 LOCAL = (HASH, NGRAMS)
 """Encodings that each cohort computes by itself: nothing is asked for them."""

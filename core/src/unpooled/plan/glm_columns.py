@@ -10,26 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 COLUMN_SETS = (
-    "chrom",
-    "pos",
-    "ref",
-    "alt1",
-    "alt",
-    "ax",
-    "a1count",
-    "totallele",
-    "a1freq",
-    "machr2",
-    "firth",
-    "test",
-    "nobs",
-    "beta",
-    "orbeta",
-    "se",
-    "ci",
-    "tz",
-    "p",
-    "err",
+    *("chrom", "pos", "ref", "alt1", "alt", "ax", "a1count", "totallele", "a1freq", "machr2"),
+    *("firth", "test", "nobs", "beta", "orbeta", "se", "ci", "tz", "p", "err"),
 )
 
 MACH_R2 = "machr2"

@@ -17,20 +17,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol import fixed_point
-from unpooled.protocol.gates import (
-    Bitwise,
-    Layer,
-    Layers,
-    Party,
-    Products,
-    bits_to_planes,
-    dealt_for_running,
-    dealt_for_signs,
-    plane_words,
-    planes_to_bits,
-    require,
-)
+from unpooled.protocol import fixed_point, gates
 from unpooled.protocol.masking import Modular, Scheme
 from unpooled.protocol.ring import Ring
 
@@ -61,7 +48,7 @@ class Circuit(Protocol):
     def row_words(self) -> int: ...
     @property
     def comparisons_of_row(self) -> int: ...
-    def dealt(self, rows: int) -> list[Layer]:
+    def dealt(self, rows: int) -> list[gates.Layer]:
         """Return the dealing, layer by layer; in one more the compensator tells its share of the bits."""
 
     def known(self) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +57,7 @@ class Circuit(Protocol):
     def arrays(self, share: np.ndarray) -> list[np.ndarray]:
         """The words of each array in a share of any number of rows."""
 
-    def shares(self, party: Party, words: np.ndarray) -> Layers[np.ndarray]:
+    def shares(self, party: gates.Party, words: np.ndarray) -> gates.Layers[np.ndarray]:
         """A party's shares of the bits, as planes (bits_of_row, words), from its shares of the words."""
 
 
@@ -85,8 +72,8 @@ class AtLeast:
     row_words: ClassVar[int] = 1
     comparisons_of_row: ClassVar[int] = 1
 
-    def dealt(self, rows: int) -> list[Layer]:
-        return dealt_for_signs(self.ring, rows)
+    def dealt(self, rows: int) -> list[gates.Layer]:
+        return gates.dealt_for_signs(self.ring, rows)
 
     def known(self) -> tuple[np.ndarray, np.ndarray]:
         return _known_numbers(self.ring), np.arange(KNOWN)[:, None] % 2 == 0
@@ -94,7 +81,7 @@ class AtLeast:
     def arrays(self, share: np.ndarray) -> list[np.ndarray]:
         return [share]
 
-    def shares(self, party: Party, words: np.ndarray) -> Layers[np.ndarray]:
+    def shares(self, party: gates.Party, words: np.ndarray) -> gates.Layers[np.ndarray]:
         return (yield from party.not_negative(words))
 
 
@@ -109,11 +96,11 @@ class BothAtLeast:
     row_words: ClassVar[int] = 2
     comparisons_of_row: ClassVar[int] = 2
 
-    def dealt(self, rows: int) -> list[Layer]:
+    def dealt(self, rows: int) -> list[gates.Layer]:
         padded = _padded(rows)
         return [
-            *dealt_for_signs(self.ring, 2 * padded),
-            Products(Bitwise(), 2, ((0, 1),), plane_words(padded)),
+            *gates.dealt_for_signs(self.ring, 2 * padded),
+            gates.Products(gates.Bitwise(), 2, ((0, 1),), gates.plane_words(padded)),
         ]
 
     def known(self) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +113,7 @@ class BothAtLeast:
     def arrays(self, share: np.ndarray) -> list[np.ndarray]:
         return np.split(share, 2)
 
-    def shares(self, party: Party, words: np.ndarray) -> Layers[np.ndarray]:
+    def shares(self, party: gates.Party, words: np.ndarray) -> gates.Layers[np.ndarray]:
         rows = len(words) // 2
         padding = self.ring.zeros(_padded(rows) - rows)  # so that the second begins with a word of the plane
         both = np.concatenate([words[:rows], padding, words[rows:], padding])
@@ -163,13 +150,13 @@ class Grows:
     def comparisons_of_row(self) -> int:
         return 2 * self.steps
 
-    def dealt(self, rows: int) -> list[Layer]:
+    def dealt(self, rows: int) -> list[gates.Layer]:
         places = rows * self.steps
         return [
-            Products(self.ring, 2, ((0, 0), (0, 1)), places),
-            Products(self.ring, 2, ((0, 1),), places),
-            *dealt_for_signs(self.ring, 2 * places),
-            *dealt_for_running(self.bits_of_row, rows),
+            gates.Products(self.ring, 2, ((0, 0), (0, 1)), places),
+            gates.Products(self.ring, 2, ((0, 1),), places),
+            *gates.dealt_for_signs(self.ring, 2 * places),
+            *gates.dealt_for_running(self.bits_of_row, rows),
         ]
 
     def known(self) -> tuple[np.ndarray, np.ndarray]:
@@ -189,7 +176,7 @@ class Grows:
         rows = len(share) // self.row_words
         return np.split(share, rows * (1 + self.steps * np.arange(4)))
 
-    def shares(self, party: Party, words: np.ndarray) -> Layers[np.ndarray]:
+    def shares(self, party: gates.Party, words: np.ndarray) -> gates.Layers[np.ndarray]:
         ring = self.ring
         offset, g, squares, slopes, products = self.arrays(words)
         places = len(g)
@@ -204,8 +191,8 @@ class Grows:
             sure = ring.subtract(sure, fixed_point.encode_integers(np.ones(places, np.int64), ring))
         both = np.stack([sure, growth], axis=1).reshape(2 * places, -1)
         signs = yield from party.not_negative(both)
-        of_rows = planes_to_bits(signs, 2 * places).reshape(-1, self.bits_of_row)
-        return (yield from party.running(bits_to_planes(of_rows.T)))
+        of_rows = gates.planes_to_bits(signs, 2 * places).reshape(-1, self.bits_of_row)
+        return (yield from party.running(gates.bits_to_planes(of_rows.T)))
 
 
 def circuit(label: str, scheme: Scheme) -> Circuit:
@@ -219,8 +206,8 @@ def circuit(label: str, scheme: Scheme) -> Circuit:
         return BothAtLeast(scheme.ring)
     steps = int(number) if number.isascii() and number.isdecimal() and len(number) < 3 else 0
     found = Grows(scheme.ring, steps)
-    require(1 <= steps <= 32 and found.label == label, f"unknown circuit {label[:40]!r}")
-    require(scheme.ring.bits == GROWS_BITS, f"{label} is computed in the ring of {GROWS_BITS} bits")
+    gates.require(1 <= steps <= 32 and found.label == label, f"unknown circuit {label[:40]!r}")
+    gates.require(scheme.ring.bits == GROWS_BITS, f"{label} is computed in the ring of {GROWS_BITS} bits")
     return found
 
 
@@ -233,4 +220,4 @@ def _known_numbers(ring: Ring) -> np.ndarray:
 
 
 def _padded(rows: int) -> int:
-    return plane_words(rows) * 64
+    return gates.plane_words(rows) * 64

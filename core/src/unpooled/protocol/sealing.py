@@ -13,23 +13,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives import hpke
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.hpke import (
-    AEAD,
-    KDF,
-    KEM,
-    MLKEM768X25519PrivateKey,
-    MLKEM768X25519PublicKey,
-    Suite,
-)
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec
 from unpooled.protocol.masking import SEED_BYTES
 
-_SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+_SUITE = hpke.Suite(hpke.KEM.MLKEM768_X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_256_GCM)
 _INFO = b"unpooled/box/%d" % VERSION
 _CURVE_BYTES, _SEED_BYTES = 32, 64
 """Lengths of an X25519 key and of the seed of an ML-KEM key."""
@@ -78,7 +71,7 @@ class SealingKey:
         lattice = MLKEM768PrivateKey.from_seed_bytes(expanded[:_SEED_BYTES])
         curve = X25519PrivateKey.from_private_bytes(expanded[_SEED_BYTES:])
         self.public = lattice.public_key().public_bytes_raw() + curve.public_key().public_bytes_raw()
-        self._key = MLKEM768X25519PrivateKey(lattice, curve)
+        self._key = hpke.MLKEM768X25519PrivateKey(lattice, curve)
 
     @staticmethod
     def generate() -> SealingKey:
@@ -140,7 +133,7 @@ def seal_seed(seed: bytes, purpose: Purpose, signer: SigningKey) -> Box:
     """Make a box that only the compensator of `purpose` can open. ProtocolError if its key is none."""
     lattice, curve = purpose.compensator_key[:-_CURVE_BYTES], purpose.compensator_key[-_CURVE_BYTES:]
     try:
-        recipient = MLKEM768X25519PublicKey(
+        recipient = hpke.MLKEM768X25519PublicKey(
             MLKEM768PublicKey.from_public_bytes(lattice), X25519PublicKey.from_public_bytes(curve)
         )
         sealed = _SUITE.encrypt(codec.encode(_Content(purpose, seed)), recipient, _INFO)

@@ -11,30 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 #: Lengths of the human chromosomes 1 to 22 and X, Y in megabases (GRCh38, rounded down).
-_LENGTHS = (
-    248,
-    242,
-    198,
-    190,
-    181,
-    170,
-    159,
-    145,
-    138,
-    133,
-    135,
-    133,
-    114,
-    107,
-    101,
-    90,
-    83,
-    80,
-    58,
-    64,
-    46,
-    50,
-)
+_LENGTHS = (248, 242, 198, 190, 181, 170, 159, 145, 138, 133, 135, 133, 114, 107, 101, 90, 83, 80,
+            58, 64, 46, 50)  # fmt: skip
 _LENGTH_OF_OTHERS = 100  # for autosomes past the 22nd
 _LENGTH_X, _LENGTH_Y, _LENGTH_XY, _LENGTH_MT = 156e6, 57e6, 2.7e6, 16_569
 

@@ -71,13 +71,7 @@ def around(plan: Plan, chromosome: str, first: int, last: int) -> Row:
         "genes_source": known.source,
         "count": len(found),
         "genes": [
-            {
-                "name": gene.name,
-                "start": gene.start,
-                "end": gene.end,
-                "strand": gene.strand,
-                "kind": gene.kind,
-            }
+            {name: getattr(gene, name) for name in ("name", "start", "end", "strand", "kind")}
             for gene in (found if len(found) <= FEW else ())
         ],
         "recombination": _recombination(build_of(plan), chromosome, first, last),

@@ -150,27 +150,17 @@ def places(results: Results, search: str) -> list[Row]:
     if not search:
         return []
     rows = _by_id(results, associations, search)[:MOST_PLACES]
-    where = zip(associations.chromosome(rows), associations.position(rows).tolist(), strict=True)
-    found = [
-        {"kind": "variant", "name": name, "chromosome": chromosome, "first": position, "last": position}
-        for name, (chromosome, position) in zip(associations.id(rows), where, strict=True)
-    ]
+    position = associations.position(rows).tolist()
+    each = zip(associations.id(rows), associations.chromosome(rows), position, position, strict=True)
+    found: list[tuple[Any, ...]] = [("variant", *variant) for variant in each]
     if place := lookup.place(search, results.plan.autosomes):
-        code, first, last = place
+        code, *ends = place
         name = chromosome_name(code, results.plan.autosomes)
-        ends = {"first": min(first, last, LARGEST), "last": min(max(first, last), LARGEST)}
-        found.append({"kind": "place", "name": search, "chromosome": name, **ends})
-    found += [
-        {
-            "kind": "gene",
-            "name": gene.name,
-            "chromosome": gene.chromosome,
-            "first": gene.start,
-            "last": gene.end,
-        }
-        for gene in annotation.genes(results.plan).named(search, MOST_PLACES)
-    ]
-    return found[:MOST_PLACES]
+        found.append(("place", search, name, *(min(end, LARGEST) for end in sorted(ends))))
+    genes = annotation.genes(results.plan).named(search, MOST_PLACES)
+    found += [("gene", gene.name, gene.chromosome, gene.start, gene.end) for gene in genes]
+    columns = ("kind", "name", "chromosome", "first", "last")
+    return [dict(zip(columns, row, strict=True)) for row in found[:MOST_PLACES]]
 
 
 def _by_id(results: Results, associations: Associations, search: str) -> np.ndarray:

@@ -360,21 +360,11 @@ def seconds_by_party(study: Study) -> dict[str, dict[str, float]]:
 def traffic(study: Study) -> dict[str, Any]:
     """Bytes per party, phase and direction; the delivery of results apart."""
     rows = list(Traffic.objects.filter(study=study).order_by("party", "phase"))
-    until_last_sum = [row for row in rows if row.phase != Phase.RESULTS]
+    columns = {"party": "party", "phase": "phase", "to_server": "received", "from_server": "sent"}
+    columns |= {name: name for name in ("requests", "messages", "content")}
     return {
-        "links": [
-            {
-                "party": row.party,
-                "phase": row.phase,
-                "to_server": row.received,
-                "from_server": row.sent,
-                "requests": row.requests,
-                "messages": row.messages,
-                "content": row.content,
-            }
-            for row in rows
-        ],
-        "total": sum(row.received + row.sent for row in until_last_sum),
+        "links": [{name: getattr(row, column) for name, column in columns.items()} for row in rows],
+        "total": sum(row.received + row.sent for row in rows if row.phase != Phase.RESULTS),
         "delivery_of_results": sum(row.received + row.sent for row in rows if row.phase == Phase.RESULTS),
         "seconds": seconds_by_party(study),
         "comparisons": turns.compared_steps(study),

@@ -16,15 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled.asking.question import Arrays
-from unpooled.described.file_list import (
-    manifest_name,
-    metadata_name,
-    methods_name,
-    page_name,
-    remarks_name,
-    report_name,
-    result_files,
-)
+from unpooled.described import file_list
 from unpooled.described.methods_section import methods
 from unpooled.described.report import Pictures, report
 from unpooled.formats import ssf
@@ -74,12 +66,12 @@ def finish(study: Study) -> None:
     pages = []
     for (plan, rows), own, (_, pictures_of_it) in zip(found, numbers, drawn, strict=True):
         about = selectors.about(study, [own] if own else [], keep.files, ended)
-        pages.append((page_name(plan), encoded(report(plan, about, pictures_of_it, rows, panel))))
+        pages.append((file_list.page_name(plan), encoded(report(plan, about, pictures_of_it, rows, panel))))
     for name, page in pages:
         keep.text(name, page)
     summary, columns = (_by_phenotype(study.plan, each) for each in (numbers, [names for names, _ in drawn]))
     said = manifest(study, summary, keep.files, started, timezone.now())
-    keep.text(manifest_name(study.plan), json.dumps(said, indent=2).encode() + b"\n")
+    keep.text(file_list.manifest_name(study.plan), json.dumps(said, indent=2).encode() + b"\n")
     if not _publish(study, folder, summary, keep.files, columns):
         store.drop_results(study.pk, folder=folder)
 
@@ -133,7 +125,7 @@ def _keep_report(
     """A file that the plan asks for."""
     test = algorithm(plan.test)
     write, columns = test.files[file], test.columns_for(file, found)
-    return keep.write(report_name(file, plan), lambda out: write(out, panel, columns, plan))
+    return keep.write(file_list.report_name(file, plan), lambda out: write(out, panel, columns, plan))
 
 
 def _keep_about(keep: _Files, summaries: Sequence[summary.Summary]) -> None:
@@ -141,11 +133,13 @@ def _keep_about(keep: _Files, summaries: Sequence[summary.Summary]) -> None:
     study, plan = keep.study, keep.study.plan
     for one, numbers in zip(plan.each, summaries, strict=False):  # of tables there are none
         if "ssf" in plan.files:
-            data = keep.path / report_name("ssf", one)
-            keep.text(metadata_name(one), _metadata(one, data, numbers))
-    if remarks_name(plan) in result_files(plan):
-        keep.blocks(remarks_name(plan), store.blocks_of(store.remarks_path(study.pk)))
-    keep.text(methods_name(plan), methods(plan, selectors.run(study, summaries, timezone.now())).encode())
+            data = keep.path / file_list.report_name("ssf", one)
+            keep.text(file_list.metadata_name(one), _metadata(one, data, numbers))
+    if file_list.remarks_name(plan) in file_list.result_files(plan):
+        keep.blocks(file_list.remarks_name(plan), store.blocks_of(store.remarks_path(study.pk)))
+    keep.text(
+        file_list.methods_name(plan), methods(plan, selectors.run(study, summaries, timezone.now())).encode()
+    )
 
 
 def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:

@@ -18,7 +18,7 @@ from unpooled.methods import presence, whole
 from unpooled.panel.panel import Panel
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Unavailable
-from unpooled_server.models import Asked, Branch, Kept, LogEntry, Round, Study
+from unpooled_server.models import Asked, Branch, Kept, Round, Study
 from unpooled_server.names import BEFORE_START, HELD, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
 from unpooled_server.reads import remaining, stages
 from unpooled_server.services import branches, enrolling, panels, results
@@ -316,6 +316,7 @@ def _drawn(study: Study) -> bool:
 
 
 def _forget(study: Study) -> None:
+    # Without a seed sent there is nothing to delete, and the compensator may not even be there.
     if study.forgotten or not study.boxes_sent:
         Study.objects.filter(pk=study.pk).update(forgotten=True)
         return
@@ -323,7 +324,6 @@ def _forget(study: Study) -> None:
         compensator().forget(study.pk, compensator_meter(study.pk, Phase.RESULTS))
     except (CompensatorAway, CompensatorRefused) as error:
         raise Unavailable("compensator", f"{error}.", "Try again once it does.") from error
+    # Two workers may get here: the one that changes the row writes the line.
     if Study.objects.filter(pk=study.pk, forgotten=False).update(forgotten=True):
-        LogEntry.objects.create(
-            study_id=study.pk, who=PLATFORM, what="the seeds at the compensator are deleted"
-        )
+        note(study.pk, PLATFORM, "the seeds at the compensator are deleted")

@@ -8,18 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from unpooled.methods import ALGORITHMS
-from unpooled.plan.options import (
-    Choice,
-    Covariates,
-    Number,
-    Numbers,
-    Option,
-    Switch,
-    Text,
-    Whole,
-    Wholes,
-    Words,
-)
+from unpooled.plan import options
 
 Field = serializers.Field[Any, Any, Any, Any]
 
@@ -35,18 +24,20 @@ class PlanCovariate(serializers.Serializer[Any]):
     )
 
 
-_FIELDS: dict[type[Option[Any]], Callable[..., Field]] = {
-    Number: lambda option, **said: serializers.FloatField(**_bounds(option), **said),
-    Whole: lambda option, **said: serializers.IntegerField(**_bounds(option), **said),
-    Switch: lambda option, **said: serializers.BooleanField(**said),
-    Text: lambda option, **said: serializers.CharField(allow_blank=True, **said),
-    Choice: lambda option, **said: serializers.ChoiceField([each.value for each in option.answers], **said),
-    Numbers: lambda option, **said: serializers.ListField(
+_FIELDS: dict[type[options.Option[Any]], Callable[..., Field]] = {
+    options.Number: lambda option, **said: serializers.FloatField(**_bounds(option), **said),
+    options.Whole: lambda option, **said: serializers.IntegerField(**_bounds(option), **said),
+    options.Switch: lambda option, **said: serializers.BooleanField(**said),
+    options.Text: lambda option, **said: serializers.CharField(allow_blank=True, **said),
+    options.Choice: lambda option, **said: serializers.ChoiceField(
+        [each.value for each in option.answers], **said
+    ),
+    options.Numbers: lambda option, **said: serializers.ListField(
         child=serializers.FloatField(**_bounds(option)), **said
     ),
-    Wholes: lambda option, **said: serializers.ListField(child=serializers.IntegerField(), **said),
-    Words: lambda option, **said: serializers.ListField(child=_word(option), **said),
-    Covariates: lambda option, **said: PlanCovariate(many=True, **said),
+    options.Wholes: lambda option, **said: serializers.ListField(child=serializers.IntegerField(), **said),
+    options.Words: lambda option, **said: serializers.ListField(child=_word(option), **said),
+    options.Covariates: lambda option, **said: PlanCovariate(many=True, **said),
 }
 KINDS = [kind.kind for kind in _FIELDS]
 
@@ -60,7 +51,7 @@ def fields() -> dict[str, Field]:
     }
 
 
-def _help(option: Option[Any]) -> str:
+def _help(option: options.Option[Any]) -> str:
     return f"{option.name_and_flag}. {option.hint}".strip()
 
 
@@ -69,11 +60,11 @@ def _bounds(option: Any) -> dict[str, Any]:
     return {"min_value": least, "max_value": option.most}
 
 
-def _word(option: Words) -> Field:
+def _word(option: options.Words) -> Field:
     return serializers.ChoiceField(option.among) if option.among else serializers.CharField()
 
 
-def described(option: Option[Any]) -> dict[str, Any]:
+def described(option: options.Option[Any]) -> dict[str, Any]:
     """Return the description from which a form's field is made."""
     answers = getattr(option, "answers", ())
     return {

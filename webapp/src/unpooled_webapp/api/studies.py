@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -269,32 +270,33 @@ class ReissueView(OpenToTokens):
         return Response({"cohort": cohort, "invitation": text})
 
 
-class ProgressView(OpenToTokens):
-    @extend_schema(responses=progress_forms.Progress)
-    def get(self, request: Request, study: str) -> Response:
-        """Steps, cohorts, and who is waited for."""
-        return Response(progress_forms.Progress(selectors.progress(visible(request, study))).data)
+def _shown(read: Callable[[Study], Any], form: Any, says: str) -> type[OpenToTokens]:
+    """The address at which whoever may see a study reads something about it."""
+
+    class Shown(OpenToTokens):
+        @extend_schema(responses=form, description=says)
+        def get(self, request: Request, study: str) -> Response:
+            return Response(read(visible(request, study)))
+
+    return Shown
 
 
-class TrafficView(OpenToTokens):
-    @extend_schema(responses=progress_forms.TrafficTable)
-    def get(self, request: Request, study: str) -> Response:
-        """Bytes per party, phase and direction."""
-        return Response(selectors.traffic(visible(request, study)))
+def _progress(study: Study) -> Any:
+    return progress_forms.Progress(selectors.progress(study)).data
 
 
-class LeavingView(OpenToTokens):
-    @extend_schema(responses=progress_forms.Leaving(many=True))
-    def get(self, request: Request, study: str) -> Response:
-        """List what leaves a cohort and who can read it, from the declarations of the study's steps."""
-        return Response(selectors.leaving(visible(request, study)))
-
-
-class PartiesView(OpenToTokens):
-    @extend_schema(responses=progress_forms.Party(many=True))
-    def get(self, request: Request, study: str) -> Response:
-        """List what each party got, how many bytes, and what it could read."""
-        return Response(selectors.parties(visible(request, study)))
+ProgressView = _shown(_progress, progress_forms.Progress, "Steps, cohorts, and who is waited for.")
+TrafficView = _shown(selectors.traffic, progress_forms.TrafficTable, "Bytes per party, phase and direction.")
+LeavingView = _shown(
+    selectors.leaving,
+    progress_forms.Leaving(many=True),
+    "List what leaves a cohort and who can read it, from the declarations of the study's steps.",
+)
+PartiesView = _shown(
+    selectors.parties,
+    progress_forms.Party(many=True),
+    "List what each party got, how many bytes, and what it could read.",
+)
 
 
 class LogView(OpenToTokens):

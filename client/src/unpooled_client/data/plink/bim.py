@@ -32,20 +32,8 @@ from unpooled.memory.tokenizer import Tokens
 from unpooled.panel.alleles import UNSEEN, capital
 from unpooled.panel.chromosomes import HUMAN, chromosome_code
 from unpooled.panel.panel import NEGATIVE, NO_CHROMOSOME, SEVERAL_ALLELES, UNUSABLE, Panel
+from unpooled_client.data.findings import source
 from unpooled_client.data.findings.report import EXAMPLES, Code, Report, Severity, at, shown
-from unpooled_client.data.findings.source import (
-    BYTE_ORDER_MARK,
-    enough_columns,
-    even_columns,
-    exists,
-    good_line_ends,
-    is_clean,
-    is_text,
-    note_of_end,
-    unreadable,
-    warn_of_mark,
-    without_comments,
-)
 from unpooled_client.data.plink.ids_and_alleles import IdsAndAlleles
 from unpooled_client.data.plink.layout import Layout, called, header_of, kind_of
 from unpooled_client.data.plink.oddities import Listed, look_at
@@ -127,7 +115,7 @@ def read_bim(
     in memory; `at_once`: variants that are looked at at once.
     """
     what = called(path)
-    if not exists(path, what, report):
+    if not source.exists(path, what, report):
         return None
     reader = _Reader(path, autosomes, build, report, by_place, room, at_once)
     try:
@@ -135,7 +123,7 @@ def read_bim(
             reader.read(data, line)
         return reader.variants()
     except OSError as error:
-        unreadable(error, path, what, report)
+        source.unreadable(error, path, what, report)
     except NoRoom as error:
         report.error(Code.FILE_UNREADABLE, error.what, file=path, remedy=error.remedy)
     return None
@@ -147,19 +135,19 @@ def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]
     with path.open("rb") as file:
         head = file.read(4096)
         what = called(path)
-        if not is_text(head, path, what, report):
+        if not source.is_text(head, path, what, report):
             return
-        if head.startswith(BYTE_ORDER_MARK):
-            warn_of_mark(path, report)
-        file.seek(len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0)
+        if head.startswith(source.BYTE_ORDER_MARK):
+            source.warn_of_mark(path, report)
+        file.seek(len(source.BYTE_ORDER_MARK) if head.startswith(source.BYTE_ORDER_MARK) else 0)
         for piece in _whole_lines(file, size):
-            if line == 1 and not good_line_ends(piece, path, what, report):
+            if line == 1 and not source.good_line_ends(piece, path, what, report):
                 return
-            if not is_clean(piece, path, what, report, line):
+            if not source.is_clean(piece, path, what, report, line):
                 return
             yield piece, line
             line += piece.count(b"\n")
-        note_of_end(piece, path, what, report)
+        source.note_of_end(piece, path, what, report)
 
 
 def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -213,16 +201,18 @@ class _Reader:
             self._read_header(data, first_line)
         if self.is_unknown:
             return None
-        rows = without_comments(tokenizer.tokenize(data, first_line), self.path, self.what, self.report)
+        rows = source.without_comments(
+            tokenizer.tokenize(data, first_line), self.path, self.what, self.report
+        )
         if not len(rows):
             return None
         self.rows += len(rows)
         if not self.is_laid_out:
             self.layout, self.is_laid_out = Layout.of_bim(int(rows.widths[0])), True
         layout = self.layout
-        tokens = enough_columns(rows, layout.columns, self.path, self.what, str(layout), self.report)
+        tokens = source.enough_columns(rows, layout.columns, self.path, self.what, str(layout), self.report)
         self.width = self.width or int(rows.widths[0])
-        tokens = even_columns(tokens, self.width, self.path, self.what, self.report)
+        tokens = source.even_columns(tokens, self.width, self.path, self.what, self.report)
         if not len(tokens):
             return None
         position = self._positions(tokens, layout.position)

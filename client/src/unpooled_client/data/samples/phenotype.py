@@ -135,6 +135,16 @@ class _Source:
         """Return details of a finding about these rows."""
         return self.column.at(self.path, rows) | {"about": self.about}
 
+    @property
+    def whole(self) -> dict[str, Any]:
+        """Details of a finding about all of it."""
+        return {"file": self.path, "about": self.about, "column": self.column.place}
+
+    def line(self, row: int) -> dict[str, Any]:
+        """Return details of a finding about one row."""
+        word = self.column.words(np.array([row]))[0]
+        return {"line": int(self.column.tokens.line[row]), "read": shown(word)} | self.whole
+
 
 def _choose(table: Table, name: str | None, about: str, options: DataOptions, report: Report) -> int | None:
     """Find the word of a row that holds the phenotype of this name."""
@@ -211,18 +221,17 @@ def _report_few_values(source: _Source, values: np.ndarray, options: DataOptions
     warn_of_codes(
         f"the phenotype {source.name}", source.column, options.missing_phenotype, source.path, report
     )
+    # Up to four: cases, controls, and a code or two for a missing value.
     known = np.unique(values[~np.isnan(values)])
     if options.trait is not None or len(report.findings) > before or not 2 < len(known) <= 4:
         return
     report.warning(
         Code.PHENOTYPE_FEW_VALUES,
         f"the phenotype {source.name} has only {len(known)} different values and is taken as quantitative",
-        file=source.path,
-        about=source.about,
-        column=source.column.place,
         read=_listed(known),
         remedy="Cases and controls are 2 and 1 (or 1 and 0 with --1), and everything else must be missing: "
         "write NA, or say --missing-phenotype N.",
+        **source.whole,
     )
 
 
@@ -244,14 +253,12 @@ def _report_text(source: _Source, report: Report) -> None:
         report.warning(
             Code.PHENOTYPE_NAN,
             "nan is taken as missing; PLINK 1.9 takes it for a number and the phenotype for quantitative",
-            file=source.path,
-            about=source.about,
             line=int(column.tokens.line[nan[0]]),
-            column=column.place,
             read="nan",
             expected="NA",
             remedy="Write NA or -9.",
             count=len(nan),
+            **source.whole,
         )
 
 
@@ -280,25 +287,19 @@ def _trait(source: _Source, values: np.ndarray, options: DataOptions, report: Re
         report.warning(
             Code.PHENOTYPE_TRAIT,
             f"the phenotype {source.name} looks like case/control, but the plan says quantitative",
-            file=source.path,
-            about=source.about,
-            column=source.column.place,
             read=_listed(known),
             remedy="They are taken as numbers, 0 included. Is it the right column?",
+            **source.whole,
         )
         return QUANTITATIVE
     row = int(np.argmax(~np.isnan(values) & ~np.isin(values, (0, 1, 2))))
     report.error(
         Code.PHENOTYPE_TRAIT,
         f"the phenotype {source.name} is quantitative, but the plan says case/control",
-        file=source.path,
-        about=source.about,
-        line=int(source.column.tokens.line[row]),
-        column=source.column.place,
-        read=shown(source.column.words(np.array([row]))[0]),
         expected="1 control, 2 case, 0, NA or -9 missing (with --1: 0 control, 1 case)",
         remedy="Choose the right column (--pheno-name, --mpheno); name another missing code with "
         "--missing-phenotype.",
+        **source.line(row),
     )
     return QUANTITATIVE
 
@@ -314,13 +315,9 @@ def _report_not_as_codes(source: _Source, row: int, report: Report) -> None:
     report.warning(
         Code.PHENOTYPE_CODING,
         "PLINK 1.9 takes the .fam's phenotype for quantitative: its codes are not written as 0, 1 and 2",
-        file=source.path,
-        about=source.about,
-        line=int(source.column.tokens.line[row]),
-        column=source.column.place,
-        read=shown(source.column.words(np.array([row]))[0]),
         expected="1 or 2",
         remedy="Write 1 and 2 without a decimal point or zeros, or give the phenotype with --pheno.",
+        **source.line(row),
     )
 
 
@@ -356,14 +353,12 @@ def _report_zero_one(source: _Source, values: np.ndarray, options: DataOptions, 
     tell(
         Code.PHENOTYPE_CODING,
         f"the phenotype {source.name} is coded 0/1, where PLINK takes 1 for a control and 0 as missing",
-        file=source.path,
-        about=source.about,
         line=int(source.column.tokens.line[int(np.argmax(zero))]),
-        column=source.column.place,
         read=f"0 ({zero.sum()} times), 1 ({one.sum()} times), never 2",
         expected="1 for controls and 2 for cases",
         remedy="If 0 is a control and 1 a case, use --1. If this cohort has only controls and 0 is missing, "
         "use --one-class.",
+        **source.whole,
     )
 
 

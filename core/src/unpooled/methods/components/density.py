@@ -40,12 +40,10 @@ def is_asked_for(plan: Plan) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class RankCells(OfPeople):
+class RankCells(OfPeople, name="components/density", title="Rank the density of people", ring_bits=64):
     """Question that finds, to a factor of two, how many people of the pool are in each cell."""
 
-    name: ClassVar[str] = "components/density"
     asked_if: ClassVar[Condition] = is_asked_for
-    title: ClassVar[str] = "Rank the density of people"
     only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -64,7 +62,6 @@ class RankCells(OfPeople):
         f"{FEWEST_AT_A_LEVEL} nothing",
     )
     each: ClassVar[dict[str, str]] = {"cells": "cell", "rungs": "doubling of the floor"}
-    ring_bits: ClassVar[int] = 64
     cells: ClassVar[int] = SIDE**COMPONENTS
 
     kept: np.ndarray

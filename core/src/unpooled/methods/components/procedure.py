@@ -19,26 +19,8 @@ import numpy as np
 from unpooled.asking.procedure import PROCEDURES, Asks, Each, Go, Rows, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse, listed
+from unpooled.methods.components import options, questions
 from unpooled.methods.components.krylov import Krylov, first_block, standing_out
-from unpooled.methods.components.options import (
-    COMPONENT_TOLERANCE,
-    DIRECTIONS_PER_COMPONENT,
-    PCA_COUNT,
-    PEOPLE_PER_DIRECTION,
-    STANDS_OUT,
-    WORST_COVARIATE,
-    block_of,
-    number_of,
-)
-from unpooled.methods.components.questions import (
-    CountGenotypes,
-    CountPeople,
-    KeepScores,
-    Multiply,
-    bound,
-    groups_of,
-    scale_of,
-)
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.ld.pruning import prune_autosomes
 from unpooled.methods.shared import filters
@@ -99,7 +81,7 @@ class Scaled(ByVariant):
     @property
     def scale(self) -> np.ndarray:
         """1 / √(2p(1 - p)): float64 (m,)."""
-        return scale_of(self.mean)
+        return questions.scale_of(self.mean)
 
     @property
     def kept(self) -> np.ndarray:
@@ -132,7 +114,7 @@ class Components:
 def components(study: Study) -> Asks[Components]:
     """Prune, if the plan says so; count; then multiply, until the components that stand out are known."""
     remain = (yield from prune_autosomes(study)) if PRUNE_COMPONENTS.of(study.plan) else None
-    counted = yield CountPeople(groups_of(study.plan))
+    counted = yield questions.CountPeople(questions.groups_of(study.plan))
     people, everyone = counted["people"], int(counted["people"].sum(dtype=int))
     without_any = people_without_any(study.plan, counted, everyone)
     if not study.plan.alone:
@@ -141,7 +123,7 @@ def components(study: Study) -> Asks[Components]:
     scaled = Scaled.joined((yield Each(count_chunk(study, chunk, people) for chunk in chunks)))
     if remain is not None:
         scaled = scaled.some(np.isin(scaled.variants, remain))
-    count = number_of(study.plan)
+    count = options.number_of(study.plan)
     if len(scaled.variants) <= count:
         raise Refuse(
             MAF.name,
@@ -152,7 +134,7 @@ def components(study: Study) -> Asks[Components]:
     if not study.plan.alone:
         squares = scaled.squares * scaled.scale * scaled.scale / everyone
         yield from refuse_far_out(study, scaled.kept, scaled.mean, scaled.scale, squares)
-    block, _ = block_of(count, len(scaled.variants), without_any, alone=study.plan.alone)
+    block, _ = options.block_of(count, len(scaled.variants), without_any, alone=study.plan.alone)
     (found,) = yield Each([begin(study, scaled, everyone, without_any, block)])
     return found  # type: ignore[no-any-return]
 
@@ -166,11 +148,11 @@ def _refuse_few(plan: Plan, founders: int, without_any: int) -> None:
             "and frequencies of so few are mostly chance",
             "Count nonfounders in frequencies too, or invite further cohorts.",
         )
-    count = number_of(plan)
-    least = DIRECTIONS_PER_COMPONENT * PEOPLE_PER_DIRECTION * count
+    count = options.number_of(plan)
+    least = options.DIRECTIONS_PER_COMPONENT * options.PEOPLE_PER_DIRECTION * count
     if without_any < least:
         raise Refuse(
-            PCA_COUNT.name if plan.test == PCA_COUNT.name else COMPONENTS.name,
+            options.PCA_COUNT.name if plan.test == options.PCA_COUNT.name else COMPONENTS.name,
             f"{count} components take {least:,} people beside those of any one cohort: sums in as many "
             "directions as there are people would tell all their genotypes. In the pool only "
             f"{without_any:,} are counted without its largest cohort",
@@ -182,9 +164,12 @@ def _refuse_few(plan: Plan, founders: int, without_any: int) -> None:
 def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
     """Count the genotypes of a chunk; what passes the filters and has enough carriers is in."""
     plan = study.plan
-    inside = tuple(group for group, n in zip(groups_of(plan), people.tolist(), strict=True) if n)
-    groups = inside or groups_of(plan)
-    sums = yield CountGenotypes(chunk.start, chunk.stop, groups, int(people.max()), chunk.chromosome)
+    inside = tuple(group for group, n in zip(questions.groups_of(plan), people.tolist(), strict=True) if n)
+    # A question needs a group, also in a pool that has nobody in any.
+    groups = inside or questions.groups_of(plan)
+    sums = yield questions.CountGenotypes(
+        chunk.start, chunk.stop, groups, int(people.max()), chunk.chromosome
+    )
     table = GenotypeTable(sums["genotypes"], groups, int(people.sum(dtype=int)), chunk.chromosome, ())
     found = Counted.of(chunk, table)
     code = study.panel.chromosome[chunk.start : chunk.stop]
@@ -206,20 +191,21 @@ def iterate(
 ) -> Asks[Components]:
     """Multiply one block, until there is enough."""
     plan, scale = study.plan, scaled.scale
-    sums = yield Multiply(
+    sums = yield questions.Multiply(
         scaled.kept,
         scaled.mean,
         krylov.next.packed,
         krylov.next.exponent,
-        bound(scaled.squares, scale),
+        questions.bound(scaled.squares, scale),
         turn,
     )
     krylov = krylov.advance(sums.pop("products") * scale)  # popped: large, and no longer needed
-    block, rounds = block_of(number_of(plan), len(scale), without_any, alone=plan.alone)
-    found = krylov.found(number_of(plan))
+    block, rounds = options.block_of(options.number_of(plan), len(scale), without_any, alone=plan.alone)
+    found = krylov.found(options.number_of(plan))
+    # No next block: the blocks so far span every direction that there is.
     has_ended = not krylov.next.shape[0] or turn >= rounds
-    worst = WORST_COVARIATE if COMPONENTS.of(plan) else 1.0
-    if not has_ended and not found.is_enough(STANDS_OUT, COMPONENT_TOLERANCE.of(plan), worst):
+    worst = options.WORST_COVARIATE if COMPONENTS.of(plan) else 1.0
+    if not has_ended and not found.is_enough(options.STANDS_OUT, options.COMPONENT_TOLERANCE.of(plan), worst):
         return (yield from Go(iterate(study, scaled, people, without_any, krylov, turn + 1)))
     m, loadings = len(scale), krylov.vectors(found)
     following = float(found.following / m)
@@ -240,7 +226,7 @@ def known(found: Components) -> Iterator[Rows]:
             "eigenvalue": found.values,
             "following": np.append(found.values[1:], found.following),
             "error": found.error,
-            "stands_out": standing_out(found.values, found.following, STANDS_OUT),
+            "stands_out": standing_out(found.values, found.following, options.STANDS_OUT),
         },
     )
     yield Rows(
@@ -255,14 +241,14 @@ def known(found: Components) -> Iterator[Rows]:
 
 def refuse_unsettled(error: np.ndarray, rounds: int) -> None:
     """Refuse covariates that may be other directions than the pool's components."""
-    settled, names = error <= WORST_COVARIATE, np.array(titles(len(error)))
+    settled, names = error <= options.WORST_COVARIATE, np.array(titles(len(error)))
     if settled.all():
         return
     first = int(settled.argmin())
     raise Refuse(
         COMPONENTS.name,
         f"after {rounds} rounds the error of {listed(names[~settled].tolist())}, of {len(names)} components, "
-        f"can be more than {WORST_COVARIATE:g}, as 1 - |cos|"
+        f"can be more than {options.WORST_COVARIATE:g}, as 1 - |cos|"
         + (f"; that of {listed(names[settled].tolist())} is smaller" if settled.any() else ""),
         (f"Choose {first} components: those before {names[first]} are settled" if first else "Choose fewer")
         + ". Or invite further cohorts.",
@@ -270,11 +256,11 @@ def refuse_unsettled(error: np.ndarray, rounds: int) -> None:
 
 
 ABOUT = (
-    f"Components stand out up to the last whose eigenvalue is at least {STANDS_OUT} times the next. They are "
-    "those of the pooled genotypes to the plan's tolerance, unless the pool has too few people for the "
-    "rounds that this takes. Among some with nearly the same eigenvalue directions may rotate: what these "
-    "span is what they tell. Others are mostly chance, as they are in PLINK. The error is the most that "
-    "1 - |cos| can be where the search has missed no larger eigenvalue."
+    f"Components stand out up to the last whose eigenvalue is at least {options.STANDS_OUT} times the next. "
+    "They are those of the pooled genotypes to the plan's tolerance, unless the pool has too few people for "
+    "the rounds that this takes. Among some with nearly the same eigenvalue directions may rotate: what "
+    "these span is what they tell. Others are mostly chance, as they are in PLINK. The error is the most "
+    "that 1 - |cos| can be where the search has missed no larger eigenvalue."
 )
 
 
@@ -309,5 +295,5 @@ def components_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     scaled = found.scaled
     unit = np.sqrt(found.values * len(scaled.variants))
     weights = found.loadings * scaled.scale / unit[:, None]
-    yield KeepScores(scaled.kept, scaled.mean, weights)
+    yield questions.KeepScores(scaled.kept, scaled.mean, weights)
     yield from Go(PROCEDURES[name].call(study, arguments))

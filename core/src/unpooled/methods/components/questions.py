@@ -43,12 +43,10 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True)
-class CountPeople(Question):
+class CountPeople(Question, name="components/people", title="Count people", ring_bits=64):
     """Question that counts all people, founders or not."""
 
-    name: ClassVar[str] = "components/people"
     asked_if: ClassVar[Condition] = number_of
-    title: ClassVar[str] = "Count people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -60,7 +58,6 @@ class CountPeople(Question):
         ON_RUNGS,
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people"}
-    ring_bits: ClassVar[int] = 64
 
     groups: tuple[Group, ...]
 
@@ -78,10 +75,9 @@ class CountPeople(Question):
 
 
 @dataclass(frozen=True)
-class CountGenotypes(genotype_counts.CountCarried):
+class CountGenotypes(genotype_counts.CountCarried, name="components/genotypes"):
     """Genotype counts of founders and of others, on the autosomes."""
 
-    name: ClassVar[str] = "components/genotypes"
     asked_if: ClassVar[Condition] = number_of
 
     @classmethod
@@ -101,12 +97,10 @@ class OfPeople(OfKept):
 
 
 @dataclass(frozen=True, eq=False)
-class Multiply(OfPeople):
+class Multiply(OfPeople, name="components/products", title="Multiply with the genotypes", ring_bits=64):
     """X'(X q) for the directions q of a block."""
 
-    name: ClassVar[str] = "components/products"
     asked_if: ClassVar[Condition] = number_of
-    title: ClassVar[str] = "Multiply with the genotypes"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "products",
@@ -118,7 +112,6 @@ class Multiply(OfPeople):
         ),
     )
     each: ClassVar[dict[str, str]] = {"block": "direction", "variants": "variant"}
-    ring_bits: ClassVar[int] = 64
 
     kept: np.ndarray
     mean: np.ndarray
@@ -165,12 +158,10 @@ class Multiply(OfPeople):
 
 
 @dataclass(frozen=True, eq=False)
-class KeepScores(OfPeople):
+class KeepScores(OfPeople, name="components/scores", title="Keep the people's scores", ring_bits=64):
     """Have each cohort keep its people's scores: covariates of what is asked after this."""
 
-    name: ClassVar[str] = "components/scores"
     asked_if: ClassVar[Condition] = lambda plan: COMPONENTS.of(plan)
-    title: ClassVar[str] = "Keep the people's scores"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "squares",
@@ -181,7 +172,6 @@ class KeepScores(OfPeople):
         ),
     )
     each: ClassVar[dict[str, str]] = {"count": "component"}
-    ring_bits: ClassVar[int] = 64
     bound: ClassVar[int] = 4
 
     kept: np.ndarray

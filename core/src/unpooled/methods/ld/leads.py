@@ -66,10 +66,9 @@ def groups_on(chromosome: str) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True)
-class CountFounders(questions.CountFounders):
+class CountFounders(questions.CountFounders, name="leads/founders"):
     """Asks for the number of founders, whose haplotypes are compared."""
 
-    name: ClassVar[str] = "leads/founders"
     asked_if: ClassVar[Condition] = is_clumped
 
     @classmethod
@@ -79,12 +78,10 @@ class CountFounders(questions.CountFounders):
 
 
 @dataclass(frozen=True, eq=False)
-class CountAround(Question):
+class CountAround(Question, name="leads/genotypes", title="Count genotypes around lead variants"):
     """Genotype counts of founders of the variants around leads."""
 
-    name: ClassVar[str] = "leads/genotypes"
     asked_if: ClassVar[Condition] = is_clumped
-    title: ClassVar[str] = "Count genotypes around lead variants"
     sends: ClassVar[tuple[Count, ...]] = questions.CountGenotypes.sends
     each: ClassVar[dict[str, str]] = {**questions.CountGenotypes.each}
 
@@ -127,12 +124,10 @@ class CountAround(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithLeads(SumPairs):
+class SumWithLeads(SumPairs, name="leads/pairs", title="Compare variants with lead variants"):
     """Sums over lead variants and others: of products, and of who is heterozygous at both."""
 
-    name: ClassVar[str] = "leads/pairs"
     asked_if: ClassVar[Condition] = is_clumped
-    title: ClassVar[str] = "Compare variants with lead variants"
     sends: ClassVar[tuple[Real, ...]] = (
         *SumPairs.sends,
         Real(

@@ -13,28 +13,9 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Each, Go, Study, procedure
 from unpooled.errors import Refuse
+from unpooled.methods.ld import options, questions
 from unpooled.methods.ld.candidates import Candidates, in_frequencies
 from unpooled.methods.ld.greedy import LINKED, UNLINKED, Band, walk
-from unpooled.methods.ld.options import (
-    BAD_LD,
-    FEWEST_FOUNDERS,
-    INDEP_PAIRWISE,
-    MOST_AHEAD,
-    Windows,
-    windows_of,
-)
-from unpooled.methods.ld.questions import (
-    EVERY_FOUNDER,
-    EVERY_OTHER,
-    MOST_ROUNDS,
-    PAIRS_AT_ONCE,
-    CountFounders,
-    CountGenotypes,
-    CountOthers,
-    SumPairs,
-    counted_on,
-    weights,
-)
 from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import CAPPED, Counted, is_carried
@@ -84,14 +65,14 @@ def _joined(study: Study, parts: Sequence[Candidates], code: int) -> Candidates:
 
 def count_founders(study: Study) -> Asks[np.ndarray]:
     """Count the founders, in the groups of `EVERY_FOUNDER`; refuse a pool with few."""
-    founders = (yield CountFounders())["people"]
+    founders = (yield questions.CountFounders())["people"]
     people, least = (
         int(founders.sum(dtype=np.int64)),
-        FEWEST_AT_A_LEVEL if BAD_LD.of(study.plan) else FEWEST_FOUNDERS,
+        FEWEST_AT_A_LEVEL if options.BAD_LD.of(study.plan) else options.FEWEST_FOUNDERS,
     )
     if people < least and not study.plan.alone:
         raise Refuse(
-            BAD_LD.name,
+            options.BAD_LD.name,
             f"the pool has fewer than {least} founders, people neither of whose parents is named, and "
             "correlations of so few are mostly chance",
             "Have the cohorts set the parents of their people to 0, or invite further cohorts.",
@@ -103,7 +84,7 @@ def count_others(study: Study) -> Asks[np.ndarray]:
     """Count the nonfounders if frequencies include them; refuse a few, as sums would reveal them."""
     if not study.plan.nonfounders:
         return np.zeros(0, int)
-    sums = yield CountOthers()
+    sums = yield questions.CountOthers()
     others = sums["people"]
     if others.any() and not holds_without_any(study.plan, sums[CAPPED.name]).all():
         raise Refuse(
@@ -118,9 +99,9 @@ def count_others(study: Study) -> Asks[np.ndarray]:
 @procedure("ld/chunk")
 def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Candidates]:
     """Count the genotypes of a chunk; what passes the filters and has enough carriers can be compared."""
-    wanted = counted_on(chunk.chromosome, study.plan)
+    wanted = questions.counted_on(chunk.chromosome, study.plan)
     sizes = [size_of(group, people) for group in wanted]
-    sums = yield CountGenotypes(chunk.start, chunk.stop, wanted, max(sizes), chunk.chromosome)
+    sums = yield questions.CountGenotypes(chunk.start, chunk.stop, wanted, max(sizes), chunk.chromosome)
     table = GenotypeTable(sums["genotypes"], wanted, sum(sizes), chunk.chromosome, ())
     found = Counted.of(chunk, table)
     passing = filters.passing(in_frequencies(table, study.plan), study.plan)
@@ -129,12 +110,14 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Candidat
 
 def people_counted(chromosome: str, founders: np.ndarray) -> float:
     """Return the sum of all founders' weights on a class of chromosomes."""
-    return float(sum(weight * size_of(group, founders) for group, weight in weights(chromosome).items()))
+    return float(
+        sum(weight * size_of(group, founders) for group, weight in questions.weights(chromosome).items())
+    )
 
 
 def size_of(group: tuple[str, ...], people: np.ndarray) -> int:
     """Count the people in a group, given those in each of `EVERY_FOUNDER`, and perhaps `EVERY_OTHER`."""
-    named = zip((*EVERY_FOUNDER, *EVERY_OTHER), people.tolist(), strict=False)
+    named = zip((*questions.EVERY_FOUNDER, *questions.EVERY_OTHER), people.tolist(), strict=False)
     return sum(size for finest, size in named if set(group) <= set(finest))
 
 
@@ -142,10 +125,10 @@ def size_of(group: tuple[str, ...], people: np.ndarray) -> int:
 def prune_chromosome(study: Study, candidates: Candidates, founders: np.ndarray) -> Asks[np.ndarray]:
     """The variants of a chromosome that remain: panel indices, uint32 (k,)."""
     _, band = _windows(study, candidates)
-    if band.widest > MOST_AHEAD:
+    if band.widest > options.MOST_AHEAD:
         raise Refuse(
-            INDEP_PAIRWISE.name,
-            f"a window holds more than {MOST_AHEAD:,} variants",
+            options.INDEP_PAIRWISE.name,
+            f"a window holds more than {options.MOST_AHEAD:,} variants",
             "Choose a smaller window, or leave rare variants out first.",
         )
     known = np.zeros(band.pairs, np.uint8)
@@ -154,7 +137,9 @@ def prune_chromosome(study: Study, candidates: Candidates, founders: np.ndarray)
 
 
 def _windows(study: Study, candidates: Candidates) -> tuple[tuple[np.ndarray, np.ndarray], Band]:
-    bounds = Windows.read(windows_of(study.plan)).bounds(study.panel.position[candidates.variants])
+    bounds = options.Windows.read(options.windows_of(study.plan)).bounds(
+        study.panel.position[candidates.variants]
+    )
     return bounds, Band.of(*bounds, len(candidates.variants))
 
 
@@ -165,13 +150,13 @@ def walk_on(
     """Prune by the pairs that are known, and ask about those that were met; again until all are known."""
     windows, band = _windows(study, candidates)
     places = study.panel.position[candidates.variants]
-    certain = ~candidates.varies & ~Windows.read(windows_of(study.plan)).alone(places)
+    certain = ~candidates.varies & ~options.Windows.read(options.windows_of(study.plan)).alone(places)
     # In the last round whatever may still be met.
-    ahead = most if turn < MOST_ROUNDS else MOST_AHEAD
+    ahead = most if turn < questions.MOST_ROUNDS else options.MOST_AHEAD
     found = walk(windows, band, known, candidates.majority, certain, ahead)
     if not len(found.first):
         return np.asarray(candidates.variants[~found.removed])
-    if turn > MOST_ROUNDS:
+    if turn > questions.MOST_ROUNDS:
         raise AssertionError("each round makes more pairs known")
     ends = _ends_of_parts(found.first)
     linked = yield Each(
@@ -185,7 +170,7 @@ def walk_on(
 
 def _ends_of_parts(first: np.ndarray) -> np.ndarray:
     """Find where to split pairs so that those of one variant stay together."""
-    at = np.arange(PAIRS_AT_ONCE, len(first), PAIRS_AT_ONCE)
+    at = np.arange(questions.PAIRS_AT_ONCE, len(first), questions.PAIRS_AT_ONCE)
     return np.unique(np.searchsorted(first, first[at]))
 
 
@@ -197,7 +182,7 @@ def compare(
     named = np.unique(np.concatenate([first, second]))
     places = np.searchsorted(named, first), np.searchsorted(named, second)
     some = candidates.some(named)
-    sums = yield SumPairs(
+    sums = yield questions.SumPairs(
         some.variants,
         some.mean,
         np.bincount(places[0], minlength=len(named)).astype(np.uint32),
@@ -206,5 +191,5 @@ def compare(
         candidates.chromosome,
     )
     people = people_counted(candidates.chromosome, founders)
-    r2 = Windows.read(windows_of(study.plan)).r2
+    r2 = options.Windows.read(options.windows_of(study.plan)).r2
     return some.linked(*places, sums["products"], people, r2)

@@ -56,11 +56,9 @@ def counted_on(chromosome: str, plan: Plan) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True)
-class CountFounders(Question):
+class CountFounders(Question, name="ld/founders", title="Count founders", ring_bits=64):
     """Asks for the number of founders."""
 
-    name: ClassVar[str] = "ld/founders"
-    title: ClassVar[str] = "Count founders"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -70,7 +68,6 @@ class CountFounders(Question):
             "how many founders the pool has",
         ),
     )
-    ring_bits: ClassVar[int] = 64
     groups: ClassVar[tuple[Group, ...]] = EVERY_FOUNDER
     asked_if: ClassVar[Condition] = windows_of
 
@@ -83,11 +80,9 @@ class CountFounders(Question):
 
 
 @dataclass(frozen=True)
-class CountOthers(CountFounders):
+class CountOthers(CountFounders, name="ld/others", title="Count nonfounders"):
     """Asks for the number of nonfounders, if frequencies include them."""
 
-    name: ClassVar[str] = "ld/others"
-    title: ClassVar[str] = "Count nonfounders"
     sends: ClassVar[tuple[Count, ...]] = (
         replace(
             CountFounders.sends[0],
@@ -111,10 +106,9 @@ class CountOthers(CountFounders):
 
 
 @dataclass(frozen=True)
-class CountGenotypes(genotype_counts.CountCarried):
+class CountGenotypes(genotype_counts.CountCarried, name="ld/genotypes"):
     """Genotype counts of founders, and of others where these count in frequencies."""
 
-    name: ClassVar[str] = "ld/genotypes"
     asked_if: ClassVar[Condition] = windows_of
 
     @staticmethod
@@ -127,11 +121,9 @@ class CountGenotypes(genotype_counts.CountCarried):
 
 
 @dataclass(frozen=True, eq=False)
-class SumPairs(Question):
+class SumPairs(Question, name="ld/pairs", title="Compare variants", ring_bits=32):
     """Sums of products of the genotypes of two variants, for pairs that lie near one another."""
 
-    name: ClassVar[str] = "ld/pairs"
-    title: ClassVar[str] = "Compare variants"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "products",
@@ -144,7 +136,6 @@ class SumPairs(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"pairs": "pair of variants"}
-    ring_bits: ClassVar[int] = 32
     asked_if: ClassVar[Condition] = windows_of
 
     variants: np.ndarray

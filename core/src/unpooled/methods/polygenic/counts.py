@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from unpooled.asking.cohort import Cohort, Samples
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
@@ -19,8 +18,9 @@ from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, CONTROL, complete
 from unpooled.methods.shared.groups import members as members_of
 from unpooled.methods.shared.standardise import column_names, standardised
-from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
+from unpooled.methods.shared.without_any import ON_RUNGS, capped, capped_count, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.protocol.masking import keystream
 from unpooled.protocol.messages import MIN_COHORTS
 
 _INFO = b"unpooled/people-left-out/1"
@@ -44,7 +44,7 @@ def groups(samples: Samples, key: bytes, one_in: int) -> list[np.ndarray]:
 
     The draw goes by the place in the file, so that it is always the same, and leaves out one in `one_in`.
     """
-    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * len(samples)))
+    stream = keystream(key).update(bytes(8 * len(samples)))
     left_out = np.zeros(len(samples), bool)
     left_out[np.argsort(np.frombuffer(stream, "<u8"), kind="stable")[::one_in]] = True
     inside = complete(samples)
@@ -71,11 +71,9 @@ class OfDrawn(Question):
 
 
 @dataclass(frozen=True)
-class CountLeftOut(OfDrawn):
+class CountLeftOut(OfDrawn, name="polygenic/people", title="Count people left out", ring_bits=64):
     """Asks for the number of people fitted to and left out, also at each level of a categorical covariate."""
 
-    name: ClassVar[str] = "polygenic/people"
-    title: ClassVar[str] = "Count people left out"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -85,11 +83,8 @@ class CountLeftOut(OfDrawn):
             "traits cases and controls apart",
             "how many people of the pool are fitted to, and how many are left out",
         ),
-        Count(
-            "capped",
+        capped_count(
             (GROUPS, "classes"),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
             f"whether {FEWEST_AT_A_LEVEL} are in each group without any one cohort; fewer end the study",
         ),
         ON_RUNGS,
@@ -101,16 +96,13 @@ class CountLeftOut(OfDrawn):
             "covariate",
             f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
         ),
-        Count(
-            "capped_levels",
+        capped_count(
             (GROUPS, "level_count"),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
             f"whether {FEWEST_AT_A_LEVEL} have each level without any one cohort; fewer end the study",
+            name="capped_levels",
         ),
     )
     each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
-    ring_bits: ClassVar[int] = 64
 
     key: bytes
     one_in: int
@@ -154,10 +146,9 @@ class CountLeftOut(OfDrawn):
 
 
 @dataclass(frozen=True, eq=False)
-class CountSides(OfDrawn, CountBeside):
+class CountSides(OfDrawn, CountBeside, name="polygenic/sides"):
     """Counts the people beside the means in both groups."""
 
-    name: ClassVar[str] = "polygenic/sides"
     sends: ClassVar[tuple[Count, ...]] = CountBeside.sends_of(
         "per covariate, and phenotype if it is a number: number of people that are fitted to, and that are "
         "left out, above the mean and below it"

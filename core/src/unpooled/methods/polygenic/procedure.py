@@ -18,17 +18,10 @@ from unpooled.asking.procedure import Asks, Each, Finish, Go, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import grid_of, settled
+from unpooled.methods.polygenic import questions
 from unpooled.methods.polygenic.base import OF_ALL, OF_SOME, Base, Part, of_fit
 from unpooled.methods.polygenic.counts import GROUPS, CountLeftOut, CountSides
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
-from unpooled.methods.polygenic.questions import (
-    CountCarriers,
-    Project,
-    SumColumns,
-    SumScores,
-    SumWithAlleles,
-    shares_of,
-)
 from unpooled.methods.polygenic.result import rows_of, score
 from unpooled.methods.regression.calls import Calls
 from unpooled.methods.regression.counts import count_genotypes
@@ -71,7 +64,7 @@ def polygenic(study: Study) -> Asks[None]:
     yield from Go(begin(study, base))
 
 
-def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
+def _columns(study: Study, pool: Pool) -> Asks[questions.SumColumns]:
     """The question about covariates and phenotype; of cases and controls the phenotype is 1 and 0."""
     plan, people = study.plan, pool.complete
     columns = yield from standardise(study, people)
@@ -84,7 +77,7 @@ def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
     if plan.trait != "quantitative":
         centre = np.append(centre, pool.of(COMPLETE, CASE) / people)
         exponent = np.append(exponent, 0)
-    return replace(SumColumns.none(plan), people=people, centre=centre, exponent=exponent)
+    return replace(questions.SumColumns.none(plan), people=people, centre=centre, exponent=exponent)
 
 
 def refuse_few_left_out(plan: Plan, found: Arrays) -> None:
@@ -121,7 +114,7 @@ def refuse_no_variant() -> None:
     )
 
 
-def _refuse_dependent(plan: Plan, design: SumColumns, products: np.ndarray) -> None:
+def _refuse_dependent(plan: Plan, design: questions.SumColumns, products: np.ndarray) -> None:
     """Refuse covariates that determine one another, among the people of either fit."""
     width = design.width
     i, _ = np.triu_indices(width)
@@ -131,10 +124,10 @@ def _refuse_dependent(plan: Plan, design: SumColumns, products: np.ndarray) -> N
 
 
 @procedure("polygenic/chunk")
-def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> Asks[Part]:
+def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: questions.SumColumns) -> Asks[Part]:
     """Count the genotypes of a chunk; sum those that pass the filters and are carried by enough people."""
     counted, _ = yield from count_genotypes(study, chunk, pool)
-    carried = (yield CountCarriers(chunk.start, chunk.stop, design.key, design.one_in))["capped"]
+    carried = (yield questions.CountCarriers(chunk.start, chunk.stop, design.key, design.one_in))["capped"]
     table = counted.table
     calls = Calls.of(table, chunk.chromosome, pool, exact=False)
     n, total, squares = (each[:, 0].astype(float) for each in (calls.called, calls.copies, calls.squares))
@@ -148,7 +141,7 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> A
     scale = np.sqrt(pool.complete / (squares[good] - n * mean * mean))
     sums = np.zeros((0, GROUPS, design.width))
     if kept.any():
-        sums = (yield SumWithAlleles(chunk.start, chunk.stop, kept, mean, design))["sums"]
+        sums = (yield questions.SumWithAlleles(chunk.start, chunk.stop, kept, mean, design))["sums"]
     first, tied = counted.order()
     return Part(kept, mean, scale, (first | tied)[good], sums * scale[:, None, None])
 
@@ -156,7 +149,7 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns) -> A
 @procedure("polygenic/begin")
 def begin(study: Study, base: Base) -> Asks[None]:
     """Both fits at zero."""
-    shares = np.array(shares_of(study.plan)[::-1])
+    shares = np.array(questions.shares_of(study.plan)[::-1])
     penalties = len(base.mean) * (1 - shares) / shares
     targets = [base.target(fit) for fit in (OF_SOME, OF_ALL)]
     fits = [Gradients.begin(penalties, target, TOLERANCE).settled() for target in targets]
@@ -179,7 +172,7 @@ def iterate(study: Study, base: Base, of_some: Gradients, of_all: Gradients, tur
         yield Finish(choose(study, base, of_some, of_all, turn - 1))
         return
     lengths = [float(np.sqrt(dot(fits[fit].direction, fits[fit].direction))) for fit in running]
-    sums = yield Project(
+    sums = yield questions.Project(
         base.kept,
         base.mean,
         np.array([fits[fit].direction / n * base.scale for fit, n in zip(running, lengths, strict=True)]),
@@ -201,8 +194,8 @@ def choose(study: Study, base: Base, of_some: Gradients, of_all: Gradients, roun
     scores = [score(base, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
     weights = np.array([each.weights / each.deviation * base.scale for each in scores])
     weights = settled(weights, grid_of(weights, WEIGHT_BITS))
-    sums = yield SumScores(base.kept, base.mean, weights, base.design)
-    shares = np.array(shares_of(study.plan)[::-1])[solved]
+    sums = yield questions.SumScores(base.kept, base.mean, weights, base.design)
+    shares = np.array(questions.shares_of(study.plan)[::-1])[solved]
     yield from rows_of(base, shares, scores, sums, of_all.solutions[solved], rounds)
 
 

@@ -35,11 +35,9 @@ _MOST_COPIES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(OfDrawn):
+class SumColumns(OfDrawn, name="polygenic/columns", title="Sum covariates and phenotype", ring_bits=128):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
-    name: ClassVar[str] = "polygenic/columns"
-    title: ClassVar[str] = "Sum covariates and phenotype"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "products",
@@ -51,7 +49,6 @@ class SumColumns(OfDrawn):
         ),
     )
     each: ClassVar[dict[str, str]] = {"pairs": "pair of columns"}
-    ring_bits: ClassVar[int] = 128
 
     key: bytes
     one_in: int
@@ -100,11 +97,9 @@ class _OfColumns(Question):
 
 
 @dataclass(frozen=True)
-class CountCarriers(OfChunk, OfDrawn):
+class CountCarriers(OfChunk, OfDrawn, name="polygenic/carriers", title="Count carriers"):
     """Counts, capped, who carries each allele, of those fitted to and of those left out."""
 
-    name: ClassVar[str] = "polygenic/carriers"
-    title: ClassVar[str] = "Count carriers"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "capped",
@@ -135,11 +130,11 @@ class CountCarriers(OfChunk, OfDrawn):
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithAlleles(_OfColumns):
+class SumWithAlleles(
+    _OfColumns, name="polygenic/alleles", title="Sum genotypes, covariates and phenotype", ring_bits=64
+):
     """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
 
-    name: ClassVar[str] = "polygenic/alleles"
-    title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sums",
@@ -152,7 +147,6 @@ class SumWithAlleles(_OfColumns):
         ),
     )
     each: ClassVar[dict[str, str]] = {"count": "variant", "width": "column"}
-    ring_bits: ClassVar[int] = 64
 
     start: int
     stop: int
@@ -197,15 +191,13 @@ class SumWithAlleles(_OfColumns):
 
 
 @dataclass(frozen=True, eq=False)
-class Project(_OfColumns, OfKept):
+class Project(_OfColumns, OfKept, name="polygenic/projections", title="Project the genotypes", ring_bits=64):
     """X'(X p) and C'(X p) for one direction p of each fit that has not ended.
 
     A direction has length 1 where each variant is divided by its deviation: so no product is beyond the
     number of people times the root of the number of variants.
     """
 
-    name: ClassVar[str] = "polygenic/projections"
-    title: ClassVar[str] = "Project the genotypes"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "genotypes",
@@ -223,7 +215,6 @@ class Project(_OfColumns, OfKept):
         ),
     )
     each: ClassVar[dict[str, str]] = {"fits": "fit", "variants": "variant", "width": "column"}
-    ring_bits: ClassVar[int] = 64
 
     kept: np.ndarray
     mean: np.ndarray
@@ -267,11 +258,9 @@ class Project(_OfColumns, OfKept):
 
 
 @dataclass(frozen=True, eq=False)
-class SumScores(_OfColumns, OfKept):
+class SumScores(_OfColumns, OfKept, name="polygenic/scores", title="Test the scores", ring_bits=128):
     """Asks how the scores of the people left out relate to what is known of them."""
 
-    name: ClassVar[str] = "polygenic/scores"
-    title: ClassVar[str] = "Test the scores"
     only_server: ClassVar[Condition] = lambda plan: True
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
@@ -290,7 +279,6 @@ class SumScores(_OfColumns, OfKept):
         ),
     )
     each: ClassVar[dict[str, str]] = {"count": "share of variance", "width": "column"}
-    ring_bits: ClassVar[int] = 128
 
     kept: np.ndarray
     mean: np.ndarray

@@ -203,11 +203,14 @@ class FitApart(Fitting):
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumnsApart(Question):
+class SumColumnsApart(
+    Question,
+    name="linear/block-apart",
+    title="Sum covariates and phenotype about the cohorts' means",
+    ring_bits=128,
+):
     """Products of the standardised columns about a cohort's own means."""
 
-    name: ClassVar[str] = "linear/block-apart"
-    title: ClassVar[str] = "Sum covariates and phenotype about the cohorts' means"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "products",
@@ -229,7 +232,6 @@ class SumColumnsApart(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"groups": "group of people", "pairs": "pair of columns"}
-    ring_bits: ClassVar[int] = 128
     asked_if: ClassVar[Condition] = is_apart
 
     people: int

@@ -87,10 +87,9 @@ def wanted_groups(chromosome: str, pool: Pool, plan: Plan) -> dict[Group, int]:
 
 
 @dataclass(frozen=True)
-class CountGenotypes(genotype_counts.CountGenotypes):
+class CountGenotypes(genotype_counts.CountGenotypes, name="regression/genotypes"):
     """Genotype counts of one chunk in each group."""
 
-    name: ClassVar[str] = "regression/genotypes"
     asked_if: ClassVar[Condition] = lambda plan: not DOSAGES.of(plan) or filters.of_calls(plan)
 
     @classmethod
@@ -159,10 +158,9 @@ def ordered(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohort
 
 
 @dataclass(frozen=True, eq=False)
-class OrderAlleles(genotype_counts.AlleleOrder):
+class OrderAlleles(genotype_counts.AlleleOrder, name="regression/allele-order"):
     """Asks which allele is A1 where both are equally frequent, for variants reported but not fitted."""
 
-    name: ClassVar[str] = "regression/allele-order"
     asked_if: ClassVar[Condition] = filters.reports_filtered
     only_server: ClassVar[Condition] = lambda plan: True
 
@@ -213,11 +211,9 @@ def order_of(
 # Dosages are whole numbers of 1/16384, as plink2 keeps them, so these sums are exact. --geno and --hwe are of
 # calls, as in plink2, and genotypes are counted only where a plan has one of them.
 @dataclass(frozen=True)
-class CountDosages(CountGenotypes):
+class CountDosages(CountGenotypes, name="regression/dosages", title="Sum dosages", ring_bits=64):
     """Sums of dosages of one chunk in each group."""
 
-    name: ClassVar[str] = "regression/dosages"
-    title: ClassVar[str] = "Sum dosages"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -244,7 +240,6 @@ class CountDosages(CountGenotypes):
             of_one=True,
         ),
     )
-    ring_bits: ClassVar[int] = 64
     asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan)
 
     @property

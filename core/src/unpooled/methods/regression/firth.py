@@ -173,12 +173,10 @@ def _put(column: np.ndarray, which: np.ndarray, values: np.ndarray) -> np.ndarra
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluatePenalised(Evaluate):
+class EvaluatePenalised(Evaluate, name="firth/evaluate", title="Penalised fit"):
     """The same sums as for the usual fit, at the coefficients of Firth's."""
 
     usual_rounds: ClassVar[int] = 1
-    name: ClassVar[str] = "firth/evaluate"
-    title: ClassVar[str] = "Penalised fit"
     asked_if: ClassVar[Condition] = lambda plan: choice(plan) != NEVER
 
 
@@ -189,11 +187,9 @@ _PENALTY_TELLS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Penalty(EvaluatePenalised):
+class Penalty(EvaluatePenalised, name="firth/penalty", title="Penalty of the fit"):
     """Derivative of Firth's penalty of each variant, and the information that it adds."""
 
-    name: ClassVar[str] = "firth/penalty"
-    title: ClassVar[str] = "Penalty of the fit"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "score",

@@ -163,6 +163,7 @@ class Fitting(ByVariant):
             if exact
             else np.full(len(table.counts), calls.people.sum(dtype=np.int64))
         )
+        # A later reason replaces an earlier one: of several the last is reported.
         code = np.full(len(table.counts), model.code, np.uint8)
         code = np.where(few, codes.FEW, np.where(separated, codes.SEPARATED, code))
         still = CodedCalls.of(calls, terms, coding, counted).still.any(axis=1)

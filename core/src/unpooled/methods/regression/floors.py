@@ -52,10 +52,9 @@ def tells_of_variants(plan: Plan) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class CountInside(CountBeside):
+class CountInside(CountBeside, name="regression/beside"):
     """Counts who is in a regression, of everyone and by sex."""
 
-    name: ClassVar[str] = "regression/beside"
     sends: ClassVar[tuple[Count, ...]] = CountBeside.sends_of(
         "per covariate, and phenotype: number of people with complete data above the mean and below it, of "
         "case/control traits of cases and controls: of everyone, of men, and of all others"
@@ -111,11 +110,9 @@ def are_few(chromosome: str, few: tuple[str, ...]) -> bool:
 
 
 @dataclass(frozen=True)
-class CountCarriers(OfChunk):
+class CountCarriers(OfChunk, name="regression/carriers", title="Count carriers"):
     """Counts, capped, who has each allele, or each genotype where these are more than copies."""
 
-    name: ClassVar[str] = "regression/carriers"
-    title: ClassVar[str] = "Count carriers"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "capped",

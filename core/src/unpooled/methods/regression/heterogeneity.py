@@ -145,11 +145,10 @@ def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OfEstimates(OfAsked):
+class OfEstimates(OfAsked, ring_bits=128):
     """A question about the cohorts' own estimates of some variants of a chunk."""
 
     each: ClassVar[dict[str, str]] = {"variants": "variant"}
-    ring_bits: ClassVar[int] = 128
     asked_if: ClassVar[Condition] = lambda plan: META in plan.files
 
     start: int
@@ -184,11 +183,11 @@ class OfEstimates(OfAsked):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CountEstimates(OfEstimates):
+class CountEstimates(
+    OfEstimates, name="regression/count-estimates", title="Count the cohorts' own estimates", ring_bits=64
+):
     """Counts the cohorts that have an estimate of their own."""
 
-    name: ClassVar[str] = "regression/count-estimates"
-    title: ClassVar[str] = "Count the cohorts' own estimates"
     sends: ClassVar[tuple[Sent, ...]] = (
         Count(
             "studies",
@@ -198,7 +197,6 @@ class CountEstimates(OfEstimates):
             "how many cohorts have an estimate",
         ),
     )
-    ring_bits: ClassVar[int] = 64
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"studies": (self.estimates(cohort)[1] > 0).astype(np.int64)}
@@ -212,11 +210,9 @@ _LEARNS = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SumEstimates(OfEstimates):
+class SumEstimates(OfEstimates, name="regression/estimates", title="Compare the cohorts' own estimates"):
     """Sums over the cohorts of what their own estimates contribute to a meta-analysis."""
 
-    name: ClassVar[str] = "regression/estimates"
-    title: ClassVar[str] = "Compare the cohorts' own estimates"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "weights",

@@ -15,6 +15,7 @@ import numpy as np
 from unpooled.asking.procedure import Asks, Each, Finish, Study, procedure
 from unpooled.methods.algorithm import Cost
 from unpooled.methods.phenotypes import of_several
+from unpooled.methods.regression import counts
 from unpooled.methods.regression.apart import (
     SumColumnsApart,
     SumGenotypesApart,
@@ -22,16 +23,6 @@ from unpooled.methods.regression.apart import (
     sum_columns_apart,
 )
 from unpooled.methods.regression.calls import Calls, CodedCalls
-from unpooled.methods.regression.counts import (
-    CountDosages,
-    CountGenotypes,
-    OrderBeforeFit,
-    count,
-    count_and_standardise,
-    order_of,
-    ordered,
-    report_ties,
-)
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
 from unpooled.methods.regression.least_squares import Block, Fit
@@ -49,7 +40,7 @@ from unpooled.plan.plan import CLUMPED, META, Plan
 @procedure("linear")
 def linear(study: Study) -> Asks[None]:
     """Standardise covariates and phenotype, sum them once for all variants, then fit chunk by chunk."""
-    pool, columns, few, chunks = yield from count_and_standardise(study)
+    pool, columns, few, chunks = yield from counts.count_and_standardise(study)
     if is_apart(study.plan):
         within = yield from sum_columns_apart(study, pool, columns, chunks, few)
         products = within.at(DIPLOID, len(columns.centre))
@@ -64,7 +55,7 @@ def linear(study: Study) -> Asks[None]:
     if not study.plan.alone:
         refuse_dependent(study.plan, products)
     ties = yield Each(fits)
-    yield Finish(report_ties(study, tuple(ties)))
+    yield Finish(counts.report_ties(study, tuple(ties)))
 
 
 @procedure("linear/chunk")
@@ -75,8 +66,8 @@ def fit_chunk(
 
     `few` are those of the `SEXES` of whom there are too few to tell sums of.
     """
-    counted, ties = yield from count(study, chunk, pool, int(columns.exponent[-1]))
-    first_is_a1, tied = yield from order_of(study, chunk, counted)
+    counted, ties = yield from counts.count(study, chunk, pool, int(columns.exponent[-1]))
+    first_is_a1, tied = yield from counts.order_of(study, chunk, counted)
     for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
         about = counted.some(some), first_is_a1[some], tied[some]
         yield Finish(fit_counted(study, chunk, pool, columns, block, *about), may_lead=not is_few)
@@ -102,7 +93,7 @@ def fit_counted(
     asked = counted.variants, calls.incomplete, coded.fill, counts_first, tied
     n = len(study.plan.phenotype_names)
     sums = yield SumWithGenotypes.about(study.plan, chunk, pool.complete, columns, *asked, phenotypes=n)
-    order = ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
+    order = counts.ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
     for plan, one in zip(study.plan.each, one_by_one(study.plan), strict=True):
         own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
         fit = Fit(plan, chunk.chromosome, pool, *own)
@@ -126,9 +117,9 @@ LINEAR = regression(
     asks=(
         SumColumns,
         SumColumnsApart,
-        CountDosages,
-        CountGenotypes,
-        OrderBeforeFit,
+        counts.CountDosages,
+        counts.CountGenotypes,
+        counts.OrderBeforeFit,
         CountCarriers,
         SumWithGenotypes,
         SumGenotypesApart,

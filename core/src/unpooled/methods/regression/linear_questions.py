@@ -29,11 +29,9 @@ from unpooled.protocol.codec import came_later
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(Question):
+class SumColumns(Question, name="linear/block", title="Sum covariates and phenotype", ring_bits=128):
     """Sums of the standardised columns, and of their products."""
 
-    name: ClassVar[str] = "linear/block"
-    title: ClassVar[str] = "Sum covariates and phenotype"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sums",
@@ -51,7 +49,6 @@ class SumColumns(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"columns": "column", "pairs": "pair of columns"}
-    ring_bits: ClassVar[int] = 128
     asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     people: int
@@ -94,11 +91,9 @@ class SumColumns(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithGenotypes(AboutVariants):
+class SumWithGenotypes(AboutVariants, name="linear/sums", title="Sum genotypes, covariates and phenotype"):
     """Sums of genotype times column for some variants of a chunk; over missing calls, where exact."""
 
-    name: ClassVar[str] = "linear/sums"
-    title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
     only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
     sends: ClassVar[tuple[Count | Real, ...]] = (
         TIES,

@@ -112,11 +112,9 @@ _NULL_TELLS = "how the covariates are associated with being a case in the pool, 
 
 
 @dataclass(frozen=True, eq=False)
-class FitCovariates(LikelihoodBounded, Question):
+class FitCovariates(LikelihoodBounded, Question, name="logistic/null", title="Fit covariates"):
     """Log-likelihood, gradient and Hessian of the model without genotype."""
 
-    name: ClassVar[str] = "logistic/null"
-    title: ClassVar[str] = "Fit covariates"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "likelihood",
@@ -282,11 +280,9 @@ _MODEL_TELLS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Start(OfModels):
+class Start(OfModels, name="logistic/start", title="Start from the covariates' model"):
     """Sums at the null model, which all variants share."""
 
-    name: ClassVar[str] = "logistic/start"
-    title: ClassVar[str] = "Start from the covariates' model"
     sends: ClassVar[tuple[Count | Real, ...]] = (
         TIES,
         Real(
@@ -354,13 +350,11 @@ class Start(OfModels):
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluate(OfModels):
+class Evaluate(OfModels, name="logistic/evaluate", title="Fit model"):
     """Log-likelihood, gradient and Hessian of each variant at its own coefficients, (m, parameters)."""
 
     most_rounds: ClassVar[int] = MOST_EVALUATIONS
     usual_rounds: ClassVar[int] = 3
-    name: ClassVar[str] = "logistic/evaluate"
-    title: ClassVar[str] = "Fit model"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "likelihood",
@@ -434,13 +428,11 @@ class Evaluate(OfModels):
 
 
 @dataclass(frozen=True, eq=False)
-class StartApart(Evaluate):
+class StartApart(Evaluate, name="logistic/start-apart", title="Start from a model without effects"):
     """The same at models without effects, where the genotype is more, or something else, than copies."""
 
     most_rounds: ClassVar[int] = 1
     usual_rounds: ClassVar[int] = 1
-    name: ClassVar[str] = "logistic/start-apart"
-    title: ClassVar[str] = "Start from a model without effects"
     asked_if: ClassVar[Condition] = lambda plan: not terms_of(plan).is_plain
 
     @property
@@ -449,13 +441,11 @@ class StartApart(Evaluate):
 
 
 @dataclass(frozen=True, eq=False)
-class Approach(Evaluate):
+class Approach(Evaluate, name="logistic/approach", title="Approach the estimates"):
     """Gradient and Hessian in single precision, one step from the null model: nothing is decided by them."""
 
     most_rounds: ClassVar[int] = 1
     usual_rounds: ClassVar[int] = 1
-    name: ClassVar[str] = "logistic/approach"
-    title: ClassVar[str] = "Approach the estimates"
     sends: ClassVar[tuple[Real, ...]] = tuple(array for array in Evaluate.sends if array.name != "likelihood")
 
     def local(self, cohort: Cohort) -> Arrays:

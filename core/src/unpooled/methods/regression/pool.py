@@ -18,39 +18,25 @@ from unpooled.methods.shared import chunks, filters, groups, summary
 from unpooled.methods.shared.allele_coding import has_plink2, with_plink2
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.methods.shared.groups import (
-    CASE,
-    COMPLETE,
-    CONTROL,
-    FOUNDER,
-    INCOMPLETE,
-    MEN,
-    NONFOUNDER,
-    NOT_MEN,
-    PHENOTYPES,
-    UNKNOWN,
-    WOMEN,
-    Group,
-)
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.common_options import COHORT_SUMS, COVARIATES
 from unpooled.plan.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 
-_QUANTITATIVE: tuple[Group, ...] = tuple(
+_QUANTITATIVE: tuple[groups.Group, ...] = tuple(
     (completeness, founder, *sex)
-    for completeness in (COMPLETE, INCOMPLETE)
-    for founder in (FOUNDER, NONFOUNDER)
-    for sex in ((MEN,), (NOT_MEN, WOMEN), (NOT_MEN, UNKNOWN))
+    for completeness in (groups.COMPLETE, groups.INCOMPLETE)
+    for founder in (groups.FOUNDER, groups.NONFOUNDER)
+    for sex in ((groups.MEN,), (groups.NOT_MEN, groups.WOMEN), (groups.NOT_MEN, groups.UNKNOWN))
 )
 
-_CASE_CONTROL: tuple[Group, ...] = tuple(
-    (phenotype, *group) for phenotype in PHENOTYPES for group in _QUANTITATIVE
+_CASE_CONTROL: tuple[groups.Group, ...] = tuple(
+    (phenotype, *group) for phenotype in groups.PHENOTYPES for group in _QUANTITATIVE
 )
 
 
-def finest(trait: str) -> tuple[Group, ...]:
+def finest(trait: str) -> tuple[groups.Group, ...]:
     """The groups of which all others are unions; together they are everyone."""
     return _QUANTITATIVE if trait == "quantitative" else _CASE_CONTROL
 
@@ -68,11 +54,9 @@ def count_people(study: Study) -> Asks[Pool]:
 
 
 @dataclass(frozen=True)
-class Census(Question):
+class Census(Question, name="regression/census", title="Count people", ring_bits=64):
     """Asks for the number of people in each group."""
 
-    name: ClassVar[str] = "regression/census"
-    title: ClassVar[str] = "Count people"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -105,7 +89,6 @@ class Census(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
-    ring_bits: ClassVar[int] = 64
 
     trait: str
     dummies: tuple[tuple[int, ...], ...]
@@ -194,12 +177,12 @@ class Pool:
     @property
     def complete(self) -> int:
         """Count the people with a phenotype and every covariate, who are in regressions."""
-        return self.of(COMPLETE)
+        return self.of(groups.COMPLETE)
 
     def rows(self) -> Rows:
         """Return the numbers of people with complete data, as rows of the result."""
-        classes = () if self.trait == "quantitative" else (CASE, CONTROL)
-        return summary.pool(self.complete, *(self.of(COMPLETE, word) for word in classes))
+        classes = () if self.trait == "quantitative" else (groups.CASE, groups.CONTROL)
+        return summary.pool(self.complete, *(self.of(groups.COMPLETE, word) for word in classes))
 
     def refuse_if_empty(self, plan: Plan) -> None:
         """Refuse if nobody has complete data, or too few for a model's columns, or if nobody is a case, or a
@@ -220,12 +203,14 @@ class Pool:
                 "Choose the additive model, leave interactions or covariates out, or invite further cohorts.",
             )
         if self.trait != "quantitative":
-            groups.refuse_one_class(self.of(COMPLETE, CASE), self.of(COMPLETE, CONTROL))
+            groups.refuse_one_class(
+                self.of(groups.COMPLETE, groups.CASE), self.of(groups.COMPLETE, groups.CONTROL)
+            )
 
     @property
     def sex_varies(self) -> bool:
         """True if sex becomes a covariate on X: there are men and women with complete data."""
-        return bool(self.of(COMPLETE, WOMEN) and self.of(COMPLETE, MEN))
+        return bool(self.of(groups.COMPLETE, groups.WOMEN) and self.of(groups.COMPLETE, groups.MEN))
 
 
 def chunks_of(study: Study, pool: Pool) -> tuple[Chunk, ...]:
@@ -244,7 +229,7 @@ def asked_chunks(chunks: Iterable[Chunk], pool: Pool, plan: Plan) -> tuple[Chunk
         return tuple(chunk for chunk in chunks if counted or are_fitted(chunk.chromosome, plan))
     if not has_plink2(plan):
         return tuple(chunks)
-    unknown = bool(pool.of(COMPLETE, UNKNOWN)) and pool.sex_varies and is_exact(plan)
+    unknown = bool(pool.of(groups.COMPLETE, groups.UNKNOWN)) and pool.sex_varies and is_exact(plan)
     return tuple(with_plink2(chunks, unknown, alone=DOSAGES.of(plan)))
 
 

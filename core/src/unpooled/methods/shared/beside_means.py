@@ -16,17 +16,15 @@ from unpooled.asking.question import Arrays, Count, Question
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.standardise import real_columns
-from unpooled.methods.shared.without_any import capped, is_few_without_any
+from unpooled.methods.shared.without_any import capped, capped_count, is_few_without_any
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 
 @dataclass(frozen=True, eq=False)
-class CountBeside(Question):
+class CountBeside(Question, title="Count people beside the means", ring_bits=64):
     """Counts the people of some groups above, and below, the mean of each column, and the same capped."""
 
-    title: ClassVar[str] = "Count people beside the means"
     each: ClassVar[dict[str, str]] = {"groups": "group of people", "sides": "side of a mean"}
-    ring_bits: ClassVar[int] = 64
 
     centre: np.ndarray
     """float64 (columns,): means of covariates, and perhaps what divides phenotypes"""
@@ -37,12 +35,8 @@ class CountBeside(Question):
         dims = ("groups", "sides")
         return (
             Count("people", dims, MOST_PEOPLE, whom, "how many people of the pool are beside each mean"),
-            Count(
-                "capped",
-                dims,
-                FEWEST_AT_A_LEVEL,
-                f"the same, {FEWEST_AT_A_LEVEL} where there are more",
-                f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study",
+            capped_count(
+                dims, f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study"
             ),
         )
 

@@ -20,7 +20,7 @@ from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.kept_autosomes import OfKept, scores_of
-from unpooled.methods.shared.without_any import capped, is_few_without_any
+from unpooled.methods.shared.without_any import capped, capped_count, is_few_without_any
 from unpooled.plan.common_options import COMPONENTS, MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -54,12 +54,10 @@ def refuse_far_out(
 
 
 @dataclass(frozen=True, eq=False)
-class CountFarOut(OfKept):
+class CountFarOut(OfKept, name="genotypes/far-out", title="Count people who lie far out", ring_bits=64):
     """Counts the people whose genotypes lie far from everybody else's."""
 
-    name: ClassVar[str] = "genotypes/far-out"
     asked_if: ClassVar[Condition] = lambda plan: plan.test in ("pca", "polygenic") or COMPONENTS.of(plan)
-    title: ClassVar[str] = "Count people who lie far out"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "people",
@@ -69,15 +67,10 @@ class CountFarOut(OfKept):
             "least twice the pool's mean",
             "how many people of the pool may outweigh all others in a component or a score",
         ),
-        Count(
-            "capped",
-            (1,),
-            FEWEST_AT_A_LEVEL,
-            f"the same, {FEWEST_AT_A_LEVEL} where there are more",
-            f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study",
+        capped_count(
+            (1,), f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study"
         ),
     )
-    ring_bits: ClassVar[int] = 64
 
     kept: np.ndarray
     mean: np.ndarray

@@ -27,10 +27,9 @@ MOST_PEOPLE = (1 << 30) - 1  # more than are in any pool; their alleles can stil
 
 
 @dataclass(frozen=True)
-class CountGenotypes(OfChunk):
+class CountGenotypes(OfChunk, title="Count genotypes"):
     """Genotype counts of one chunk in each group. Subclasses say which groups a plan has."""
 
-    title: ClassVar[str] = "Count genotypes"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "genotypes",
@@ -132,7 +131,7 @@ def counted_in(cohort: Cohort, variants: slice | np.ndarray, inside: Sequence[np
 
 
 @dataclass(frozen=True, eq=False)
-class AlleleOrder(Question):
+class AlleleOrder(Question, title="Order the alleles of ties"):
     """Question that finds which allele is A1 where both are equally frequent.
 
     It is A1 as in most cohorts' files, else by the alphabet.
@@ -140,7 +139,6 @@ class AlleleOrder(Question):
     Asked about ties alone, of many chunks at once: of all variants it would show cohorts' rarer alleles.
     """
 
-    title: ClassVar[str] = "Order the alleles of ties"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "first",

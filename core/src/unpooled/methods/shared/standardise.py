@@ -110,9 +110,11 @@ def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[Poole
         return PooledColumns.as_in_files(np.zeros(0), np.zeros(0, np.int64))
 
     highest = first_exponents(len(names))
+    # First over all that float64 holds; whoever is within the lowest power, 2^-960, counts as 0.
     sums = yield Magnitude(*about, highest, COARSE, apart)
     zeros, highest = sums["within"][:, -1], covering(sums["within"], people, exponents(highest, COARSE))
 
+    # Then below the power that was found, finely enough to tell outliers from the others.
     sums = yield Magnitude(*about, highest, _WIDE, apart)
     powers = exponents(highest, _WIDE)
     refuse_outliers(study.plan, outlying(sums["within"], people, powers, zeros))
@@ -121,6 +123,7 @@ def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[Poole
     sums = yield Mean(*about, magnitude, apart)
     centre = np.ldexp(sums["sum"] / max(people, 1), magnitude.astype(np.int32))
 
+    # A value and the centre are at most 2^magnitude each: their difference is at most twice that.
     magnitude = magnitude + 1
     sums = yield Spread(*about, centre, magnitude, apart)
     centre, deviation, constant = settle(sums, people, centre, magnitude)
@@ -128,6 +131,7 @@ def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[Poole
     refuse_what_masks_hide(names, lost > _MOST_HIDDEN * deviation)
     if not study.plan.alone:
         refuse_constant(study.plan, constant, apart)
+    # Raised a little: of a deviation that is a power of two, rounding must not decide the exponent.
     exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + magnitude
     columns = PooledColumns.as_in_files(centre, np.where(constant, 0, exponent))
     return in_deviations(study.plan, columns, np.ldexp(deviation, magnitude.astype(np.int32)), people)
@@ -226,6 +230,7 @@ def settle(
     so, and of a constant column it is the column's value.
     """
     n = np.maximum(people, 1)
+    # The centre was a rounded mean: what it is off is taken from the squares as well.
     mean = total["deviations"] / n
     squares = total["squares"] - total["deviations"] * mean
     constant = squares <= _CONSTANT * total["squares"]
@@ -297,13 +302,11 @@ def column_names(plan: Plan) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Magnitude(OfColumns, Question):
+class Magnitude(OfColumns, Question, name="standardise/magnitude", title="Find the magnitude of covariates"):
     """Question that counts the values of each column up to 2^e in size, e falling from `highest` by
     `distance`.
     """
 
-    name: ClassVar[str] = "standardise/magnitude"
-    title: ClassVar[str] = "Find the magnitude of covariates"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "within",
@@ -344,11 +347,9 @@ def refuse_outliers(plan: Plan, far: np.ndarray) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Mean(OfColumns, Question):
+class Mean(OfColumns, Question, name="standardise/mean", title="Average covariates", ring_bits=128):
     """Sums of the columns in units of their magnitude."""
 
-    name: ClassVar[str] = "standardise/mean"
-    title: ClassVar[str] = "Average covariates"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "sum",
@@ -358,7 +359,6 @@ class Mean(OfColumns, Question):
             "the mean of each column of the pool",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     people: int
     columns: int
@@ -376,11 +376,11 @@ class Mean(OfColumns, Question):
 
 
 @dataclass(frozen=True, eq=False)
-class Spread(OfColumns, Question):
+class Spread(
+    OfColumns, Question, name="standardise/spread", title="Measure the spread of covariates", ring_bits=128
+):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
-    name: ClassVar[str] = "standardise/spread"
-    title: ClassVar[str] = "Measure the spread of covariates"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "deviations",
@@ -397,7 +397,6 @@ class Spread(OfColumns, Question):
             "the standard deviation of each column of the pool",
         ),
     )
-    ring_bits: ClassVar[int] = 128
 
     people: int
     columns: int

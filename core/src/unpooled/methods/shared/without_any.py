@@ -22,6 +22,12 @@ def capped(counts: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
     return np.asarray(np.minimum(counts, fewest), np.int64)
 
 
+def capped_count(dims: tuple[str | int, ...], learns: str, name: str = "capped") -> Count:
+    """Declare what is sent beside a count of people: each number as `capped` has it."""
+    said = f"the same, {FEWEST_AT_A_LEVEL} where there are more"
+    return Count(name, dims, FEWEST_AT_A_LEVEL, said, learns)
+
+
 def fewest_without_any(capped_sums: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
     """Count who is in the pool without any one cohort, at the least: int64, of the shape of the sums.
 

@@ -18,18 +18,7 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Procedure, Study, procedure
 from unpooled.asking.question import Arrays, Question
-from unpooled.fitted.scaler import (
-    NOTES,
-    QUANTILES,
-    SCALINGS,
-    MinMax,
-    Robust,
-    Scaling,
-    YeoJohnson,
-    ZScore,
-    order_statistics,
-    parameters,
-)
+from unpooled.fitted import scaler
 from unpooled.formats import parameters_table
 from unpooled.methods.algorithm import TableMethod
 from unpooled.methods.tables.census import CountValues, count_values
@@ -82,8 +71,8 @@ def quantiles(study: Study) -> Asks[None]:
 
 @dataclass(frozen=True, eq=False)
 class FindEnds(Narrow, name="normalization/ends"):
-    asked: ClassVar[Sequence[float]] = (*MinMax.quantiles.values(),)
-    scaling = MinMax.name
+    asked: ClassVar[Sequence[float]] = (*scaler.MinMax.quantiles.values(),)
+    scaling = scaler.MinMax.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +82,8 @@ class FindEndsByBits(FindEnds, NarrowByBits, name="normalization/ends-by-bits"):
 
 @dataclass(frozen=True, eq=False)
 class FindQuartiles(Narrow, name="normalization/quartiles"):
-    asked: ClassVar[Sequence[float]] = (*Robust.quantiles.values(),)
-    scaling = Robust.name
+    asked: ClassVar[Sequence[float]] = (*scaler.Robust.quantiles.values(),)
+    scaling = scaler.Robust.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +107,13 @@ def _quantiles(quantiles: Sequence[float], columns: Arrays) -> list[np.ndarray]:
 
 def _parameters(columns: Arrays, plan: Plan) -> dict[str, Any]:
     """The parameters file of a scaling, as JSON has it."""
-    scaling = SCALINGS[plan.test]
+    scaling = scaler.SCALINGS[plan.test]
     if quantiles := scaling.quantiles:
         found = dict(zip(quantiles, _quantiles([*quantiles.values()], columns), strict=True))
     else:
         found = {name: columns[name] for name in scaling.parameters}
-    marks = {note: columns[name] for name, note in NOTES.items() if name in columns}
-    return parameters(plan.test, plan.features, columns["n"], found, marks)
+    marks = {note: columns[name] for name, note in scaler.NOTES.items() if name in columns}
+    return scaler.parameters(plan.test, plan.features, columns["n"], found, marks)
 
 
 def _order_statistics(columns: Arrays, plan: Plan) -> dict[str, Any]:
@@ -133,7 +122,7 @@ def _order_statistics(columns: Arrays, plan: Plan) -> dict[str, Any]:
     quantiles = dict(zip(ranks, _quantiles(ranks, columns), strict=True))
     places = range(2 * len(ranks), columns["elements"].shape[1])
     elements = {k: columns["elements"][:, place] for k, place in zip(ELEMENTS.of(plan), places, strict=True)}
-    return order_statistics(plan.features, columns["n"], quantiles, elements)
+    return scaler.order_statistics(plan.features, columns["n"], quantiles, elements)
 
 
 def _write(content: Content, out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
@@ -146,7 +135,7 @@ def _shown(content: Content, tables: Mapping[str, Arrays], plan: Plan) -> Html:
 
 
 def _scaling(
-    scaling: type[Scaling],
+    scaling: type[scaler.Scaling],
     fit: Procedure[[], None],
     asks: tuple[type[Question], ...],
     rules: Callable[[Plan], dict[str, str]] = lambda plan: {},
@@ -168,7 +157,7 @@ def _scaling(
     )
 
 
-def _of_quantiles(scaling: type[Scaling]) -> TableMethod:
+def _of_quantiles(scaling: type[scaler.Scaling]) -> TableMethod:
     """The method of a scaling whose parameters are quantiles of the pool."""
     finders = next(kinds for kinds in _FINDERS if [*kinds[0].asked] == [*scaling.quantiles.values()])
 
@@ -218,7 +207,7 @@ def _too_many(kind: type[Narrow], field: str, plan: Plan) -> dict[str, str]:
 
 NORMALIZATIONS = (
     _scaling(
-        ZScore,
+        scaler.ZScore,
         z_score,
         (FindMagnitude, Average, MeasureSpread),
         templates=(
@@ -229,9 +218,9 @@ NORMALIZATIONS = (
             ),
         ),
     ),
-    *(_of_quantiles(scaling) for scaling in SCALINGS.values() if scaling.quantiles),
+    *(_of_quantiles(scaling) for scaling in scaler.SCALINGS.values() if scaling.quantiles),
     _scaling(
-        YeoJohnson,
+        scaler.YeoJohnson,
         yeo_johnson,
         (
             *(AverageLogarithms, FindRange, Search, MeasureTransformed),
@@ -246,7 +235,7 @@ NORMALIZATIONS = (
     ),
 )
 FOUND = TableMethod(
-    name=QUANTILES,
+    name=scaler.QUANTILES,
     title="Quantiles and k-th elements; no table is changed",
     method="For each column, quantiles or order statistics of all cohorts' values together were found.",
     asks=(CountValues, Narrow, NarrowByBits),

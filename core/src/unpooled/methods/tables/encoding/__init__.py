@@ -11,19 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from unpooled.methods.algorithm import AboutFile, TableMethod
+from unpooled.methods.tables.encoding import questions
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.methods.tables.encoding.dictionary import SiftCodes, SpellWords
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, OPTIONS
 from unpooled.methods.tables.encoding.procedure import ROWS, encode
-from unpooled.methods.tables.encoding.questions import (
-    AverageTargets,
-    CountLevels,
-    CountRows,
-    FindTargetMagnitude,
-    MeasureTargetSpread,
-    Sift,
-    SumTargets,
-)
 from unpooled.methods.tables.encoding.reading import categories_of
 from unpooled.methods.tables.encoding.rest import OF_ROWS
 from unpooled.methods.tables.encoding.result import columns_of, shown, write
@@ -54,16 +46,16 @@ ENCODE = TableMethod(
     title="Encoding of columns of words",
     method="Words of each column were encoded by the dictionary of all cohorts' tables.",
     asks=(
-        CountRows,
+        questions.CountRows,
         SiftCodes,
         SpellWords,
-        Sift,
+        questions.Sift,
         *OF_ROWS,
-        CountLevels,
-        FindTargetMagnitude,
-        AverageTargets,
-        MeasureTargetSpread,
-        SumTargets,
+        questions.CountLevels,
+        questions.FindTargetMagnitude,
+        questions.AverageTargets,
+        questions.MeasureTargetSpread,
+        questions.SumTargets,
     ),
     procedure=encode,
     files={ENCODING_FILE: write},

@@ -9,22 +9,8 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.methods.tables.census import refuse_rare_columns
+from unpooled.methods.tables.encoding import questions
 from unpooled.methods.tables.encoding.dictionary import find_words
-from unpooled.methods.tables.encoding.questions import (
-    AverageTargets,
-    Codes,
-    CountLevels,
-    CountRows,
-    FindTargetMagnitude,
-    MeasureTargetSpread,
-    Sift,
-    SumTargets,
-    floors,
-    folds_of,
-    no_codes,
-    sizes_of,
-    split,
-)
 from unpooled.methods.tables.encoding.rest import fold_rests
 from unpooled.methods.tables.moments import find_moments
 
@@ -36,8 +22,8 @@ the sums of the targets of these, where a column is encoded by one."""
 @procedure("encode")
 def encode(study: Study) -> Asks[None]:
     """Count words; keep those that enough people have; then report counts, and sums of targets."""
-    folds, codes = folds_of(study.plan), no_codes(study.plan)
-    sums = yield CountRows(sizes_of(study.plan), folds, codes)
+    folds, codes = questions.folds_of(study.plan), questions.no_codes(study.plan)
+    sums = yield questions.CountRows(questions.sizes_of(study.plan), folds, codes)
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": sums["rows"]})
     if not study.plan.dictionaries:
         return
@@ -46,18 +32,18 @@ def encode(study: Study) -> Asks[None]:
     refuse_rare_columns(study.plan, titles, known, sums["enough"])
     if study.plan.searched:
         codes = yield from find_words(study)
-    about = sizes_of(study.plan, codes), folds, codes
+    about = questions.sizes_of(study.plan, codes), folds, codes
     kept = yield from sift(study, about)
     kept = yield from fold_rests(study.plan, about, kept, sums["known"])
     yield Finish(report_levels(study, *about, kept))
     yield from report_columns(study, about, kept, known)
 
 
-About: TypeAlias = tuple[np.ndarray, np.ndarray, Codes]
+About: TypeAlias = tuple[np.ndarray, np.ndarray, questions.Codes]
 """First fields of every question, about the columns: number of levels and of folds of each, and its codes."""
 
 
-def sift(study: Study, about: About, ask: type[Sift] = Sift) -> Asks[np.ndarray]:
+def sift(study: Study, about: About, ask: type[questions.Sift] = questions.Sift) -> Asks[np.ndarray]:
     """Find which levels are kept: bool (levels of all columns,).
 
     A level is kept if enough people in enough cohorts have it, in each fold where its column has folds.
@@ -66,18 +52,18 @@ def sift(study: Study, about: About, ask: type[Sift] = Sift) -> Asks[np.ndarray]
     plan, (sizes, folds, _) = study.plan, about
     if not sizes.any():  # no word was found, and of none there is nothing to compare
         return np.zeros(0, bool)
-    kept = (yield ask(*about, *floors(plan)))["kept"]
-    return np.concatenate([part.all(axis=1) for part in split(kept, sizes, folds)])
+    kept = (yield ask(*about, *questions.floors(plan)))["kept"]
+    return np.concatenate([part.all(axis=1) for part in questions.split(kept, sizes, folds)])
 
 
 @procedure("encode/levels")
 def report_levels(
-    study: Study, sizes: np.ndarray, folds: np.ndarray, codes: Codes, kept: np.ndarray
+    study: Study, sizes: np.ndarray, folds: np.ndarray, codes: questions.Codes, kept: np.ndarray
 ) -> Asks[None]:
     """Report how many rows have each kept level, and the rest."""
-    question = CountLevels(sizes, folds, codes, kept)
+    question = questions.CountLevels(sizes, folds, codes, kept)
     rows = (yield question)["rows"]
-    counts = list(split(rows, question.lines, question.folds))
+    counts = list(questions.split(rows, question.lines, question.folds))
     yield Rows(LEVELS, levels_table(sizes, folds, kept, {"rows": counts}))
 
 
@@ -88,25 +74,29 @@ def report_columns(study: Study, about: About, kept: np.ndarray, n: np.ndarray) 
     moments = np.zeros((len(n), 2))
     if by_target.any():
         mean, deviation = yield from find_moments(
-            study, n[by_target], FindTargetMagnitude, AverageTargets, MeasureTargetSpread
+            study,
+            n[by_target],
+            questions.FindTargetMagnitude,
+            questions.AverageTargets,
+            questions.MeasureTargetSpread,
         )
         moments[by_target] = np.column_stack([mean, deviation])
         centre = np.where(n[by_target] > 0, mean, 0.0)
         scale = np.where(deviation > 0, deviation, 1.0)  # NaN without values, and 0 of a constant, are 1
-        question = SumTargets(*about, kept, by_target, centre, scale, int(n.max()))
+        question = questions.SumTargets(*about, kept, by_target, centre, scale, int(n.max()))
         yield Finish(report_targets(study, question))
     index = np.arange(len(n))
     yield Rows(COLUMNS, {"index": index, "known": n, "mean": moments[:, 0], "deviation": moments[:, 1]})
 
 
 @procedure("encode/targets")
-def report_targets(study: Study, question: SumTargets) -> Asks[None]:
+def report_targets(study: Study, question: questions.SumTargets) -> Asks[None]:
     """Report the sums of the targets of each kept level, and the rest."""
     found, by_target, folds = (yield question), question.by_target, question.folds
     cells = {}
     for name in ("sums", "squares"):
         parts = [np.zeros((line, fold)) for line, fold in zip(question.all_lines, folds, strict=True)]
-        of_targets = split(found[name], question.lines[by_target], folds[by_target])
+        of_targets = questions.split(found[name], question.lines[by_target], folds[by_target])
         for k, part in zip(np.flatnonzero(by_target).tolist(), of_targets, strict=True):
             if len(part):
                 parts[k] = part

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from unpooled.asking.blinded_words import is_looked_for
 from unpooled.asking.cohort import Categories
@@ -20,6 +19,7 @@ from unpooled.methods.tables.encoding.options import (
 from unpooled.plan.categories import MISSING, Words, normal
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
+from unpooled.protocol.masking import keystream
 
 _INFO = b"unpooled/folds/1"
 
@@ -92,5 +92,4 @@ def _folds(levels: np.ndarray, targets: np.ndarray, plan: Plan) -> np.ndarray:
 
 def drawn(key: bytes, rows: int) -> np.ndarray:
     """Draw a number for each row from the stream of a key: uint64 (rows,)."""
-    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
-    return np.frombuffer(stream, "<u8")
+    return np.frombuffer(keystream(key).update(bytes(8 * rows)), "<u8")

@@ -11,18 +11,8 @@ import numpy as np
 
 from unpooled.asking.question import Arrays
 from unpooled.fitted.encoder import FORMAT, VERSION, distinct, outputs_of
+from unpooled.methods.tables.encoding import options
 from unpooled.methods.tables.encoding.dictionary import WORDS, words_of
-from unpooled.methods.tables.encoding.options import (
-    AUTO,
-    HOLDERS,
-    IGNORE_CASE,
-    MISSING_IS_VALUE,
-    MISSING_WORDS,
-    OWN,
-    PEOPLE,
-    SMOOTH,
-    SPELLED,
-)
 from unpooled.methods.tables.encoding.procedure import COLUMNS, LEVELS, ROWS, TARGETS
 from unpooled.methods.tables.encoding.questions import folds_of
 from unpooled.pages.page import Html, joined, section, table
@@ -64,10 +54,10 @@ def content(found: Arrays, plan: Plan) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "rows": int(found[f"{ROWS}.rows"][0]),
-        "people": PEOPLE.of(plan),
-        "holders": HOLDERS.of(plan),
-        "missing_words": MISSING_WORDS.of(plan),
-        "ignore_case": IGNORE_CASE.of(plan),
+        "people": options.PEOPLE.of(plan),
+        "holders": options.HOLDERS.of(plan),
+        "missing_words": options.MISSING_WORDS.of(plan),
+        "ignore_case": options.IGNORE_CASE.of(plan),
         "columns": columns,
         **({"beside": list(plan.beside)} if distinct(outputs, plan.beside) != distinct(outputs) else {}),
     }
@@ -84,7 +74,7 @@ def _with_dictionary(column: Column, place: int, found: Arrays, plan: Plan) -> d
         return np.asarray(np.asarray(found[name])[here][lines, :folds])
 
     rows = cells(f"{LEVELS}.rows")
-    missing = [MISSING] if MISSING_WORDS.of(plan) == MISSING_IS_VALUE else []
+    missing = [MISSING] if options.MISSING_WORDS.of(plan) == options.MISSING_IS_VALUE else []
     levels = [*_listed(column, place, found), *missing]
     counts = rows.sum(axis=1)
     said: dict[str, Any] = {
@@ -127,7 +117,7 @@ def _by_target(
     def numbers(left: np.ndarray) -> dict[str, Any]:
         """Compute the numbers from the folds where `left` is True."""
         all_of, encoded = smoothed(
-            SMOOTH.of(plan), *(part[:, left].sum(axis=1) for part in (rows, sums, squares))
+            options.SMOOTH.of(plan), *(part[:, left].sum(axis=1) for part in (rows, sums, squares))
         )
         *values, rest = (mean + one * encoded).tolist()
         return {"mean": mean + one * all_of, "encoded": values, "rest_encoded": rest}
@@ -154,7 +144,7 @@ def smoothed(
     variance = max(0.0, float(squares.sum() / n) - mean * mean)
     # Of a value without rows the fraction is 0 / 1, and is not taken.
     some = np.maximum(rows, 1)
-    if smooth == AUTO:
+    if smooth == options.AUTO:
         own = np.maximum(squares - sums * sums / some, 0)
         whole = variance * rows + own / some
         weight = np.divide(variance * rows, whole, out=np.zeros(len(rows)), where=whole > 0)
@@ -166,7 +156,9 @@ def smoothed(
 def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The dictionaries, as a part of the report."""
     found = content(columns_of("", tables), plan)
-    spelled = {plan.dictionaries[k].title for k in plan.searched} if SPELLED.of(plan) != OWN else ()
+    spelled = (
+        {plan.dictionaries[k].title for k in plan.searched} if options.SPELLED.of(plan) != options.OWN else ()
+    )
     return joined(_shown(column, column["name"] in spelled) for column in found["columns"])
 
 
