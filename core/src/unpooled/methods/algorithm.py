@@ -26,6 +26,8 @@ SHARE_BYTES = 4_500_000
 """Largest share about a chunk: a larger one takes memory, and keeps the other parties waiting."""
 FEWEST_IN_A_CHUNK = 1000
 
+NOT_POOLED = "Not the pooled result"
+
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 """Writes one result file from the panel and the result columns, sorted by variant."""
 
@@ -83,6 +85,10 @@ class Method:
     title: str
     method: str
     """Sentence for a paper that says what it computes."""
+    unlike_pool: str = ""
+    """Sentence that says why its result is not that of the pooled data, shown wherever a study of its kind or
+    its results are; empty if it is.
+    """
     traits: tuple[str, ...]
     asks: tuple[type[Question], ...]
     """The kinds of questions that it may ask, in their order."""
@@ -136,6 +142,14 @@ class Method:
     def told(self, plan: Plan) -> str:
         """Return what is revealed of single people's values under a plan; empty if nothing."""
         return (self.tells_by_bits if OPENS.of(plan) == BITS else self.tells) or self.tells_scaled(plan)
+
+    def differs(self, plan: Plan) -> str:
+        """Say why the result of a plan is not that of the pooled data; empty if it is."""
+        return self.unlike_pool
+
+    def warning(self, plan: Plan) -> str:
+        """The same as a sentence of its own."""
+        return f"{NOT_POOLED}: {said}." if (said := self.differs(plan)) else ""
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""
