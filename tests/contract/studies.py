@@ -177,6 +177,17 @@ def of_tables(method: str, **changes: Any) -> Small:
     return Small(plan, NOBODY, [ArrayTable(part) for part in values])
 
 
+def of_limited_tables(method: str) -> Small:
+    """Two columns with their limits, of which one has missing values; their sums have noise."""
+    columns = [Column("age", unit="years", low=0.0, high=100.0), Column("change", low=-4.0, high=4.0)]
+    random, parts = np.random.default_rng(8), []
+    for _ in range(COHORTS):
+        values = np.column_stack([random.uniform(20, 90, 400), np.clip(random.normal(size=400), -4, 4)])
+        values[::11, 1] = np.nan
+        parts.append(ArrayTable(values))
+    return _with_secrets(Small(plan_of(method, columns, COHORTS, epsilon=3.0), NOBODY, parts))
+
+
 def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     """Some rows of a table, its words read as before."""
     of = table.categories
@@ -378,6 +389,10 @@ STUDIES: dict[str, Callable[[], Small]] = {
         method: lambda method=method: of_model(method)  # type: ignore[misc]
         for method in FITS
         if method not in OF_CLASSES and not MODELS[method].is_network
+    },
+    **{
+        f"{method}, with noise": lambda method=method: of_limited_tables(method)  # type: ignore[misc]
+        for method in ("z-score", "summary")
     },
     "network": lambda: of_model("network", training_rounds=3),
     "private-network": lambda: of_limits("u|v", epsilon=3.0, training_rounds=3),

@@ -1417,6 +1417,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -1515,16 +1525,6 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
-            /**
-             * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
             /**
              * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
@@ -2171,6 +2171,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -2269,16 +2279,6 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
-            /**
-             * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
             /**
              * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
@@ -2632,6 +2632,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -2730,16 +2740,6 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
-            /**
-             * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
             /**
              * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
@@ -2958,6 +2958,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -3056,16 +3066,6 @@ export interface components {
             weights_seed?: number;
             /** @description Fewest people in a round. Gradients of fewer people would tell more of each. Set fewer for a trial with invented data only. */
             people_in_a_round?: number;
-            /**
-             * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
             /**
              * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.

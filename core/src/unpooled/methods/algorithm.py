@@ -13,6 +13,7 @@ from unpooled.asking.procedure import Procedure
 from unpooled.asking.question import Arrays, Question, words
 from unpooled.asking.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 from unpooled.methods.shared import summary
+from unpooled.methods.shared.privacy_options import is_exact, noise_in_words
 from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
 from unpooled.plan import options
@@ -141,11 +142,13 @@ class Method:
 
     def told(self, plan: Plan) -> str:
         """Return what is revealed of single people's values under a plan; empty if nothing."""
+        if not is_exact(plan):
+            return ""  # no more than the noise allows
         return (self.tells_by_bits if OPENS.of(plan) == BITS else self.tells) or self.tells_scaled(plan)
 
     def differs(self, plan: Plan) -> str:
         """Say why the result of a plan is not that of the pooled data; empty if it is."""
-        return self.unlike_pool
+        return self.unlike_pool or noise_in_words(plan)
 
     def warning(self, plan: Plan) -> str:
         """The same as a sentence of its own."""

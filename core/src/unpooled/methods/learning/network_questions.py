@@ -8,8 +8,6 @@ of its class. Its derivatives by the scores are
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
@@ -17,11 +15,10 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import CipherContext
 
-from unpooled.asking import question as questions
 from unpooled.asking.cohort import Table
+from unpooled.asking.draws import key_of
 from unpooled.asking.question import Arrays, Count, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
-from unpooled.errors import ProtocolError
 from unpooled.fitted.model import LOGISTIC, SOFTMAX, probabilities
 from unpooled.fitted.network import Network
 from unpooled.methods.learning.design import OfDesign, SumProducts
@@ -107,12 +104,8 @@ class OfNetwork(OfDesign):
         return np.asarray(numbers[people] < np.uint64(self.share * 2**64))
 
     def key(self, found: Examples, purpose: bytes) -> bytes:
-        """The key of what a cohort draws for this question: asked again, it is answered alike."""
-        if not found.secret:
-            raise ProtocolError(
-                "the question is answered by chance, and this cohort has no secret to draw by"
-            )
-        return hmac.digest(found.secret, purpose + hashlib.sha256(questions.encode(self)).digest(), "sha256")
+        """The key of what a cohort draws for this question."""
+        return key_of(found, self, purpose)
 
     def losses(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The loss of each row: float64 (n,)."""
