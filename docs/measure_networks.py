@@ -5,6 +5,9 @@
 Writes docs/measured/networks.md. The tables are those that scikit-learn ships, dealt to three cohorts of
 unequal size whose outcomes overlap as little as floors allow. The pool is trained in one process, with the
 same rows in each round; and once more with its rows in another order, which shows what rounding does.
+
+And docs/measured/networks-local.md: how far from these weights local updates lead, where every cohort takes
+the same number of steps in all.
 """
 
 from __future__ import annotations
@@ -32,9 +35,16 @@ from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
 from unpooled.run import _Federation
 
-WRITES = (measuring.Table("networks", free=(3, 4, 5)),)
+WRITES = (measuring.Table("networks", free=(3, 4, 5)), measuring.Table("networks-local", free=(4, 5, 6)))
 COHORTS, FOLDS, FEW = 3, 2, 10
 ROUNDS, SMALL = (10, 100, 1000), (2, 4, 6)
+STEPS, FEW_STEPS, ALL_ROWS = 2000, 10, 1_000_000
+LOCAL = (
+    ("fedcmb", 1, ALL_ROWS), ("fedcmb", 5, ALL_ROWS), ("fedcmb", 20, ALL_ROWS), ("fedcmb", 100, ALL_ROWS),
+    ("weighted", 5, ALL_ROWS), ("weighted", 20, ALL_ROWS), ("weighted", 100, ALL_ROWS),
+    ("fedcmb", 1, 32), ("fedcmb", 5, 32), ("fedcmb", 20, 32), ("fedcmb", 100, 32),
+)  # fmt: skip
+"""The algorithm, the steps in a round, and the rows of a step."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,7 @@ class Case:
     columns: int
     method: str
     options: dict[str, Any]
+    test: str = "network"
 
 
 SLOW = {"learning_rate": 0.003}
@@ -71,9 +82,9 @@ def study(case: Case, rounds: int) -> tuple[Plan, list[ArrayTable]]:
     outcome = (
         Column("y", "category", levels=classes, role="outcome") if classes else Column("y", role="outcome")
     )
-    named = {"test": "network", "cohorts": COHORTS, "compensator_key": NO_KEY}
+    named = {"test": case.test, "cohorts": COHORTS, "compensator_key": NO_KEY}
     schema = (*(Column(f"x{k}") for k in range(x.shape[1])), outcome)
-    fields = {**usual("network"), **named, "schema": schema, "patience": 0, "training_rounds": rounds}
+    fields = {**usual(case.test), **named, "schema": schema, "patience": 0, "training_rounds": rounds}
     fields |= {"validation_folds": FOLDS, "people_in_a_round": FEW, "files": ("model",), **case.options}
     plan = Plan(**fields)
     method, found = check(plan), []
@@ -108,9 +119,7 @@ class Followed:
     def central(self, order: Callable[[int], np.ndarray]) -> Iterator[np.ndarray]:
         """The weights at the beginning of each round, trained on the pool in this order of its rows."""
         first, _ = self.rounds[0]
-        z, classes, folds = (
-            np.concatenate(parts) for parts in zip(*map(self._rows, self.tables), strict=True)
-        )
+        z, classes, folds = self.pooled()
         fitted, by = folds != first.held_out, order(len(z))
         weights, optimizer = start(first.network, 0), optimizer_of(self.plan, first.size)
         for _, taken in self.rounds:
@@ -119,6 +128,11 @@ class Followed:
             slope = lambda scores, rows=rows: first.slopes(scores, classes[rows], z[rows])  # noqa: E731
             gradient = first.network.gradient(weights, first.inputs(z[rows]), slope)
             weights, optimizer = optimizer.step(weights, gradient / len(rows), 0.0)
+
+    def pooled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Design, classes and folds of all cohorts' rows."""
+        z, classes, folds = zip(*map(self._rows, self.tables), strict=True)
+        return np.concatenate(z), np.concatenate(classes), np.concatenate(folds)
 
     def _rows(self, table: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Design, classes and folds of a table, in its own order."""
@@ -144,6 +158,31 @@ def lines(case: Case, rounds: tuple[int, ...]) -> Iterator[str]:
         yield f"{about} {what} | " + " | ".join(apart(weights[k], first[k]) for k in rounds) + " |"
 
 
+def locally(algorithm: str, steps: int, batch: int, in_all: int) -> str:
+    """A line about a study by local updates, beside as many steps of gradient descent on the pool."""
+    options = {"local_algorithm": algorithm, "local_steps": steps, "batch_rows": batch, "learning_rate": 0.2}
+    case = Case("", datasets.load_digits, 24, "", options, "local-updates")
+    followed = Followed(*study(case, in_all // steps))
+    last, _ = followed.rounds[-1]
+    z, classes, folds = followed.pooled()
+    fitted, others = folds != last.held_out, folds == last.held_out
+    slope = lambda scores: last.slopes(scores, classes[fitted], z[fitted])  # noqa: E731
+    central = start(last.network, 0)
+    for _ in range(in_all):
+        central = central - 0.2 * last.network.gradient(central, last.inputs(z[fitted]), slope) / fitted.sum()
+
+    def right(weights: np.ndarray) -> str:
+        scores = last.network.scores(weights, last.inputs(z[others]))
+        return f"{100 * np.mean(scores.argmax(axis=1) == classes[others]):.1f} %"
+
+    name, rows = (
+        {"fedcmb": "FedCMB", "weighted": "weighted"}[algorithm],
+        "all" if batch == ALL_ROWS else batch,
+    )
+    found = f"{apart(last.weights, central)} | {right(last.weights)} | {right(central)}"
+    return f"| {name} | {steps} | {rows} | {in_all // steps:,} | {found} |"
+
+
 def main() -> None:
     given = measuring.parser(__doc__).parse_args()
     rounds, cases = (SMALL, CASES[:1]) if given.small else (ROUNDS, CASES)
@@ -156,6 +195,17 @@ def main() -> None:
             f"| Table | Optimizer | Beside the pool | {head} |",
             "| --- | --- | --- | ---: | ---: | ---: |",
             *rows,
+        ],
+    )
+    local, in_all = (LOCAL[:1], FEW_STEPS) if given.small else (LOCAL, STEPS)
+    measuring.write(
+        given.out,
+        "networks-local",
+        [
+            "| Algorithm | Steps in a round | Rows of a step | Rounds | Mean squared difference of weights | "
+            "Right | Right, in the pool |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+            *(locally(*each, in_all) for each in local),
         ],
     )
 

@@ -21,8 +21,8 @@ from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.network import start
 from unpooled.methods import check, usual
 from unpooled.methods.learning.training import optimizer_of
-from unpooled.methods.private_network.privacy import UNITS
 from unpooled.methods.private_network.questions import SumClipped
+from unpooled.methods.shared.privacy import UNITS
 from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column

@@ -243,6 +243,7 @@ def _report(results: Results) -> dict[str, Any]:
         "study": "in process",
         "test": results.plan.test,
         "plan_hash": results.plan.hash().hex(),
+        "unlike_pool": algorithm(results.plan.test).differs(results.plan),
         "cohorts": results.plan.cohorts,
         "variants": None if results.plan.of_tables else len(results.panel),
         "summary": next(iter(results.summaries), None),

@@ -17,9 +17,9 @@ from unpooled.errors import Refuse
 from unpooled.fitted.model import Model
 from unpooled.methods import algorithm
 from unpooled.methods.learning.reading import Examples
-from unpooled.methods.private_network.privacy import UNITS, Promise, clipped, epsilon_of, noise_for
 from unpooled.methods.private_network.questions import SumClipped
 from unpooled.methods.private_network.result import private_model_of
+from unpooled.methods.shared.privacy import UNITS, Promise, clipped, epsilon_of, noise_for
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.plan.plan import Plan, PlanError
 

@@ -120,6 +120,13 @@ def much_noise() -> None:
     models.tables_of(plan, [models.cells_of(NUMBERS[k::COHORTS], A[k::COHORTS]) for k in range(COHORTS)])
 
 
+def noisy(people: int, columns: int, epsilon: float) -> None:
+    """Normalize columns with noise."""
+    schema = tuple(Column(f"c{k}", low=-9.0, high=9.0) for k in range(columns))
+    plan = models.plan_of("z-score", schema, COHORTS, epsilon=epsilon)
+    run(plan, Panel.of([]), [ArrayTable(np.ones((people, columns)))] * COHORTS)
+
+
 def far_out() -> None:
     """One person has all rarer alleles of 200 variants."""
     panel = Panel.of([(1, k, f"v{k}".encode(), b"A", b"G") for k in range(200)])
@@ -293,6 +300,12 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     ),
     "noise that no sum could bear": (
         "epsilon", "for so small an epsilon so many rounds need more noise", much_noise, (), {},
+    ),
+    "noise that no sum of columns could bear": (
+        "epsilon", "for so small an epsilon sums over so many columns", noisy, (60, 400, 0.04), {},
+    ),
+    "a spread that noise hides": (
+        "epsilon", "spread no farther than the noise of this epsilon", noisy, (12, 1, 0.1), {},
     ),
     "a person far from all others": (
         "maf", "have genotypes so far from all others' that a component could be theirs", far_out, (), {},

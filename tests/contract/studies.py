@@ -13,7 +13,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Method
 from unpooled.methods.learning.design import MOST_COLUMNS
-from unpooled.methods.learning.models import CLASSES, MODELS, OF_CLASSES, PRIVATE_NETWORK
+from unpooled.methods.learning.models import CLASSES, LOCAL_UPDATES, MODELS, OF_CLASSES, PRIVATE_NETWORK
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
@@ -177,6 +177,17 @@ def of_tables(method: str, **changes: Any) -> Small:
     return Small(plan, NOBODY, [ArrayTable(part) for part in values])
 
 
+def of_limited_tables(method: str) -> Small:
+    """Two columns with their limits, of which one has missing values; their sums have noise."""
+    columns = [Column("age", unit="years", low=0.0, high=100.0), Column("change", low=-4.0, high=4.0)]
+    random, parts = np.random.default_rng(8), []
+    for _ in range(COHORTS):
+        values = np.column_stack([random.uniform(20, 90, 400), np.clip(random.normal(size=400), -4, 4)])
+        values[::11, 1] = np.nan
+        parts.append(ArrayTable(values))
+    return _with_secrets(Small(plan_of(method, columns, COHORTS, epsilon=3.0), NOBODY, parts))
+
+
 def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     """Some rows of a table, its words read as before."""
     of = table.categories
@@ -232,7 +243,7 @@ def of_model(
         if nobodys == 1:
             cells[words[2].title] = ["d", *random.choice([*"abc"], 399).tolist()]  # few have another
         tables.append(table_of(plan, cells))
-    return Small(plan, NOBODY, tables)
+    return _with_secrets(Small(plan, NOBODY, tables))
 
 
 def of_limits(outcome: str = "number", **options: Any) -> Small:
@@ -254,9 +265,15 @@ def of_limits(outcome: str = "number", **options: Any) -> Small:
         x = random.uniform(-5, 5, (300, 2))
         y = x[:, 1] if outcome == "number" else random.choice(outcome.split("|"), 300)
         cells = {"x0": x[:, 0], "x1": x[:, 1], "y": y, "id": [f"{cohort}-{k // 2}" for k in range(300)]}
-        table = table_of(plan, {**cells, "words": random.choice(["a", "b", "c", ""], 300).tolist()})
-        tables.append(replace(table, secret=bytes([cohort]) * 32))
-    return Small(plan, NOBODY, tables)
+        words = random.choice(["a", "b", "c", ""], 300).tolist()
+        tables.append(table_of(plan, {**cells, "words": words}))
+    return _with_secrets(Small(plan, NOBODY, tables))
+
+
+def _with_secrets(one: Small) -> Small:
+    """The study with secrets of its cohorts that are always the same, by which they draw."""
+    tables = [replace(table, secret=bytes([k]) * 32) for k, table in enumerate(one.cohorts)]
+    return replace(one, cohorts=tables)
 
 
 def of_words(*encodings: str, few: bool = False, **searched: Any) -> Small:
@@ -371,11 +388,19 @@ STUDIES: dict[str, Callable[[], Small]] = {
     **{
         method: lambda method=method: of_model(method)  # type: ignore[misc]
         for method in FITS
-        if method not in OF_CLASSES and "network" not in method
+        if method not in OF_CLASSES and not MODELS[method].is_network
+    },
+    **{
+        f"{method}, with noise": lambda method=method: of_limited_tables(method)  # type: ignore[misc]
+        for method in ("z-score", "summary")
     },
     "network": lambda: of_model("network", training_rounds=3),
     "private-network": lambda: of_limits("u|v", epsilon=3.0, training_rounds=3),
     "private-network, of a number": lambda: of_limits(epsilon=3.0, training_rounds=2, taking_part=0.7),
+    "local-updates": lambda: of_model(LOCAL_UPDATES, training_rounds=3),
+    "local-updates, of all rows": lambda: of_model(
+        LOCAL_UPDATES, "u|v", training_rounds=2, local_algorithm="fedavg", weight_decay=0.01
+    ),
     "network, of two classes": lambda: of_model("network", "u|v", training_rounds=4, optimizer="lbfgs"),
     "network, of three classes": lambda: of_model(
         "network", "u|v|w", training_rounds=2, optimizer="sgd", momentum=0.9, hidden="4,3", activation="mish"

@@ -24,7 +24,7 @@ from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_
 from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
 from unpooled.methods.phenotypes import tables_of
-from unpooled.methods.private_network.privacy import Promise
+from unpooled.methods.shared.privacy import Promise
 from unpooled.methods.tables.bends import Bends
 from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.file_names import LONGEST_STEM, is_plain

@@ -36,6 +36,7 @@ MODELS = {
     "fedheonn": ".learning",
     "network": ".learning",
     "private-network": ".private_network",
+    "local-updates": ".local_updates",
 }
 """Methods for tables that fit a model."""
 _PARTS = {

@@ -1417,6 +1417,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -1517,19 +1527,28 @@ export interface components {
             people_in_a_round?: number;
             /**
              * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
-            /**
-             * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Local algorithm.
+             *
+             *     * `fedcmb` - fedcmb
+             *     * `fedavg` - fedavg
+             *     * `weighted` - weighted
+             */
+            local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
+            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            local_steps?: number;
+            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            local_passes?: number;
+            /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
+            batch_rows?: number;
+            /**
+             * Format: double
+             * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
+             */
+            weight_decay?: number;
         };
         Gene: {
             name: string;
@@ -1686,6 +1705,13 @@ export interface components {
             /** @description of each point with it; null where the two were not compared */
             r2: (number | null)[];
         };
+        /**
+         * @description * `fedcmb` - fedcmb
+         *     * `fedavg` - fedavg
+         *     * `weighted` - weighted
+         * @enum {string}
+         */
+        LocalAlgorithmEnum: "fedcmb" | "fedavg" | "weighted";
         Locus: {
             start: number;
             end: number;
@@ -1760,6 +1786,8 @@ export interface components {
         Method: {
             name: string;
             title: string;
+            /** @description why its result is not that of the pooled data; empty if it is */
+            unlike_pool: string;
             of_tables: boolean;
             /** @description the usual one first */
             traits: components["schemas"]["Trait"][];
@@ -2143,6 +2171,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -2243,19 +2281,28 @@ export interface components {
             people_in_a_round?: number;
             /**
              * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
-            /**
-             * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Local algorithm.
+             *
+             *     * `fedcmb` - fedcmb
+             *     * `fedavg` - fedavg
+             *     * `weighted` - weighted
+             */
+            local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
+            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            local_steps?: number;
+            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            local_passes?: number;
+            /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
+            batch_rows?: number;
+            /**
+             * Format: double
+             * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
+             */
+            weight_decay?: number;
         };
         /**
          * @description * `` - Not paused
@@ -2585,6 +2632,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -2685,19 +2742,28 @@ export interface components {
             people_in_a_round?: number;
             /**
              * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
-            /**
-             * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Local algorithm.
+             *
+             *     * `fedcmb` - fedcmb
+             *     * `fedavg` - fedavg
+             *     * `weighted` - weighted
+             */
+            local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
+            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            local_steps?: number;
+            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            local_passes?: number;
+            /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
+            batch_rows?: number;
+            /**
+             * Format: double
+             * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
+             */
+            weight_decay?: number;
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -2892,6 +2958,16 @@ export interface components {
              */
             component_tolerance?: number;
             /**
+             * Format: double
+             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
+             */
+            epsilon?: number;
+            /**
+             * Format: double
+             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
+             */
+            delta?: number;
+            /**
              * @description The server reads.
              *
              *     * `bits` - bits
@@ -2992,19 +3068,28 @@ export interface components {
             people_in_a_round?: number;
             /**
              * Format: double
-             * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little.
-             */
-            epsilon?: number;
-            /**
-             * Format: double
-             * @description Delta. The chance that epsilon does not hold. Choose it below one divided by the number of people.
-             */
-            delta?: number;
-            /**
-             * Format: double
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Local algorithm.
+             *
+             *     * `fedcmb` - fedcmb
+             *     * `fedavg` - fedavg
+             *     * `weighted` - weighted
+             */
+            local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
+            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            local_steps?: number;
+            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            local_passes?: number;
+            /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
+            batch_rows?: number;
+            /**
+             * Format: double
+             * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
+             */
+            weight_decay?: number;
         };
         Problem: {
             code: string;
@@ -3231,6 +3316,8 @@ export interface components {
             list_ready?: boolean;
             readonly plan: components["schemas"]["FrozenPlan"];
             readonly facts: components["schemas"]["PlanFacts"];
+            /** @description why its result is not that of the pooled data; empty if it is */
+            readonly unlike_pool: string;
             readonly plan_hash: string;
             /** @description of the plan's hash what people compare by telephone; empty while the plan is incomplete */
             readonly plan_fingerprint: string;

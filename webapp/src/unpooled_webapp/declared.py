@@ -30,6 +30,7 @@ from unpooled.methods.learning.models import MODELS, OF_CLASSES
 from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.regression.options import COHORTS_APART, FEWEST_APART
 from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES, FREQUENCY_FLAGS
+from unpooled.methods.shared.privacy_options import EPSILON
 from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
 from unpooled.plan.encodings import ONE_HOT, ROBUST, YEO_JOHNSON
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
@@ -75,7 +76,7 @@ def _all() -> Iterator[str]:
 
 
 def _of_method(method: Method) -> Iterator[str]:
-    yield from (method.title, method.tells, method.tells_by_bits)
+    yield from (method.title, method.unlike_pool, method.tells, method.tells_by_bits)
     for file in method.files:
         yield from (about(file, method).label, about(file, method).hint)
     for option in method.all_options:
@@ -112,8 +113,10 @@ def _plans(method: Method) -> Iterator[Plan]:
         opened.append({DOSAGES.name: True, "files": list(DOSAGE_FILES)})
     if COHORTS_APART in method.options:
         opened.append({COHORTS_APART.name: True, "cohorts": FEWEST_APART})
+    if EPSILON in method.options:
+        opened.append({EPSILON.name: 3.0})
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
-        compares = method.is_compared or opens == {OPENS.name: BITS}
+        compares = method.is_compared or opens == {OPENS.name: BITS} or EPSILON.name in opens
         if masking != "modular" and (compares or method.name in FITS or COHORTS_APART.name in opens):
             continue
         covariates = [{"name": f"{_EXAMPLE}-{column}"} for column in range(1 + more)]
@@ -143,7 +146,10 @@ def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict
         scalings = (YEO_JOHNSON, ROBUST) if method.scales else ("", "")
         scaled = [{**column, "encoding": of, **limits} for column, of in zip(columns, scalings, strict=False)]
         return [*scaled, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **(classes or limits)}]
-    return _words(columns) if method.column_type == CATEGORY else columns
+    limited = (
+        [{**column, "low": 0, "high": 1} for column in columns] if EPSILON in method.options else columns
+    )
+    return _words(columns) if method.column_type == CATEGORY else limited
 
 
 def _words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:

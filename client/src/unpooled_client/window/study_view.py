@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from unpooled.methods import algorithm
+from unpooled.methods.algorithm import NOT_POOLED
 from unpooled_client.state.events import Exit
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.state.stage import Stage
@@ -13,8 +15,8 @@ from unpooled_client.window.check import CheckPage
 from unpooled_client.window.data import DataPage
 from unpooled_client.window.form import DataForm
 from unpooled_client.window.join import JoinPage
-from unpooled_client.window.model import Tone, stage_lines
-from unpooled_client.window.parts import Page
+from unpooled_client.window.model import Card, Tone, stage_lines
+from unpooled_client.window.parts import CardBox, Page
 from unpooled_client.window.results import ResultsPage
 from unpooled_client.window.review import ReviewPage
 from unpooled_client.window.run import RunPage
@@ -55,7 +57,12 @@ class StudyView(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.steps)
-        row.addWidget(self.pages, 1)
+        self.warning = CardBox()
+        """Card that stays above all pages of the study."""
+        beside = QVBoxLayout()
+        beside.addWidget(self.warning)
+        beside.addWidget(self.pages, 1)
+        row.addLayout(beside, 1)
         self._at: Stage | None = None
         self._is_checking = self._has_looked = False
         study.changed.connect(self.refresh)
@@ -75,6 +82,7 @@ class StudyView(QWidget):
         self.run.is_not_repeated = self._has_looked and not self.join.is_joining and _has_ended(self.join)
         for page in (self.join, self.data, self.review, self.run, self.results):
             page.refresh()
+        self._warn()
         at, tone = self._place()
         self.steps.put(stage_lines(at, tone))
         # Only where the study moved on: a person who looks back at a step is left there.
@@ -83,6 +91,12 @@ class StudyView(QWidget):
             self._go(at)
             if at is Stage.JOIN and not self.join.is_joining:
                 self.join.join()
+
+    def _warn(self) -> None:
+        """Say it on every page if the results will not be those of the pooled data."""
+        plan = self.study.plan
+        differs = algorithm(plan.test).differs(plan) if plan is not None else ""
+        self.warning.show_card(Card(Tone.WARNING, NOT_POOLED, f"{differs}.") if differs else None)
 
     def _place(self) -> tuple[Stage, Tone]:
         """The stage that the study has come to, and how it stands there."""

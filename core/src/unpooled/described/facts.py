@@ -12,6 +12,7 @@ from itertools import zip_longest
 from unpooled.described.file_list import about
 from unpooled.described.what_leaves import SINGLE_VALUES
 from unpooled.methods import METHODS, algorithm, with_chunks
+from unpooled.methods.algorithm import NOT_POOLED
 from unpooled.plan.options import Place
 from unpooled.plan.plan import NOT_REPORTED, Plan
 from unpooled.plan.schema import FEATURE, IGNORED, Column
@@ -146,6 +147,7 @@ def _model(plan: Plan) -> tuple[Fact, ...]:
     files = ", ".join(about(file, test).label for file in plan.files)
     return (
         (test.called, test.title),
+        *([(NOT_POOLED, differs)] if (differs := test.differs(plan)) else []),
         *_options(plan, Place.MODEL),
         *([(SINGLE_VALUES, tells)] if (tells := test.told(plan)) else []),
         *_options(plan, Place.MORE),

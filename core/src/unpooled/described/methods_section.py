@@ -97,7 +97,8 @@ def _test(plan: Plan) -> list[str]:
     test = algorithm(plan.test)
     others = (option for option in test.options if option.place != Place.FILTERS)
     of_files = (about(file, test).methods for file in dict.fromkeys(plan.files))
-    return [test.method, *(option.in_methods(plan) for option in others), *of_files]
+    said = (option.in_methods(plan) for option in others)
+    return [test.method, test.warning(plan), *said, *of_files]
 
 
 def _privacy(plan: Plan, run: Run) -> list[str]:

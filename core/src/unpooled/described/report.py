@@ -18,6 +18,7 @@ from unpooled.errors import listed
 from unpooled.formats import table_summary
 from unpooled.kernels.statistics import inflation_text
 from unpooled.methods import algorithm
+from unpooled.methods.algorithm import NOT_POOLED
 from unpooled.methods.components import procedure as components
 from unpooled.methods.regression.dependent import sex_is_determined
 from unpooled.methods.shared.options import FAR
@@ -107,6 +108,7 @@ def report(
     """
     shown = algorithm(plan.test).shown
     parts = [
+        *_warning(plan),
         _numbers(plan, about.run, found),
         *_of_x(plan, panel, tables),
         *(_results(plan, found) if found else []),
@@ -124,6 +126,11 @@ def report(
 def _in_short(plan: Plan, run: Run) -> str:
     what = algorithm(plan.test).title + (f" of {plan.phenotype}" if plan.phenotype else "")
     return f"{what} · {len(run.cohorts)} cohorts that kept their data · ended on {run.ended}"
+
+
+def _warning(plan: Plan) -> list[Html]:
+    said = algorithm(plan.test).differs(plan)
+    return [tag("p", mark("warning", NOT_POOLED), f": {said}.")] if said else []
 
 
 # Results

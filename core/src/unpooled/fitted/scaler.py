@@ -29,7 +29,8 @@ EMPTY = "no cohort has a value: stays missing"
 EDGE = "the likelihood may be larger beyond this lambda, where floating-point numbers end"
 FLAT = "the transform is so flat at an end of the range that its inverse loses digits there"
 BLURRED = "to the digits that Gaussian masks leave"
-NOTES = {"edge": EDGE, "flat": FLAT, "blurred": BLURRED}
+NOISY = "with noise, for differential privacy"
+NOTES = {"edge": EDGE, "flat": FLAT, "blurred": BLURRED, "noisy": NOISY}
 """Notes that a method may have on a feature, by the name of the result column that marks it."""
 
 _EPSILON = float(np.finfo(np.float64).eps)

@@ -35,26 +35,40 @@ HEADS = ("Column", "Values", "Missing", "Mean", "Deviation", "Median", "Distribu
 
 
 def write_table(
-    out: BinaryIO, features: Sequence[Column], columns: Arrays, quantiles: Sequence[float]
+    out: BinaryIO,
+    features: Sequence[Column],
+    columns: Arrays,
+    quantiles: Sequence[float],
+    more: Sequence[str] = (),
 ) -> None:
     """A line for each feature: n, missing, mean, deviation, and quantiles; NA for what is not known.
 
-    `columns` has n, missing, mean, deviation, (features,), and quantiles, (features, quantiles). Numbers read
-    back as the same float64.
+    `columns` has n, missing, mean, deviation, (features,), and quantiles, (features, quantiles); those of
+    `more` come last, where it has them. Numbers read back as the same float64.
     """
-    names = [f"q{quantile:g}" for quantile in quantiles]
+    further = [name for name in more if name in columns]
+    names = [*(f"q{quantile:g}" for quantile in quantiles), *further]
     lines = ["\t".join(("name", "type", "unit", "n", "missing", "mean", "deviation", *names))]
-    for feature, n, missing, numbers in _rows(features, columns):
+    for k, (feature, n, missing, numbers) in enumerate(_rows(features, columns)):
+        numbers = [*numbers, *(float(columns[name][k]) for name in further)]
         words = ("NA" if np.isnan(number) else repr(number) for number in numbers)
-        lines.append("\t".join((feature.title, feature.type, feature.unit, str(n), str(missing), *words)))
+        lines.append("\t".join((feature.title, feature.type, feature.unit, str(n), _count(missing), *words)))
     out.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def write_page(
-    out: BinaryIO, features: Sequence[Column], columns: Arrays, quantiles: Sequence[float]
+    out: BinaryIO,
+    features: Sequence[Column],
+    columns: Arrays,
+    quantiles: Sequence[float],
+    warning: str = "",
 ) -> None:
-    """A page of HTML that needs nothing else, from the same columns; the numbers to four digits."""
-    out.write(encoded(document(TITLE, shown(features, columns, quantiles), style=STYLE)))
+    """A page of HTML that needs nothing else, from the same columns; the numbers to four digits.
+
+    `warning`: a sentence that comes first.
+    """
+    first = [tag("p", warning)] if warning else []
+    out.write(encoded(document(TITLE, *first, shown(features, columns, quantiles), style=STYLE)))
 
 
 def shown(features: Sequence[Column], columns: Arrays, quantiles: Sequence[float]) -> Html:
@@ -64,20 +78,25 @@ def shown(features: Sequence[Column], columns: Arrays, quantiles: Sequence[float
     return section("Columns", whole, tag("p", LEGEND, class_="muted"))
 
 
-def _rows(features: Sequence[Column], columns: Arrays) -> Iterator[tuple[Column, int, int, list[float]]]:
+def _rows(features: Sequence[Column], columns: Arrays) -> Iterator[tuple[Column, int, float, list[float]]]:
     """Yield each feature with n, missing, and mean, deviation and quantiles."""
     numbers = np.column_stack([columns["mean"], columns["deviation"], columns["quantiles"]])
     counts = (columns[name].tolist() for name in ("n", "missing"))
     yield from zip(features, *counts, numbers.tolist(), strict=True)
 
 
+def _count(number: float) -> str:
+    return "NA" if np.isnan(number) else str(number)
+
+
 def _row(
-    feature: Column, n: int, missing: int, numbers: list[float], quantiles: Sequence[float]
+    feature: Column, n: int, missing: float, numbers: list[float], quantiles: Sequence[float]
 ) -> tuple[str, ...]:
     mean, deviation, *found = numbers
     at = dict(zip(quantiles, found, strict=True))
     unit = f" ({feature.unit})" if feature.unit else ""
     share = f"{missing:,} ({missing / (n + missing):.1%})" if missing else "0"
+    share = "" if np.isnan(missing) else share
     cells = (f"{n:,}", share, *map(_short, (mean, deviation, at[0.5])))
     return (feature.title + unit, *cells, _picture(at, mean))
 

@@ -13,6 +13,7 @@ from unpooled.asking.procedure import Procedure
 from unpooled.asking.question import Arrays, Question, words
 from unpooled.asking.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 from unpooled.methods.shared import summary
+from unpooled.methods.shared.privacy_options import is_exact, noise_in_words
 from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
 from unpooled.plan import options
@@ -25,6 +26,8 @@ from unpooled.plan.templates import Template
 SHARE_BYTES = 4_500_000
 """Largest share about a chunk: a larger one takes memory, and keeps the other parties waiting."""
 FEWEST_IN_A_CHUNK = 1000
+
+NOT_POOLED = "Not the pooled result"
 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 """Writes one result file from the panel and the result columns, sorted by variant."""
@@ -83,6 +86,10 @@ class Method:
     title: str
     method: str
     """Sentence for a paper that says what it computes."""
+    unlike_pool: str = ""
+    """Sentence that says why its result is not that of the pooled data, shown wherever a study of its kind or
+    its results are; empty if it is.
+    """
     traits: tuple[str, ...]
     asks: tuple[type[Question], ...]
     """The kinds of questions that it may ask, in their order."""
@@ -135,7 +142,17 @@ class Method:
 
     def told(self, plan: Plan) -> str:
         """Return what is revealed of single people's values under a plan; empty if nothing."""
+        if not is_exact(plan):
+            return ""  # no more than the noise allows
         return (self.tells_by_bits if OPENS.of(plan) == BITS else self.tells) or self.tells_scaled(plan)
+
+    def differs(self, plan: Plan) -> str:
+        """Say why the result of a plan is not that of the pooled data; empty if it is."""
+        return self.unlike_pool or noise_in_words(plan)
+
+    def warning(self, plan: Plan) -> str:
+        """The same as a sentence of its own."""
+        return f"{NOT_POOLED}: {said}." if (said := self.differs(plan)) else ""
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""

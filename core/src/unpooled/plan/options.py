@@ -84,6 +84,8 @@ class Option(Generic[Value]):
     """Another option, without which this one means nothing."""
     file: str = ""
     """A result file, without which this one means nothing."""
+    meant_if: Callable[[Plan], bool] = lambda plan: True
+    """Whatever else it needs of a plan to mean something."""
     fact: str = "{}"
     """The value as it is shown to people who accept the plan; {} stands for it."""
     is_always_said: bool = False
@@ -148,7 +150,7 @@ class Option(Generic[Value]):
     def is_meant(self, plan: Plan) -> bool:
         """Tell whether the plan has what this option is about."""
         needed = not self.needs or bool(called(self.needs).of(plan))
-        return needed and (not self.file or self.file in plan.files)
+        return needed and (not self.file or self.file in plan.files) and self.meant_if(plan)
 
     def in_methods(self, plan: Plan) -> str:
         """Say what the methods section reports of it; empty if nothing."""

@@ -5,6 +5,7 @@ import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { CheckField, FieldGroup, ChoiceField, TextArea, TextField } from "../../ui/Field";
 import { Card, Columns, Narrow, Row, Section } from "../../ui/Layout";
+import { NotPooled } from "../../ui/NotPooled";
 import { TRAIT } from "../../words/states";
 import { ColumnRows } from "./ColumnRows";
 import { problems, problemsSoFar, withMethod, type Form } from "./form";
@@ -210,6 +211,7 @@ function Model({ methods, ...part }: WithMethods) {
           onChange={choose}
         />
       </Marked>
+      <NotPooled differs={method.unlike_pool} />
       <OptionFields {...part} place="model" />
       <Marked isMarked={part.marked?.has("files") ?? false}>
         <Reports form={form} method={method} set={set} wrong={wrong} />

@@ -32,6 +32,7 @@ export const method = (
 ): Method => ({
   name,
   title: name,
+  unlike_pool: "",
   of_tables: false,
   traits: [usual.trait ?? "case/control"],
   files: files.map(file),

@@ -6,6 +6,7 @@ import { methods, study } from "../../api/queries";
 import { Badge } from "../../ui/Badge";
 import { Muted, PageTitle, Row } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
+import { NotPooled } from "../../ui/NotPooled";
 import { Notice } from "../../ui/Notice";
 import { Tabs } from "../../ui/Tabs";
 import { DEMO, NOT_BLIND, STUDY } from "../../words/states";
@@ -58,6 +59,7 @@ function Head({ study }: { study: Study }) {
       <Muted>
         <Link to="/">{t("All studies")}</Link> · {about}
       </Muted>
+      <NotPooled differs={study.unlike_pool} />
       <FailureCard study={study} />
       <OverlapCard study={study} />
       <Tabs

@@ -39,7 +39,7 @@ from unpooled.described.parties import what_parties_get
 from unpooled.described.report import About, File, Member
 from unpooled.described.what_leaves import what_leaves
 from unpooled.errors import ProtocolError
-from unpooled.methods import questions_of
+from unpooled.methods import algorithm, questions_of
 from unpooled.methods.shared.summary import Summary
 from unpooled.plan.plan import Plan
 from unpooled.protocol import sealing
@@ -388,6 +388,12 @@ def facts(study: Study) -> dict[str, list[dict[str, str]]]:
     """The plan in words, as every cohort reads it before it accepts."""
     said = vars(plan_facts(_plan(study)))
     return {part: [{"title": title, "said": text} for title, text in of] for part, of in said.items()}
+
+
+def unlike_pool(study: Study) -> str:
+    """Say why the study's result is not that of the pooled data; empty if it is."""
+    plan = _plan(study)
+    return algorithm(plan.test).differs(plan)
 
 
 def leaving(study: Study) -> list[dict[str, Any]]:

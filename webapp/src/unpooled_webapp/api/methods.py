@@ -44,6 +44,7 @@ class MethodsView(OpenToTokens):
             {
                 "name": method.name,
                 "title": method.title,
+                "unlike_pool": method.unlike_pool,
                 "of_tables": method.name in METHODS,
                 "traits": method.traits,
                 "files": [_file(file, method) for file in method.files],

@@ -171,6 +171,9 @@ class Method(serializers.Serializer[Any]):
 
     name = serializers.CharField()
     title = serializers.CharField()
+    unlike_pool = serializers.CharField(
+        help_text="why its result is not that of the pooled data; empty if it is"
+    )
     of_tables = serializers.BooleanField()
     traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
     files = MethodFile(many=True)

@@ -227,6 +227,9 @@ class StudyDetail(StudyRow):
 
     plan = FrozenPlanDict(source="plan_json")
     facts = found(selectors.facts, PlanFacts)
+    unlike_pool = found(
+        selectors.unlike_pool, help_text="why its result is not that of the pooled data; empty if it is"
+    )
     plan_hash = found(_plan_hash)
     plan_fingerprint = found(
         lambda study: sealing.grouped(_plan_hash(study)),
@@ -292,7 +295,7 @@ class StudyDetail(StudyRow):
         fields = [
             *StudyRow.Meta.fields,
             *("refused_field", "auto_start", "one_operator", "pause_kind", "plan_may_change", "list_ready"),
-            *("plan", "facts", "plan_hash", "plan_fingerprint", "roster_fingerprint"),
+            *("plan", "facts", "unlike_pool", "plan_hash", "plan_fingerprint", "roster_fingerprint"),
             *("compensator_fingerprint", "compared_by", "compared_at"),
             *("waits", "panel_size", "summary", "summaries", "has_pictures"),
             *("cohorts", "cohorts_accepted", "observers", "names", "is_followed", "repeats", "repetition"),

@@ -220,7 +220,7 @@ def rehearse(elsewhere: Callable[[Settings, Screen], Rehearsal] | None, /, **opt
     with Screen(quiet=options["quiet"]) as screen:
         done = (elsewhere or run_rehearsal)(settings, screen)
     if not options["quiet"]:
-        for line in [*lines(done.report["summaries"]), *map(str, done.files)]:
+        for line in [*lines(done.report), *map(str, done.files)]:
             click.echo(line)
 
 

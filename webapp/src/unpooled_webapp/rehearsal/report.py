@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from unpooled.kernels.statistics import inflation_text
+from unpooled.methods.algorithm import NOT_POOLED
 from unpooled.methods.shared.options import FAR
 from unpooled.methods.shared.summary import FREQUENCIES_FAR
 
@@ -33,6 +34,7 @@ def report(
         "study": study["id"],
         "test": study["test"],
         "plan_hash": study["plan_hash"],
+        "unlike_pool": study["unlike_pool"],
         "cohorts": study["cohorts_wanted"],
         "variants": study["panel_size"],
         "summary": study["summary"],
@@ -55,10 +57,14 @@ def report(
     }
 
 
-def lines(summaries: Sequence[dict[str, Any]]) -> list[str]:
-    """A study of variants in a few words, phenotype by phenotype; the inflation as PLINK's log has it."""
-    said = [(summary["phenotype"], _lines(summary)) for summary in summaries]
-    return [f"{name}: {line}" if len(said) > 1 else line for name, lines in said for line in lines]
+def lines(report: dict[str, Any]) -> list[str]:
+    """Say why the result is not the pooled one, if it is not; then a study of variants in a few words,
+    phenotype by phenotype, the inflation as PLINK's log has it.
+    """
+    differs = report["unlike_pool"]
+    said = [(summary["phenotype"], _lines(summary)) for summary in report["summaries"]]
+    numbers = [f"{name}: {line}" if len(said) > 1 else line for name, lines in said for line in lines]
+    return [*([f"{NOT_POOLED}: {differs}."] if differs else []), *numbers]
 
 
 def _lines(summary: dict[str, Any]) -> Iterator[str]:

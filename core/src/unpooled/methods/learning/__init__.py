@@ -19,7 +19,7 @@ from unpooled.methods.learning.fit import fit
 from unpooled.methods.learning.floors import fewest_folds
 from unpooled.methods.learning.logistic import fit_logistic
 from unpooled.methods.learning.logistic_questions import Differentiate
-from unpooled.methods.learning.models import A_NUMBER, CLASSES, MODELS, PRIVATE_NETWORK, Model
+from unpooled.methods.learning.models import A_NUMBER, CLASSES, LOCAL_UPDATES, MODELS, PRIVATE_NETWORK, Model
 from unpooled.methods.learning.network import fit_network
 from unpooled.methods.learning.network_options import NETWORK_OPTIONS
 from unpooled.methods.learning.network_questions import SumGradient
@@ -154,7 +154,14 @@ def _method(model: Model) -> TableMethod:
     )
 
 
-def _network(model: Model) -> TableMethod:
+def of_network(
+    model: Model,
+    training: type[SumGradient] = SumGradient,
+    procedure: Procedure[[], None] = fit_network,
+    options: tuple[Option[Any], ...] = NETWORK_OPTIONS,
+    unlike_pool: str = "",
+) -> TableMethod:
+    """Declare a method that trains a network: by which question, which procedure, and its options."""
     files: dict[str, Writer] = {
         MODEL_FILE: partial(write_network, of=network_model_of),
         WEIGHTS_FILE: write_weights,
@@ -162,12 +169,13 @@ def _network(model: Model) -> TableMethod:
     }
     return _of_model(
         model,
-        asks=(SumGradient, AverageNetworkScores),
-        procedure=fit_network,
+        asks=(training, AverageNetworkScores),
+        procedure=procedure,
         scores=(SiftNetworkScores, SumNetworkScores),
         files=files,
-        options=NETWORK_OPTIONS,
+        options=options,
         shown=shown_network,
+        unlike_pool=unlike_pool,
     )
 
 
@@ -179,12 +187,14 @@ def _of_model(
     files: dict[str, Writer],
     options: tuple[Option[Any], ...],
     shown: Callable[[Mapping[str, Arrays], Plan], Html],
+    unlike_pool: str = "",
 ) -> TableMethod:
     """A method that fits a model: what it asks after the design is `asks`, and at the end `scores`."""
     return TableMethod(
         name=model.name,
         title=model.title,
         method=model.sentence,
+        unlike_pool=unlike_pool,
         asks=(*_FIRST, *asks, *scores),
         procedure=procedure,
         files=files,
@@ -217,7 +227,7 @@ def _of_model(
 
 
 FITS = tuple(
-    _network(model) if model.is_network else _method(model)
+    of_network(model) if model.is_network else _method(model)
     for model in MODELS.values()
-    if model.name != PRIVATE_NETWORK  # which has rooms of its own
+    if model.name not in (PRIVATE_NETWORK, LOCAL_UPDATES)  # which have rooms of their own
 )

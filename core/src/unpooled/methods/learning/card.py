@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from unpooled.asking.question import Arrays
+from unpooled.methods.algorithm import NOT_POOLED
 from unpooled.methods.learning.models import SQUARED_ERROR
 from unpooled.methods.learning.network_options import PATIENCE
 from unpooled.methods.learning.options import COMPLETE, MISSING_CELLS
@@ -65,6 +66,8 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     ]:
         yield f"Columns that are no features: {', '.join(left_out)}."
     yield f"Method: `{model['method']}`, {_chosen(model)}."
+    if "not_pooled" in model:
+        yield from ("", f"**{NOT_POOLED}**: {model['not_pooled']}.")
     yield from ("", "## People", "")
     rows = f" {model['rows']:,} rows," if "rows" in model else ""
     yield f"- {model['people']:,} people,{rows} of {model['cohorts']:,} cohorts."

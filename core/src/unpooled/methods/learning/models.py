@@ -232,6 +232,7 @@ def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
 
 LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
 LOGISTIC_MODEL, NETWORK, PRIVATE_NETWORK = "logistic-model", "network", "private-network"
+LOCAL_UPDATES = "local-updates"
 A_NUMBER, CLASSES = "number", "classes"
 SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
 _CHOSEN = "with the penalty of the least error by cross-validation."
@@ -359,6 +360,17 @@ _ALL = (
         "Network with differential privacy",
         "A multi-layer perceptron was trained on the features of all cohorts with differential privacy, by "
         "sums over cohorts of clipped gradients with discrete Gaussian noise (DP-SGD).",
+        solver=None,
+        link_for=network_link,
+        has_penalty=False,
+        is_network=True,
+    ),
+    Model(
+        LOCAL_UPDATES,
+        "Network by local updates",
+        "A multi-layer perceptron was trained on the standardised features of all cohorts: in each round "
+        "every cohort took several steps on its own rows, and these were averaged by its number of rows; one "
+        "fold was left out, to end the training and to test the network.",
         solver=None,
         link_for=network_link,
         has_penalty=False,

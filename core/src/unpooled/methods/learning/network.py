@@ -13,19 +13,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
+from unpooled.asking.procedure import Asks, Finish, Go, Procedure, Rows, Study, procedure
+from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.fitted.network import start
-from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.network_options import (
-    DROPOUT,
     IN_A_ROUND,
     MOST_WEIGHTS,
     PATIENCE,
     TAKING_PART,
     WEIGHTS_SEED,
 )
-from unpooled.methods.learning.network_questions import SumGradient, network_of
+from unpooled.methods.learning.network_questions import About, SumGradient, network_of
 from unpooled.methods.learning.network_result import report
 from unpooled.methods.learning.network_scores import (
     AverageNetworkScores,
@@ -34,7 +33,7 @@ from unpooled.methods.learning.network_scores import (
 )
 from unpooled.methods.learning.performance import edges, grid, joined, report_ranges
 from unpooled.methods.learning.procedure import Described, describe_columns
-from unpooled.methods.learning.training import Training
+from unpooled.methods.learning.training import Training, optimizer_of
 from unpooled.plan.plan import Plan
 
 _OTHERS = 4
@@ -42,36 +41,53 @@ _OTHERS = 4
 these it is known only which of a half, a quarter and an eighth of all they are.
 """
 
-About: TypeAlias = tuple[SumProducts, tuple[int, ...], str, np.ndarray, np.ndarray, int]
-
 
 @procedure("network/fit")
 def fit_network(study: Study) -> Asks[None]:
     """Describe the columns, and begin with the start values."""
     plan = study.plan
-    described = yield from describe_columns(study)
-    network = network_of(plan, described.question)
-    refuse_many_weights(network.size)
+    described, weights = yield from described_and_start(study)
     if not plan.alone:
-        people = described.people.sum(dtype=int)
-        fitted = float(people - described.people[fold_left_out(described)])
-        refuse_few(plan, fitted, fitted * described.others / people)
-    begun = Training.begin(plan, start(network, WEIGHTS_SEED.of(plan)))
-    yield from Go(train(study, described, begun))
+        refuse_few(plan, *fitted_people(described))
+    yield from Go(train(study, described, Training.begin(weights, optimizer_of(plan, len(weights)))))
+
+
+def described_and_start(study: Study) -> Asks[tuple[Described, np.ndarray]]:
+    """Describe the columns; return what they are, and the start values of the plan's network."""
+    described = yield from describe_columns(study)
+    network = network_of(study.plan, described.question)
+    refuse_many_weights(network.size)
+    return described, start(network, WEIGHTS_SEED.of(study.plan))
+
+
+def fitted_people(described: Described) -> tuple[float, float]:
+    """Count the people that a network is fitted to, and those of them without any one cohort."""
+    people = described.people.sum(dtype=int)
+    fitted = float(people - described.people[fold_left_out(described)])
+    return fitted, fitted * described.others / people
 
 
 @procedure("network/train")
 def train(study: Study, described: Described, at: Training) -> Asks[None]:
     """Take one round; then go on, or test the network."""
-    plan, held_out = study.plan, fold_left_out(described)
+    plan = study.plan
     about = network_about(plan, described, at.weights)
-    sums = yield SumGradient(*about, TAKING_PART.of(plan), DROPOUT.of(plan), at.round + 1)
+    sums = yield SumGradient.at(plan, about, at.round + 1)
+    yield from go_on(study, described, at, sums, train)
+
+
+Train: TypeAlias = Procedure[[Described, Training], None]
+
+
+def go_on(study: Study, described: Described, at: Training, sums: Arrays, train: Train) -> Asks[None]:
+    """Take the step of a round; then `train` in the next one, or test the network."""
+    plan = study.plan
     if sums["far"][0]:
         if not plan.alone:
             refuse_diverged(at.round)
         yield from Go(measure(study, described, at))
     # The last round only tests the last weights: no step is taken any more.
-    following = at.heard(sums, int(described.rows[held_out]))
+    following = at.heard(sums, int(described.rows[fold_left_out(described)]))
     if not following.has_ended(plan):
         yield from Go(train(study, described, following))
     if not PATIENCE.of(plan):
@@ -138,13 +154,16 @@ def refuse_many_weights(size: int) -> None:
         )
 
 
-def refuse_few(plan: Plan, fitted: float, others: float) -> None:
-    """Refuse if gradients would be sums over few of the `fitted` people, or over few without one cohort."""
+def refuse_few(plan: Plan, fitted: float, others: float, field: str = TAKING_PART.name) -> None:
+    """Refuse if gradients would be sums over few of the `fitted` people, or over few without one cohort.
+
+    `field`: the option that says how many take part.
+    """
     fewest = IN_A_ROUND.of(plan)
     expected, without = (math.floor(TAKING_PART.of(plan) * people) for people in (fitted, others))
     if expected < fewest or _OTHERS * without < fewest:
         raise Refuse(
-            "taking_part",
+            field,
             f"fewer than {fewest:,} people are expected in a round ({expected:,}), or than "
             f"{math.ceil(fewest / _OTHERS):,} without one of the cohorts ({without:,}): gradients of so few "
             "say much about each one",

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
-from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole
+from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole, of_test
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ OPTIMIZER = Choice(
 
 
 def _momentum_problem(momentum: float, plan: Plan) -> str:
-    return "only gradient descent has one" if momentum and OPTIMIZER.of(plan) != DESCENT else ""
+    is_without = OPTIMIZER in (of_test(plan.test) or ()) and OPTIMIZER.of(plan) != DESCENT
+    return "only gradient descent has one" if momentum and is_without else ""
 
 
 def _taking_part_problem(share: float, plan: Plan) -> str:

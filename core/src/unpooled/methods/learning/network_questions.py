@@ -8,20 +8,17 @@ of its class. Its derivatives by the scores are
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import CipherContext
 
-from unpooled.asking import question as questions
 from unpooled.asking.cohort import Table
+from unpooled.asking.draws import key_of
 from unpooled.asking.question import Arrays, Count, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
-from unpooled.errors import ProtocolError
 from unpooled.fitted.model import LOGISTIC, SOFTMAX, probabilities
 from unpooled.fitted.network import Network
 from unpooled.methods.learning.design import OfDesign, SumProducts
@@ -39,6 +36,8 @@ from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.tables.encoding.reading import drawn
 from unpooled.plan.plan import Plan
 from unpooled.protocol.masking import keystream
+
+About: TypeAlias = tuple[SumProducts, tuple[int, ...], str, np.ndarray, np.ndarray, int]
 
 _LARGEST = 1 << 20
 """Largest loss, and derivative, of a row on average: beyond it the fit has diverged."""
@@ -105,12 +104,8 @@ class OfNetwork(OfDesign):
         return np.asarray(numbers[people] < np.uint64(self.share * 2**64))
 
     def key(self, found: Examples, purpose: bytes) -> bytes:
-        """The key of what a cohort draws for this question: asked again, it is answered alike."""
-        if not found.secret:
-            raise ProtocolError(
-                "the question is answered by chance, and this cohort has no secret to draw by"
-            )
-        return hmac.digest(found.secret, purpose + hashlib.sha256(questions.encode(self)).digest(), "sha256")
+        """The key of what a cohort draws for this question."""
+        return key_of(found, self, purpose)
 
     def losses(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The loss of each row: float64 (n,)."""
@@ -199,9 +194,13 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
         design = SumProducts.widest(plan)
         network = network_of(plan, design)
         scale, weights = np.zeros(network.widths[0]), np.zeros(network.size)
-        about = network.widths, network.activation, scale, weights, 0
-        asked = cls(design, *about, TAKING_PART.of(plan), DROPOUT.of(plan), 1)
-        return Foreseen([asked], cls.most_turns(plan), exact=False)
+        about = design, network.widths, network.activation, scale, weights, 0
+        return Foreseen([cls.at(plan, about, 1)], cls.most_turns(plan), exact=False)
+
+    @classmethod
+    def at(cls, plan: Plan, about: About, turn: int) -> Self:
+        """The question of a round; `about` are its first fields, which all questions about a network have."""
+        return cls(*about, TAKING_PART.of(plan), DROPOUT.of(plan), turn)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -226,27 +225,35 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
 
     def local(self, table: Table) -> Arrays:
         found = examples(table)
-        taken = self.taken(found)
-        units = keystream(self.key(found, b"units")) if self.dropout else None
-        sums = {"gradient": np.zeros(self.size), "loss": np.zeros(1), "held_out": np.zeros(1)}
-        counts = {"rows": np.zeros(1, np.int64), "right": np.zeros(self.classified, np.int64)}
         with np.errstate(over="ignore", invalid="ignore"):
-            for fold, rows, z in self.blocks(found, taken):
-                if fold == self.held_out:
-                    scores = self.scores(z)
-                    sums["held_out"] += self.losses(scores, found.classes[rows], z).sum()
-                    if self.classified:
-                        counts["right"] += np.count_nonzero(predicted(scores) == found.classes[rows])
-                else:
-                    counts["rows"] += len(rows)
-                    self._add(sums, found.classes[rows], z, self.kept(len(rows), units) if units else ())
+            sums, counts = self._summed(found)
             far = any(not (np.abs(sum_) <= self.most).all() for sum_ in sums.values())
         if far:  # what is infinite, or no number, can't be sent
             sums = {name: np.zeros_like(sum_) for name, sum_ in sums.items()}
         return {**sums, **counts, "far": np.array([far], np.int64)}
 
+    def _summed(self, found: Examples) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The declared sums of reals, and those of counts, but for whether any is too large."""
+        taken, units = self.taken(found), self.units(found)
+        sums = {"gradient": np.zeros(self.size), "loss": np.zeros(1), "held_out": np.zeros(1)}
+        counts = {"rows": np.zeros(1, np.int64), "right": np.zeros(self.classified, np.int64)}
+        for fold, rows, z in self.blocks(found, taken):
+            if fold == self.held_out:
+                scores = self.scores(z)
+                sums["held_out"] += self.losses(scores, found.classes[rows], z).sum()
+                if self.classified:
+                    counts["right"] += np.count_nonzero(predicted(scores) == found.classes[rows])
+            else:
+                counts["rows"] += len(rows)
+                self._add(sums, found.classes[rows], z, units)
+        return sums, counts
+
+    def units(self, found: Examples) -> CipherContext | None:
+        """The stream by which hidden units drop out; None if none does."""
+        return keystream(self.key(found, b"units")) if self.dropout else None
+
     def _add(
-        self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray, kept: Sequence[np.ndarray]
+        self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray, units: CipherContext | None
     ) -> None:
         """Add loss and gradient of some rows."""
 
@@ -254,13 +261,16 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
             sums["loss"] += self.losses(scores, classes, z).sum()
             return self.slopes(scores, classes, z)
 
+        kept = self.kept(len(z), units)
         sums["gradient"] += self.network.gradient(self.weights, self.inputs(z), slope, kept)
 
-    def kept(self, rows: int, units: CipherContext) -> list[np.ndarray]:
+    def kept(self, rows: int, units: CipherContext | None) -> list[np.ndarray]:
         """Draw which hidden units of the next rows stay: factors of each layer, float64 (rows, units).
 
         What stays is enlarged, so that its mean is as without dropout.
         """
+        if units is None:
+            return []
         least, found = np.uint64(self.dropout * 2**64), []
         for width in self.widths[1:-1]:
             numbers = np.frombuffer(units.update(bytes(8 * rows * width)), "<u8").reshape(rows, width)

@@ -16,6 +16,7 @@ from unpooled.errors import listed
 from unpooled.fitted.model import FORMAT
 from unpooled.fitted.network import Network
 from unpooled.formats import safetensors
+from unpooled.methods.algorithm import DECLARED
 from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, link_of
 from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, widths_of
 from unpooled.methods.learning.procedure import Described, report_levels
@@ -114,8 +115,10 @@ def _network(found: Arrays, plan: Plan) -> tuple[Network, np.ndarray]:
 def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     """The content of the model file, from the columns of all result tables, by table and name."""
     best = int(found[f"{MODEL}.round"][0])
+    differs = DECLARED[plan.test].differs(plan)
     return {
         **trained(found, plan),
+        **({"not_pooled": differs} if differs else {}),
         "rows": int(found[f"{MODEL}.rows"][0]),
         "folds": int(found[f"{MODEL}.folds"][0]),
         "rows_left_out": int(found[f"{MODEL}.held_out"][0]),

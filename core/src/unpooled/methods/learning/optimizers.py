@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.methods.shared.gradients import dot
+from unpooled.protocol import codec
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Optimizer:
 
 @dataclass(frozen=True, eq=False)
 class Descent(Optimizer):
-    """Gradient descent, with momentum: v = momentum v + g, w = w - rate v."""
+    """Gradient descent, with momentum: v = momentum v + g + decay w, w = w - rate v."""
 
     name: ClassVar[str] = "network/descent"
 
@@ -41,9 +42,12 @@ class Descent(Optimizer):
     momentum: float
     velocity: np.ndarray
     """float64 (size,)"""
+    decay: float = codec.came_later(0.0)
 
     def step(self, weights: np.ndarray, gradient: np.ndarray, loss: float) -> tuple[np.ndarray, Optimizer]:
         velocity = self.momentum * self.velocity + gradient
+        if self.decay:
+            velocity = velocity + self.decay * weights
         return weights - self.rate * velocity, replace(self, velocity=velocity)
 
 

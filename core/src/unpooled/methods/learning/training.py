@@ -38,8 +38,8 @@ class Training:
     """float64 (rounds, 3): mean loss, that of the fold left out, and the share of its classes predicted"""
 
     @classmethod
-    def begin(cls, plan: Plan, weights: np.ndarray) -> Training:
-        return cls(weights, optimizer_of(plan, len(weights)), weights, 0, np.zeros((0, 3)))
+    def begin(cls, weights: np.ndarray, optimizer: Optimizer) -> Training:
+        return cls(weights, optimizer, weights, 0, np.zeros((0, 3)))
 
     @property
     def round(self) -> int:

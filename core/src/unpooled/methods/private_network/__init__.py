@@ -12,10 +12,11 @@ from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER
 from unpooled.methods.learning.network_result import write_network, write_weights
 from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL
-from unpooled.methods.private_network.options import CLIP, DELTA, EPSILON, PRIVATE_OPTIONS
+from unpooled.methods.private_network.options import CLIP, PRIVATE_OPTIONS
 from unpooled.methods.private_network.procedure import fit_private_network
 from unpooled.methods.private_network.questions import CountTrained, SumClipped
 from unpooled.methods.private_network.result import private_model_of, shown_private_network
+from unpooled.methods.shared.privacy_options import DELTA, EPSILON
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_WORDS
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.plan.encodings import ONE_HOT, ORDINAL

@@ -13,36 +13,11 @@ from unpooled.methods.learning.network_options import (
     TAKING_PART,
     WEIGHTS_SEED,
 )
-from unpooled.methods.private_network.privacy import Promise
+from unpooled.methods.shared.privacy import Promise
+from unpooled.methods.shared.privacy_options import DELTA, EPSILON
 from unpooled.plan.options import Number, Place
 from unpooled.plan.plan import Plan
 
-EPSILON = Number(
-    name="epsilon",
-    label="Epsilon",
-    hint="With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, "
-    "3 usual, and above 10 says little.",
-    default=0.0,
-    least=0,
-    most=100,
-    place=Place.MODEL,
-    fact="{}: with one person more or less, no result is more than e to this power times as likely",
-    is_always_said=True,
-    methods="Epsilon was {}.",
-)
-DELTA = Number(
-    name="delta",
-    label="Delta",
-    hint="The chance that epsilon does not hold. Choose it below one divided by the number of people.",
-    default=0.0,
-    usual=1e-5,
-    least=0,
-    most=0.01,
-    place=Place.MODEL,
-    fact="{}: the chance that epsilon does not hold",
-    is_always_said=True,
-    methods="Delta was {}.",
-)
 CLIP = Number(
     name="clip",
     label="Longest gradient of a person",

@@ -15,7 +15,6 @@ import numpy as np
 from unpooled.asking.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.errors import Refuse
 from unpooled.fitted.network import start
-from unpooled.kernels.discrete_gaussian import LARGEST
 from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.network import refuse_few, refuse_many_weights
 from unpooled.methods.learning.network_options import ROUNDS, TAKING_PART, WEIGHTS_SEED
@@ -23,9 +22,9 @@ from unpooled.methods.learning.network_questions import network_of
 from unpooled.methods.learning.optimizers import Optimizer
 from unpooled.methods.learning.training import optimizer_of
 from unpooled.methods.private_network.options import CLIP, promise_of
-from unpooled.methods.private_network.privacy import UNITS
 from unpooled.methods.private_network.questions import CountTrained, SumClipped
 from unpooled.methods.private_network.result import report
+from unpooled.methods.shared.privacy import UNITS
 from unpooled.plan.plan import Plan
 
 
@@ -73,11 +72,7 @@ def train_privately(study: Study, at: PrivateTraining) -> Asks[None]:
 
 def refuse_little_privacy(plan: Plan, size: int) -> None:
     """Refuse what no noise can promise."""
-    try:
-        deviation = promise_of(plan).deviation(size)
-    except ValueError:
-        deviation = LARGEST + 1
-    if deviation > LARGEST:
+    if not promise_of(plan).is_kept(size):
         raise Refuse(
             "epsilon",
             "for so small an epsilon so many rounds need more noise than sums can bear",

@@ -14,19 +14,15 @@ import numpy as np
 from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
-from unpooled.kernels.discrete_gaussian import discrete_gaussian
 from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.network_options import ROUNDS, TAKING_PART
 from unpooled.methods.learning.network_questions import OfNetwork, network_of
 from unpooled.methods.learning.reading import Examples, examples
 from unpooled.methods.private_network.options import CLIP, promise_of
-from unpooled.methods.private_network.privacy import Promise, clipped
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.shared.privacy import FARTHEST, Promise, clipped, noise_of
 from unpooled.plan.plan import Plan
-from unpooled.protocol.masking import keystream
 
-_FARTHEST = 1 << 42
-"""Largest sum in units. That noise goes beyond it is less likely than that a key is guessed."""
 _AT_ONCE = 1 << 21
 """Numbers of people's gradients at once."""
 
@@ -64,7 +60,7 @@ class SumClipped(OfNetwork, name="private-network/gradient", title="Train the ne
         Real(
             "gradient",
             ("size",),
-            _FARTHEST,
+            FARTHEST,
             "per weight: the clipped derivatives of the people who take part, with noise",
             "in which direction the network fits better, no more exactly than epsilon and delta allow",
             fraction_bits=0,
@@ -107,14 +103,9 @@ class SumClipped(OfNetwork, name="private-network/gradient", title="Train the ne
 
     def local(self, table: Table) -> Arrays:
         found = examples(table)
-        stream = keystream(self.key(found, b"noise"))
-
-        def words(n: int) -> np.ndarray:
-            return np.frombuffer(stream.update(bytes(8 * n)), np.uint64)
-
-        noise = discrete_gaussian(words, self.promise.deviation(self.size), self.size)
+        noise = noise_of(found, self, self.promise.deviation(self.size), self.size)
         total = sum((each.sum(axis=0) for each in self._of_people(found)), start=noise.astype(float))
-        return {"gradient": np.clip(total, -_FARTHEST, _FARTHEST)}
+        return {"gradient": np.clip(total, -FARTHEST, FARTHEST)}
 
     def _of_people(self, found: Examples) -> Iterator[np.ndarray]:
         """The clipped gradients of the people who take part, by blocks: whole float64 (people, size)."""

@@ -18,8 +18,9 @@ from unpooled.methods.learning.network_result import INPUTS, WEIGHTS, trained
 from unpooled.methods.learning.procedure import Levels, report_levels
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.learning.result import MODEL
-from unpooled.methods.private_network.options import CLIP, DELTA, promise_of
+from unpooled.methods.private_network.options import CLIP, promise_of
 from unpooled.methods.private_network.questions import SumClipped, scaled_by_limits
+from unpooled.methods.shared.privacy_options import DELTA
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.pages.page import Html, facts, section
 from unpooled.plan.plan import Plan

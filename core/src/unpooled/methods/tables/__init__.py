@@ -20,9 +20,11 @@ from unpooled.asking.procedure import Asks, Procedure, Study, procedure
 from unpooled.asking.question import Arrays, Question
 from unpooled.fitted import scaler
 from unpooled.formats import parameters_table
-from unpooled.methods.algorithm import TableMethod
+from unpooled.methods.algorithm import DECLARED, TableMethod
+from unpooled.methods.shared.privacy_options import DELTA, EPSILON, is_exact
 from unpooled.methods.tables.census import CountValues, count_values
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure
+from unpooled.methods.tables.noisy import NOISES, SumWithNoise, measure_with_noise, rules_of_noise
 from unpooled.methods.tables.order import THRESHOLDS, Narrow, NarrowByBits, interpolated, report_elements
 from unpooled.methods.tables.ranges import FindRange, FindRangeByBits
 from unpooled.methods.tables.search import MeasureTransformed, Search
@@ -58,7 +60,10 @@ MOST_COMPARED = MAX_COMPARISONS // THRESHOLDS
 
 @procedure("z-score")
 def z_score(study: Study) -> Asks[None]:
-    """Count the values of each feature; then report mean and deviation."""
+    """Count the values of each feature; then report mean and deviation. With noise one round does."""
+    if not is_exact(study.plan):
+        yield from measure_with_noise(study)
+        return
     n = yield from count_values(study)
     yield from measure(study, n)
 
@@ -113,7 +118,17 @@ def _parameters(columns: Arrays, plan: Plan) -> dict[str, Any]:
     else:
         found = {name: columns[name] for name in scaling.parameters}
     marks = {note: columns[name] for name, note in scaler.NOTES.items() if name in columns}
-    return scaler.parameters(plan.test, plan.features, columns["n"], found, marks)
+    content = scaler.parameters(plan.test, plan.features, columns["n"], found, marks)
+    return with_noise(content, columns, plan)
+
+
+def with_noise(content: dict[str, Any], columns: Arrays, plan: Plan) -> dict[str, Any]:
+    """The same content with how large the noise of each feature's numbers is, if there is any."""
+    for name in NOISES:
+        for row, noise in zip(content["features"], columns.get(name, np.zeros(0)).tolist(), strict=False):
+            row[name] = noise
+    differs = DECLARED[plan.test].differs(plan)
+    return {**content, **({"not_pooled": differs} if differs else {})}
 
 
 def _order_statistics(columns: Arrays, plan: Plan) -> dict[str, Any]:
@@ -138,7 +153,7 @@ def _scaling(
     scaling: type[scaler.Scaling],
     fit: Procedure[[], None],
     asks: tuple[type[Question], ...],
-    rules: Callable[[Plan], dict[str, str]] = lambda plan: {},
+    rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {},
     **more: Any,
 ) -> TableMethod:
     """The method that a way to normalize is, once there is a procedure that fits it."""
@@ -209,7 +224,9 @@ NORMALIZATIONS = (
     _scaling(
         scaler.ZScore,
         z_score,
-        (FindMagnitude, Average, MeasureSpread),
+        (FindMagnitude, Average, MeasureSpread, SumWithNoise),
+        rules_of_noise,
+        options=(EPSILON, DELTA),
         templates=(
             Template(
                 "z-score",

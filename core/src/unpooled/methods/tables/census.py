@@ -10,10 +10,11 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Study
-from unpooled.asking.question import Arrays, Count, Foreseen, Question
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.shared.privacy_options import is_exact
 from unpooled.methods.tables.table import table_values
 from unpooled.plan.plan import FEWEST_COHORTS as FEWEST_COHORTS
 from unpooled.plan.plan import Plan
@@ -51,6 +52,7 @@ class CountValues(Question, name="normalization/values", title="Count values", r
         ),
     )
     each: ClassVar[dict[str, str]] = {"features": "feature"}
+    asked_if: ClassVar[Condition] = is_exact
 
     features: int
 

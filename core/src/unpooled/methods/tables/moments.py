@@ -25,6 +25,7 @@ from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, fraction_bits
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.columns import exact_moments, moments, within_powers
+from unpooled.methods.shared.privacy_options import is_exact
 from unpooled.methods.shared.standardise import (
     COARSE,
     FINE,
@@ -151,6 +152,7 @@ class OfFeatures(Question):
     """About features, of which the pool has so many values each."""
 
     each: ClassVar[dict[str, str]] = {"features": "feature"}
+    asked_if: ClassVar[Condition] = is_exact
 
     values: np.ndarray
     """int64 (features,)"""

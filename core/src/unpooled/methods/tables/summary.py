@@ -15,13 +15,15 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Each, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Count
+from unpooled.asking.question import Arrays, Condition, Count
 from unpooled.formats import table_summary
 from unpooled.methods.algorithm import TableMethod
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
+from unpooled.methods.shared.privacy_options import DELTA, EPSILON, is_exact
 from unpooled.methods.tables import order
 from unpooled.methods.tables.census import CountValues, refuse_rare_features
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure
+from unpooled.methods.tables.noisy import NOISES, SumWithNoise, measure_with_noise, rules_of_noise
 from unpooled.methods.tables.order import Narrow, interpolated
 from unpooled.methods.tables.table import FEATURES, table_values
 from unpooled.plan.plan import SUMMARY_FILES
@@ -36,7 +38,13 @@ ROWS, ELEMENTS = "rows", "elements"
 
 @procedure("summary")
 def summary(study: Study) -> Asks[None]:
-    """Count rows and values; then find moments and quantiles side by side."""
+    """Count rows and values; then find moments and quantiles side by side. With noise moments alone."""
+    if not is_exact(study.plan):
+        yield from measure_with_noise(study)
+        n = len(study.plan.features)
+        nothing = np.full((n, 2 * len(QUANTILES)), np.nan)
+        yield Rows(ELEMENTS, {"feature": np.arange(n), "n": np.zeros(n, np.int64), "elements": nothing})
+        return
     sums = yield CountRows(len(study.plan.features))
     refuse_rare_features(study.plan, sums)
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": sums["rows"]})
@@ -69,6 +77,7 @@ class FindQuantiles(Narrow, name="summary/quantiles", title="Narrow down quantil
     """The same question, whose result stands beside that of mean and deviation."""
 
     asked: ClassVar[Sequence[float]] = QUANTILES
+    asked_if: ClassVar[Condition] = is_exact
 
 
 def wanted(n: np.ndarray) -> np.ndarray:
@@ -82,7 +91,8 @@ def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     """Collect the columns of the files: numbers of each feature, and its quantiles (features, 7)."""
     found, pairs = tables[FEATURES], tables[ELEMENTS]["elements"].reshape(-1, len(QUANTILES), 2)
     quantiles = [interpolated(q, found["n"], *pairs[:, k].T) for k, q in enumerate(QUANTILES)]
-    missing = tables[ROWS]["rows"] - found["n"]
+    n = found["n"]
+    missing = tables[ROWS]["rows"] - n if ROWS in tables else np.full(len(n), np.nan)
     return {**found, "missing": missing, "quantiles": np.stack(quantiles, axis=1)}
 
 
@@ -91,14 +101,16 @@ SUMMARY = TableMethod(
     title="Summary of a table; no table is changed",
     method="For each column, the values of all cohorts together were counted, and their mean, "
     "standard deviation and quantiles computed.",
-    asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
+    asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles, SumWithNoise),
     procedure=summary,
+    options=(EPSILON, DELTA),
+    rules=rules_of_noise,
     files={
         "summary": lambda out, panel, columns, plan: table_summary.write_table(
-            out, plan.features, columns, QUANTILES
+            out, plan.features, columns, QUANTILES, NOISES
         ),
         "page": lambda out, panel, columns, plan: table_summary.write_page(
-            out, plan.features, columns, QUANTILES
+            out, plan.features, columns, QUANTILES, SUMMARY.warning(plan)
         ),
     },
     usual_files=SUMMARY_FILES,

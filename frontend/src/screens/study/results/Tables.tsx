@@ -97,11 +97,15 @@ export function SummaryOfTable({ study, file }: { study: Study; file: string }) 
 }
 
 const missing = ({ n, missing }: Summary): string =>
-  missing ? `${count(missing)} (${fixed((100 * missing) / (n + missing), 1)} %)` : "0";
+  missing === null
+    ? "–"
+    : missing
+      ? `${count(missing)} (${fixed((100 * missing) / (n + missing), 1)} %)`
+      : "0";
 
 function Distribution({ row }: { row: Summary }) {
   const strip = stripOf(row);
-  if (!strip) return t("too few values");
+  if (!strip) return row.missing === null ? "–" : t("too few values");
   const known = row.quantiles.filter(({ value }) => value !== null);
   const words = known.map(({ share, value }) => `${share * 100} %: ${measured(value)}`).join(", ");
   return (

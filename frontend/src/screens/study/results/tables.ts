@@ -31,7 +31,8 @@ export interface Summary {
   type: string;
   unit: string;
   n: number;
-  missing: number;
+  /** Null where noise lets nobody know. */
+  missing: number | null;
   mean: number | null;
   deviation: number | null;
   quantiles: Quantile[];
@@ -56,7 +57,7 @@ export function readSummary(text: string): Summary[] {
       type: word("type"),
       unit: word("unit"),
       n: number("n") ?? 0,
-      missing: number("missing") ?? 0,
+      missing: number("missing"),
       mean: number("mean"),
       deviation: number("deviation"),
       quantiles: names

@@ -13,6 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unpooled.asking.draws import key_of
+from unpooled.asking.question import Question
+from unpooled.kernels.discrete_gaussian import LARGEST, discrete_gaussian
+from unpooled.protocol.masking import keystream
+
+FARTHEST = 1 << 42
+"""Largest sum in units. That noise goes beyond it is less likely than that a key is guessed."""
 MOST_NOISE = 1_000.0
 """The largest noise, in contributions of a person: more leaves nothing of any sum."""
 _FINE, _COARSE = 1e-4, 1e-3
@@ -47,14 +54,33 @@ class Promise:
         """The epsilon of that noise: at most the one that was promised."""
         return epsilon_of(self.noise, self.delta, self.share, self.rounds)
 
-    def deviation(self, size: int) -> int:
+    def deviation(self, size: int, units: int = UNITS) -> int:
         """The deviation of one cohort's noise, rounded up, in the units of sums of `size` numbers.
+
+        A person's numbers are `units` times sqrt(size) long at most, before they are rounded.
 
         All cohorts but one have the whole noise together, so that it is there even against a cohort that
         takes off its own.
         """
-        longest = (UNITS + 0.5) * math.sqrt(size)
+        longest = (units + 0.5) * math.sqrt(size)
         return math.ceil(self.noise * longest / math.sqrt(max(1, self.cohorts - 1)))
+
+    def is_kept(self, size: int, units: int = UNITS) -> bool:
+        """Tell whether there is so much noise, and sums can bear it."""
+        try:
+            return self.deviation(size, units) <= LARGEST
+        except ValueError:
+            return False
+
+
+def noise_of(cohort: Any, question: Question, deviation: int, size: int) -> np.ndarray:
+    """A cohort's noise in the answer to a question, drawn by its secret: int64 (size,)."""
+    stream = keystream(key_of(cohort, question, b"noise"))
+
+    def words(n: int) -> np.ndarray:
+        return np.frombuffer(stream.update(bytes(8 * n)), np.uint64)
+
+    return discrete_gaussian(words, deviation, size)
 
 
 def clipped(vectors: np.ndarray, bound: float) -> np.ndarray:

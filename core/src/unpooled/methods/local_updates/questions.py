@@ -1,0 +1,101 @@
+"""The question of a training by local updates: where each cohort's own steps lead, summed over cohorts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import CipherContext
+
+from unpooled.asking.question import Real, Sent
+from unpooled.methods.learning.network_options import DROPOUT, RATE
+from unpooled.methods.learning.network_questions import About, SumGradient
+from unpooled.methods.learning.reading import Examples, examples
+from unpooled.methods.local_updates.options import ALGORITHM, BATCH, FEDAVG, WEIGHTED, work_of
+from unpooled.plan.plan import Plan
+from unpooled.protocol.masking import keystream
+
+
+@dataclass(frozen=True, eq=False)
+class SumUpdates(SumGradient, name="local-updates/updates", title="Average local updates", ring_bits=128):
+    """The gradients of each cohort's own steps, added up, times its rows; and the losses before them."""
+
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Real(
+            "gradient",
+            ("size",),
+            "most",
+            "per weight: the derivatives of the loss in this cohort's own steps, added up, times its rows",
+            "in which direction the cohorts' own steps lead on average; of a unit that is active for one "
+            "person alone, that person's row",
+            fraction_bits=60,
+            of_one=True,
+        ),
+        *SumGradient.sends[1:],
+    )
+
+    algorithm: str
+    work: int
+    """Steps in a round; of FedAvg passes through all rows."""
+    batch: int
+    """Rows of a step."""
+    rate: float
+
+    @classmethod
+    def at(cls, plan: Plan, about: About, turn: int) -> Self:
+        own = ALGORITHM.of(plan), work_of(plan), BATCH.of(plan), RATE.of(plan)
+        return cls(*about, 1.0, DROPOUT.of(plan), turn, *own)
+
+    @property
+    def draws(self) -> bool:
+        return True
+
+    def _summed(self, found: Examples) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        sums, counts = super()._summed(found)
+        return {**sums, "gradient": counts["rows"] * self.accumulated(found)}, counts
+
+    def _add(
+        self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray, units: CipherContext | None
+    ) -> None:
+        sums["loss"] += self.losses(self.scores(z), classes, z).sum()
+
+    def accumulated(self, found: Examples) -> np.ndarray:
+        """The sum of the gradients of this cohort's steps, each a mean over its batch: float64 (size,)."""
+        units, total, weights = self.units(found), np.zeros(self.size), self.weights
+        rows = examples(found, self.design.bends)
+        for step, batch in enumerate(self.batches(found)):
+            z, classes = self.design.standardised(rows, batch), found.classes[batch]
+
+            def slope(scores: np.ndarray, z: np.ndarray = z, classes: np.ndarray = classes) -> np.ndarray:
+                return self.slopes(scores, classes, z)
+
+            kept = self.kept(len(z), units)
+            gradient = self.network.gradient(weights, self.inputs(z), slope, kept) / len(batch)
+            total += self.share_of(step) * gradient
+            weights = weights - self.rate * gradient
+        return total
+
+    def batches(self, found: Examples) -> Iterator[np.ndarray]:
+        """The rows of each step: parts of a random order of all, and of another once they are used up."""
+        rows = np.flatnonzero(self.design.part_of[found.folds] != self.held_out)
+        stream, size = keystream(self.key(found, b"batches")), min(self.batch, len(rows))
+        in_a_pass = len(rows) // max(1, size)
+        order = rows
+        for step in range(self.work * in_a_pass if self.algorithm == FEDAVG or not size else self.work):
+            at = step % in_a_pass * size
+            if not at:
+                order = rows[np.argsort(np.frombuffer(stream.update(bytes(8 * len(rows))), "<u8"))]
+            yield order[at : at + size]
+
+    def share_of(self, step: int) -> float:
+        """Return how much a step counts: 1 on average.
+
+        Weighted, the first of n steps counts n, the second n/2, the last 1, and those between fall evenly;
+        all over their mean, without which they would add up to some n²/4.
+        """
+        if self.algorithm != WEIGHTED:
+            return 1.0
+        counts = np.append(float(self.work), np.linspace(self.work / 2, 1, self.work - 1))
+        return float(counts[step] / counts.mean())
