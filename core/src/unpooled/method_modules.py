@@ -36,6 +36,8 @@ MODELS = {
     "fedheonn": ".learning",
     "network": ".learning",
     "private-network": ".private_network",
+    "image-network": ".learning",
+    "private-image-network": ".private_network",
 }
 """Methods for tables that fit a model."""
 _PARTS = {

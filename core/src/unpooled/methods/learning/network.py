@@ -33,7 +33,7 @@ from unpooled.methods.learning.network_scores import (
     SumNetworkScores,
 )
 from unpooled.methods.learning.performance import edges, grid, joined, report_ranges
-from unpooled.methods.learning.procedure import Described, describe_columns
+from unpooled.methods.learning.procedure import Described, describe_columns, describe_images
 from unpooled.methods.learning.training import Training
 from unpooled.plan.plan import Plan
 
@@ -49,7 +49,7 @@ About: TypeAlias = tuple[SumProducts, tuple[int, ...], str, np.ndarray, np.ndarr
 def fit_network(study: Study) -> Asks[None]:
     """Describe the columns, and begin with the start values."""
     plan = study.plan
-    described = yield from describe_columns(study)
+    described = yield from (describe_columns if plan.images is None else describe_images)(study)
     network = network_of(plan, described.question)
     refuse_many_weights(network.size)
     if not plan.alone:
