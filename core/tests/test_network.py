@@ -199,7 +199,8 @@ def fitted(question: SumGradient, cohort: Examples) -> np.ndarray:
     """The inputs of the rows that a cohort's gradient is summed over."""
     everyone = np.ones(len(cohort.values), bool)
     blocks = question.blocks(cohort, everyone)
-    return np.concatenate([question.inputs(z) for fold, _, z in blocks if fold != question.held_out])
+    inputs = [question.inputs(cohort, rows, z) for fold, rows, z in blocks if fold != question.held_out]
+    return np.concatenate(inputs)
 
 
 def test_weights_that_single_out_a_person_are_asked_about_by_nobody() -> None:

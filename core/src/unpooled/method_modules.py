@@ -37,6 +37,8 @@ MODELS = {
     "network": ".learning",
     "private-network": ".private_network",
     "local-updates": ".local_updates",
+    "image-network": ".learning",
+    "private-image-network": ".private_network",
 }
 """Methods for tables that fit a model."""
 _PARTS = {

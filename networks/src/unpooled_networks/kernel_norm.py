@@ -93,10 +93,14 @@ class KernelNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         dropped = functional.dropout(x, self.dropout, self.training)
         mu, variance = _Windows(self.kernel_size, self.stride, self.padding).moments(dropped)
-        mean, r = (each[..., None, None].to(x.dtype) for each in (mu, (variance + self.eps).rsqrt()))
+        mean, r = mu.to(x.dtype), (variance + self.eps).rsqrt().to(x.dtype)
+        padded = functional.pad(x, _sides(self.padding))
+        if self.kernel_size == self.stride == (1, 1):  # a window is a pixel: there is nothing to lay out
+            return (padded - mean) * r
         (rows, columns), (down, right) = self.kernel_size, self.stride
-        windows = functional.pad(x, _sides(self.padding)).unfold(2, rows, down).unfold(3, columns, right)
-        return ((windows - mean) * r).transpose(3, 4).flatten(4, 5).flatten(2, 3)
+        windows = padded.unfold(2, rows, down).unfold(3, columns, right)
+        normalized = (windows - mean[..., None, None]) * r[..., None, None]
+        return normalized.transpose(3, 4).flatten(4, 5).flatten(2, 3)
 
     def extra_repr(self) -> str:
         return (

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from unpooled_client.data.options import DataOptions
     from unpooled_client.data.thorough import Thorough
 
+_TABLE = click.Path(path_type=Path, exists=True)
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.command()
 @data_options
 @plan_options
-@click.option("--table", type=_FILE, metavar="FILE", help="Check a table, CSV or Parquet, instead.")
+@click.option("--table", type=_TABLE, metavar="FILE", help="Check a table, CSV or Parquet, instead.")
 @click.option("--schema", type=_FILE, metavar="FILE",
               help="CSV with lines such as name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--state", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -108,10 +109,12 @@ def _print(report: Report, *, to_json: bool) -> None:
 
 def _sizes(options: DataOptions) -> dict[str, str]:
     """Return the files that were read, each with its size, as far as they exist."""
+    from unpooled_client.state.fingerprint import stamp
+
     found = {}
     for name, path in options.paths.items():
         with contextlib.suppress(OSError):
-            found[name] = f"{path.absolute()} ({path.stat().st_size:,} bytes)"
+            found[name] = f"{path.absolute()} ({stamp(path)[0]:,} bytes)"
     return found
 
 
@@ -152,15 +155,16 @@ def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Repo
 def _of_a_model(schema: Sequence[Column], options: DataOptions) -> Plan | None:
     """The plan of a usual model of the schema's outcome, in the fewest cohorts; None if there can be none."""
     from unpooled.methods import completed
-    from unpooled.methods.learning.models import LOGISTIC_MODEL, RIDGE
+    from unpooled.methods.learning.models import IMAGE_NETWORK, LOGISTIC_MODEL, RIDGE
     from unpooled.plan.floors import MIN_SAMPLES
     from unpooled.plan.plan import NO_KEY, PlanError
     from unpooled.protocol.messages import MIN_COHORTS
 
+    of_classes = IMAGE_NETWORK if any(column.is_image for column in schema) else LOGISTIC_MODEL
     try:
         return completed(
             {
-                "test": LOGISTIC_MODEL if any(column.has_classes for column in schema) else RIDGE,
+                "test": of_classes if any(column.has_classes for column in schema) else RIDGE,
                 "schema": [column.to_json() for column in schema],
                 "cohorts": MIN_COHORTS,
                 "min_samples": MIN_SAMPLES if options.min_samples is None else options.min_samples,

@@ -28,6 +28,7 @@ from unpooled_client.study.answering import MOST_THREADS
 from unpooled_client.study.engine import Engine, Until
 from unpooled_client.study.invitation import invitation_from
 
+_TABLE = click.Path(path_type=Path, exists=True)
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 _engine_options = together(
@@ -86,7 +87,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 @click.command(epilog=EXIT_CODES)
 @invitation_argument
 @data_options
-@click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
+@click.option("--table", type=_TABLE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
 @click.option(
     "--out",
     type=FOLDER,

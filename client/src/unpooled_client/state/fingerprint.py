@@ -42,12 +42,14 @@ class Fingerprint:
     def of(cls, path: Path, whole: int = WHOLE) -> Fingerprint:
         """The fingerprint of a file; DataProblem if it cannot be read."""
         try:
-            status = path.stat()
-            sampled = status.st_size > whole
-            digest = _sample(path, status.st_size) if sampled else _all(path)
+            size, modified = stamp(path)
+            if path.is_dir():
+                return cls(size, modified, _of_folder(path))
+            sampled = size > whole
+            digest = _sample(path, size) if sampled else _all(path)
         except OSError as error:
             raise DataProblem(f"the file cannot be read: {error.strerror}", file=path) from error
-        return cls(status.st_size, status.st_mtime_ns, digest, sampled)
+        return cls(size, modified, digest, sampled)
 
     def same(self, other: Fingerprint) -> bool:
         """Tell whether two fingerprints are of the same content."""
@@ -82,13 +84,32 @@ def check_unchanged(accepted: dict[str, Fingerprint], paths: dict[str, Path]) ->
 
 def _as_before(accepted: Fingerprint, path: Path) -> bool:
     try:
-        status = path.stat()
+        size, modified = stamp(path)
     except OSError:
         return False
     # A file of another size is another file, and need not be read.
-    if status.st_size != accepted.size:
+    if size != accepted.size:
         return False
-    return status.st_mtime_ns == accepted.modified or accepted.same(Fingerprint.of(path))
+    return modified == accepted.modified or accepted.same(Fingerprint.of(path))
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    """Size, and nanoseconds since 1970, of a file; of a folder the sums of those of all files in it."""
+    if not path.is_dir():
+        status = path.stat()
+        return status.st_size, status.st_mtime_ns
+    found = [each.stat() for each in _files_in(path)]
+    return sum(each.st_size for each in found), sum(each.st_mtime_ns for each in found)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _of_folder(folder: Path) -> str:
+    """The digest of the names and digests of all files in a folder."""
+    lines = (f"{path.relative_to(folder).as_posix()} {_all(path)}\n" for path in _files_in(folder))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _all(path: Path) -> str:

@@ -24,7 +24,7 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.network.answers import Refused, Study
 from unpooled_client.network.api import LONG_POLL
 from unpooled_client.state.events import BYTES, Event, Paused, Resumed, Sent, StepProgress
-from unpooled_client.state.fingerprint import Fingerprint
+from unpooled_client.state.fingerprint import Fingerprint, stamp
 from unpooled_client.study.book import Heard, open_book
 from unpooled_client.study.cluster import Cluster
 from unpooled_client.study.deriving import Deriving
@@ -349,7 +349,6 @@ class Work:
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        status = path.stat()
+        return stamp(path)
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns

@@ -6,6 +6,7 @@ them only, and no mask hides it. So a person who releases what leaves is told, a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import read_fam
 from unpooled_client.data.tables.categories import read_words
 from unpooled_client.data.tables.faults import Faults
+from unpooled_client.data.tables.images import tables_in
 from unpooled_client.state.events import PEOPLE, ROWS, Event, FewApart
 from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.state.people import People, Whose
@@ -113,15 +115,22 @@ def _rows(table: ArrayTable, options: DataOptions, plan: Plan) -> Sequence[bytes
     """
     of_patients = [column.title for column in plan.schema if column.is_patient]
     if of_patients and options.table is not None:
-        found = read_words(options.table, of_patients, Faults(options.table, Report()))
+        table_of = next(iter(tables_in(options.table)), options.table)  # of images it is in their folder
+        found = read_words(table_of, of_patients, Faults(table_of, Report()))
         return [value.encode() for value in _cells(found[of_patients[0]])] if found else []
     titles = "\0".join(column.title for column in plan.schema if not column.left_out)
     numbers = np.where(np.isnan(table.values), np.nan, table.values + 0.0)  # one form each: no -0
     words = zip(*(_cells(table.words[title]) for title in sorted(table.words)), strict=True)
     told = list(words) or [()] * len(numbers)
+    of_images = [b""] * len(numbers) if table.images is None else map(_digest, table.images)
     return [
-        "\0".join((titles, *row)).encode() + bits.tobytes() for row, bits in zip(told, numbers, strict=True)
+        "\0".join((titles, *row)).encode() + bits.tobytes() + image
+        for row, bits, image in zip(told, numbers, of_images, strict=True)
     ]
+
+
+def _digest(image: np.ndarray) -> bytes:
+    return hashlib.sha256(image.tobytes()).digest()
 
 
 def _cells(words: Words) -> Sequence[str]:

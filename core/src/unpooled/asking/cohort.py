@@ -178,6 +178,8 @@ class ArrayTable:
     """Columns of words by title, where they were read."""
     coded: Categories | None = None
     """Values of `words` as the plan reads them, in a study of encodings."""
+    images: np.ndarray | None = field(default=None, repr=False)
+    """uint8 (n, channels, rows, columns): the image of each row, in a study of images."""
     secret: bytes = field(default=b"", repr=False)
     """The cohort's own, by which rows are drawn; empty where no question is answered by chance."""
 

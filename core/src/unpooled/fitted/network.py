@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from unpooled.protocol.masking import keystream
+
+if TYPE_CHECKING:
+    from unpooled.fitted.image_network import ImageNetwork
 
 RELU, SILU, MISH, TANH = "relu", "silu", "mish", "tanh"
 ACTIVATIONS = (RELU, SILU, MISH, TANH)
@@ -52,6 +55,18 @@ class Network:
             for place, layer in enumerate(self.layers(weights))
             for part, values in zip(("weight", "bias"), layer, strict=True)
         }
+
+    @property
+    def breadth(self) -> int:
+        """Numbers of a row that are computed at once."""
+        return max(self.widths)
+
+    def limits(self, weights: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
+        """Views of a vector, float64 (size,), and how far from 0 the start values there may be."""
+        for w, b in self.layers(weights):
+            limit = 1 / math.sqrt(w.shape[1])
+            yield w, limit
+            yield b, limit
 
     def scores(self, weights: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The scores, float64 (n, scores), of rows x, float64 (n, inputs)."""
@@ -118,16 +133,14 @@ def layout(network: Network, seed: int = 0) -> Mapping[str, np.ndarray]:
     return network.named(start(network, seed))
 
 
-def start(network: Network, seed: int) -> np.ndarray:
+def start(network: Network | ImageNetwork, seed: int) -> np.ndarray:
     """The start values as one vector: float64 (size,)."""
     key = seed.to_bytes(32, "little")
     stream = keystream(key).update(bytes(8 * network.size))
     # The upper 53 bits, from -1 to 1: exact in float64.
     found = (np.frombuffer(stream, "<u8") >> np.uint64(11)).astype(np.float64) * 2**-52 - 1.0
-    for w, b in network.layers(found):
-        limit = 1 / math.sqrt(w.shape[1])
-        w *= limit
-        b *= limit
+    for part, limit in network.limits(found):
+        part *= limit
     return found
 
 

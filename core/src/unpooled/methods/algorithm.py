@@ -256,6 +256,8 @@ class TableMethod(Method):
         scaled = [column for column in plan.schema if column.scaling and not self.scales]
         unscaled = f"{', '.join(c.title for c in scaled[:1])}: only a model scales its columns of numbers"
         found = {"schema": wanted} if not self.columns_of(plan) else {"schema": unscaled} if scaled else {}
+        if plan.images is not None and plan.images not in self.columns_of(plan):
+            found["schema"] = f"{plan.images.title}: only a network on images reads images"
         return {**super().problems(plan), **found}
 
 

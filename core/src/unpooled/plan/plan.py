@@ -249,6 +249,11 @@ class Plan:
         return tuple(column for column in self.schema if column.is_category)
 
     @property
+    def images(self) -> Column | None:
+        """The column of the schema that names files of images."""
+        return next((column for column in self.schema if column.is_image), None)
+
+    @property
     def beside(self) -> tuple[str, ...]:
         """The titles of the others, which stand beside the encoded ones."""
         return tuple(column.title for column in self.schema if not column.is_category)

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,8 @@ from unpooled.plan.categories import MISSING, REST, normal
 from unpooled.plan.encodings import Encoding
 from unpooled.protocol import codec
 
-NUMBER, INTEGER, TEXT, CATEGORY = "number", "integer", "text", "category"
-TYPES = (NUMBER, INTEGER, TEXT, CATEGORY)
+NUMBER, INTEGER, TEXT, CATEGORY, IMAGE = "number", "integer", "text", "category", "image"
+TYPES = (NUMBER, INTEGER, TEXT, CATEGORY, IMAGE)
 FEATURE, OUTCOME, PATIENT, IGNORED = "feature", "outcome", "patient", "ignored"
 ROLES = (FEATURE, OUTCOME, PATIENT, IGNORED)
 MOST_COLUMNS = 10_000
@@ -29,11 +30,14 @@ MOST_SEARCHED = 65_536
 LONGEST_WORD = 200
 MOST_CLASSES = 20
 """Maximum number of classes of an outcome."""
+FEWEST_PIXELS, MOST_PIXELS = 8, 512
+"""Rows and columns of an image: from what three poolings leave something of, to what a client can hold."""
 
 _FIELDS = ("name", "type", "unit", "role", "encoding", "values", "low", "high")
 _LIMITS = ("low", "high")
 _TYPES: dict[str, Any] = {"levels": tuple[str, ...], "most": int, "low": float, "high": float}
 """Types of the fields of a plan's record that are not text."""
+_SIZE = re.compile(r"[13](x[1-9][0-9]{0,3}){2}")
 _FROM_FILE = "levels="
 _BETWEEN = "|"
 
@@ -47,12 +51,15 @@ class Column:
     title: str
     """Its name in the first line of the cohorts' files."""
     type: str = NUMBER
-    """number, integer (a number without a fraction), category (words), or text: neither read nor changed."""
+    """number, integer (a number without a fraction), category (words), image (names of files), or text:
+    neither read nor changed.
+    """
     unit: str = ""
     """Unit for people, such as mmol/l."""
     encoding: str = ""
     """Encoding of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D. Of a number its
-    scaling in a model: z-score (also if there is none), robust, log, log1p or yeo-johnson.
+    scaling in a model: z-score (also if there is none), robust, log, log1p or yeo-johnson. Of images their
+    size: channels, rows and columns, such as 1x28x28.
     """
     levels: tuple[str, ...] = ()
     """All words that a category's dictionary may have, in normal form; empty if its encoding has none."""
@@ -78,6 +85,16 @@ class Column:
         return self.type == CATEGORY and self.role == FEATURE
 
     @property
+    def is_image(self) -> bool:
+        """True if it names files of images, which are read."""
+        return self.type == IMAGE and self.role == FEATURE
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """Channels, rows and columns of its images."""
+        return tuple(map(int, self.encoding.split("x")))
+
+    @property
     def scaling(self) -> str:
         """The scaling of a feature that is a number, in a model; empty if nothing is said."""
         return self.encoding if self.is_number else ""
@@ -98,7 +115,7 @@ class Column:
     @property
     def left_out(self) -> str:
         """Why it is neither a feature nor the outcome; empty if it is."""
-        if self.is_number or self.is_category or self.has_classes:
+        if self.is_number or self.is_category or self.is_image or self.has_classes:
             return ""
         return "says whose row it is" if self.is_patient else IGNORED if self.role == IGNORED else self.type
 
@@ -135,7 +152,7 @@ class Column:
             return f"{self.title}: want a unit of at most 40 characters"
         if self.role not in ROLES:
             return f"{self.title}: want the role {', '.join(ROLES)}"
-        if self.is_outcome and self.type == TEXT:
+        if self.is_outcome and self.type in (TEXT, IMAGE):
             return f"{self.title}: an outcome is a number, or a category with its values"
         if found := self._problem_of_limits():
             return f"{self.title}: {found}"
@@ -145,6 +162,8 @@ class Column:
             found = self._problem_of_category()
         elif self.type == CATEGORY:
             found = ""
+        elif self.is_image:
+            found = self._problem_of_images()
         else:
             found = self._problem_of_scaling()
         return found and f"{self.title}: {found}"
@@ -166,8 +185,17 @@ class Column:
             return f"an outcome of classes needs its 2 to {MOST_CLASSES} values, such as no|yes"
         return levels_problem(self.levels)
 
+    def _problem_of_images(self) -> str:
+        is_size = _SIZE.fullmatch(self.encoding) is not None
+        if not is_size or not all(FEWEST_PIXELS <= n <= MOST_PIXELS for n in self.size[1:]):
+            return (
+                "want the size of the images as the encoding: 1 or 3 channels, then rows and columns, from "
+                f"{FEWEST_PIXELS} to {MOST_PIXELS} each, such as 1x28x28"
+            )
+        return "images have no values" if self.levels or self.most else ""
+
     def _problem_of_scaling(self) -> str:
-        if self.levels or (self.encoding and self.type == TEXT):
+        if self.levels or (self.encoding and self.type in (TEXT, IMAGE)):
             return "only a category has an encoding and values"
         if self.encoding and self.role != FEATURE:
             return "only a feature has a scaling"
@@ -274,8 +302,8 @@ def schema_problem(schema: Sequence[Column]) -> str:
         return found
     if len(set(titles)) < len(titles):
         return f"the column {next(title for title in titles if titles.count(title) > 1)} appears twice"
-    if not any(column.is_number or column.is_category for column in schema):
-        return "want at least one column of numbers, or of categories"
+    if not any(column.is_number or column.is_category or column.is_image for column in schema):
+        return "want at least one column of numbers, of categories, or of images"
     for role in (OUTCOME, PATIENT):
         if len(named := [column.title for column in schema if column.role == role]) > 1:
             return f"want one column with the role {role}, not {' and '.join(named[:2])}"

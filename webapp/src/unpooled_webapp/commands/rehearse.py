@@ -146,8 +146,9 @@ class _WithDeclared(click.Command):
 )
 @click.option("--trait", type=click.Choice(POLYGENIC.traits),
               help="What the phenotype is, of a score.  [quantitative]")  # fmt: skip
-@click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
-              help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
+@click.option("--table", multiple=True, type=click.Path(exists=True, path_type=Path), metavar="FILE",
+              help="The CSV or Parquet table, or the folder of images, of one cohort; give it three times or "
+              "more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
               help="CSV with lines such as name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
@@ -339,6 +340,8 @@ def _schema(options: dict[str, Any]) -> tuple[Column, ...]:
     path = options["schema"] or options["table"][0]
     if options["schema"]:
         return schema_from_file(path)
+    if path.is_dir():
+        raise click.UsageError("images need --schema, which says their size, and the classes")
     if _is_parquet(path):
         drafted = read_schema(_schema_of_parquet(path), str(path))
         return tuple(Column(c.title, NUMBER if c.type == NUMBER else TEXT) for c in drafted)

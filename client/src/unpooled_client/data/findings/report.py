@@ -143,6 +143,12 @@ class Code(enum.StrEnum):
     WORD_FREE_TEXT = "word-free-text"
     WORDS_TOO_MANY = "words-too-many"
     WORD_LONG = "word-long"
+    IMAGE_FOLDER = "image-folder"
+    IMAGE_SOFTWARE = "image-software"
+    IMAGE_MISSING = "image-missing"
+    IMAGE_UNREADABLE = "image-unreadable"
+    IMAGE_SIZE = "image-size"
+    IMAGES_TOO_LARGE = "images-too-large"
 
     FLOOR = "floor"
     NOBODY_LEFT = "nobody-left"

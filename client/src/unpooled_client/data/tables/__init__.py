@@ -4,6 +4,7 @@
     csv_table  CSV, read by a fast library; `cells` reads again where it stumbles, and says why
     csv_write  CSV with other numbers in some columns, and every other byte as it was
     parquet    Parquet, read and written
+    images     a folder of images, with a table of them or without
     faults     what can be wrong with a table, in words
 
 A number that is missing is NaN. What is in columns of type text is neither looked at nor changed.
@@ -27,6 +28,7 @@ from unpooled_client.data.findings.source import exists, readable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.categories import check_words, read_words
 from unpooled_client.data.tables.faults import WHAT, Faults
+from unpooled_client.data.tables.images import by_class, image_of, is_ready, read_images, tables_in
 
 __all__ = ["cells_of", "open_table", "read_features", "schema_of", "write_normalized"]
 
@@ -46,11 +48,20 @@ def open_table(
     `fewest`: how many rows a cohort must have to take part. `reads_words`: whether the words of a column are
     looked at. `ignore_case`: whether words that differ in case only are one.
     """
-    values = read_features(path, schema, report, threads)
-    titles = [column.title for column in schema if reads_words(column)]
-    words = read_words(path, titles, Faults(path, report)) if values is not None else None
+    faults, column, folder = Faults(path, report), image_of(schema), path
+    if column is not None and not is_ready(folder, column, faults):
+        return None
+    path = next(iter(tables_in(folder)), folder) if column is not None else path
+    if path == folder and column is not None:
+        words = by_class(folder, schema, faults)
+        values = np.empty((len(words[column.title]), 0)) if words is not None else None
+    else:
+        values = read_features(path, schema, report, threads)
+        titles = [column.title for column in schema if reads_words(column) or column.is_image]
+        words = read_words(path, titles, Faults(path, report)) if values is not None else None
     if values is None or words is None:
         return None
+    images = read_images(folder, column, words[column.title], faults) if column is not None else None
     _check_floor(len(values), MIN_SAMPLES if fewest is None else fewest, Faults(path, report))
     described = _described(values, [column.title for column in schema if column.is_number])
     left_out = [f"{shown(column.title)} ({column.left_out})" for column in schema if column.left_out]
@@ -62,7 +73,7 @@ def open_table(
     if searched:
         codes = {f"codes of {c.title}": of_search(len(words[c.title].values), c.most) for c in searched}
         report.summary["estimate"] = codes | {"not counted": "waiting for other cohorts and for the network"}
-    return ArrayTable(values, words) if report.ok else None
+    return ArrayTable(values, words, images=images) if report.ok else None
 
 
 def read_features(

@@ -158,6 +158,33 @@ FAULTS = {
         "If it is free text, have the coordinator declare it as text: then it is left as it is.",
         Severity.WARNING,
     ),
+    Code.IMAGE_FOLDER: Words(
+        "{title} are images, which are given as a folder, and {why}",
+        "a folder with one CSV table and the images that it names, or with a folder of images for each class",
+        "Give that folder as the table.",
+    ),
+    Code.IMAGE_SOFTWARE: Words("what reads images, and trains networks on them, is not installed here"),
+    Code.IMAGE_MISSING: Words(
+        "an image that {title} names is not in the folder",
+        "for each row a file in the folder of the table, by its path from there",
+        "Add the file, or remove the row.",
+    ),
+    Code.IMAGE_UNREADABLE: Words(
+        "an image of {title} cannot be read",
+        "a whole image, such as PNG, JPEG or TIFF",
+        "Export the file again, or remove it and its row.",
+    ),
+    Code.IMAGE_SIZE: Words(
+        "an image of {title} has another size, or other channels, than the plan says",
+        "{wanted}",
+        "Nothing is resized or converted here: all cohorts have to do that alike. Agree on it with them, and "
+        "write the images so.",
+    ),
+    Code.IMAGES_TOO_LARGE: Words(
+        "the images of {title} do not fit in memory",
+        "4 GiB in all, a byte for each pixel and channel",
+        "Agree with all cohorts on smaller images, or take part with fewer.",
+    ),
     Code.TOO_FEW_SAMPLES: Words(
         f"{WHAT} has too few rows", "at least {fewest}", "A cohort this small must not take part."
     ),

@@ -6,7 +6,7 @@ cross-validation. The model file and what it predicts are in `unpooled.fitted.mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,11 +17,20 @@ from unpooled.methods.learning.card import write_card
 from unpooled.methods.learning.design import MOST_COLUMNS, SumProducts, is_wide
 from unpooled.methods.learning.fit import fit
 from unpooled.methods.learning.floors import fewest_folds
+from unpooled.methods.learning.images import features_of, problems_of_images, reads_words
 from unpooled.methods.learning.logistic import fit_logistic
 from unpooled.methods.learning.logistic_questions import Differentiate
-from unpooled.methods.learning.models import A_NUMBER, CLASSES, LOCAL_UPDATES, MODELS, PRIVATE_NETWORK, Model
+from unpooled.methods.learning.models import (
+    A_NUMBER,
+    CLASSES,
+    LOCAL_UPDATES,
+    MODELS,
+    PRIVATE_IMAGE_NETWORK,
+    PRIVATE_NETWORK,
+    Model,
+)
 from unpooled.methods.learning.network import fit_network
-from unpooled.methods.learning.network_options import NETWORK_OPTIONS
+from unpooled.methods.learning.network_options import IMAGE_OPTIONS, NETWORK_OPTIONS
 from unpooled.methods.learning.network_questions import SumGradient
 from unpooled.methods.learning.network_result import (
     network_model_of,
@@ -59,7 +68,7 @@ from unpooled.pages.page import Html
 from unpooled.plan.encodings import FREQUENCY, ONE_HOT, ORDINAL
 from unpooled.plan.options import Option
 from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan
-from unpooled.plan.schema import Column
+from unpooled.plan.schema import IMAGE
 
 _WIDE = (SumWithOutcome, ProjectColumns, SumResiduals)
 _ENCODINGS = (ONE_HOT, ORDINAL, FREQUENCY)
@@ -67,17 +76,8 @@ COEFFICIENTS_FILE, WEIGHTS_FILE, CARD_FILE = "coefficients", "weights", "card"
 _ENDINGS = {COEFFICIENTS_FILE: "tsv", WEIGHTS_FILE: "safetensors", CARD_FILE: "md"}
 
 
-def _features(plan: Plan) -> Sequence[Column]:
-    """The columns that a study of models is about: those whose numbers or words are read."""
-    return [c for c in plan.schema if c.is_number or c.is_category or c.has_classes]
-
-
-def _reads_words(column: Column) -> bool:
-    return column.is_category or column.has_classes or column.is_patient
-
-
 def _rules(wanted: str, plan: Plan) -> Mapping[str, str]:
-    found = dict(_of_schema(plan))
+    found = dict((problems_of_images if MODELS[plan.test].of_images else _of_schema)(plan))
     if plan.outcome is not None and wanted and plan.outcome.has_classes != (wanted == CLASSES):
         found["schema"] = _WANTED[wanted]
     if SUMS_FILE in plan.files and plan.cohorts < FEWEST_COHORTS and not plan.alone:
@@ -130,6 +130,8 @@ _FIRST = (
     *(CountSides, FindNearlyAll, MeasureSpread),
 )
 """Questions of all models, up to the design."""
+_OF_IMAGES = (CountPeople, FindNearlyAll)
+_OF_CELLS = (MISSING_CELLS, MISSING_WORDS, IGNORE_CASE, PEOPLE, HOLDERS)
 
 
 def _method(model: Model) -> TableMethod:
@@ -173,7 +175,7 @@ def of_network(
         procedure=procedure,
         scores=(SiftNetworkScores, SumNetworkScores),
         files=files,
-        options=options,
+        options=IMAGE_OPTIONS if model.of_images else options,
         shown=shown_network,
         unlike_pool=unlike_pool,
     )
@@ -195,7 +197,7 @@ def _of_model(
         title=model.title,
         method=model.sentence,
         unlike_pool=unlike_pool,
-        asks=(*_FIRST, *asks, *scores),
+        asks=(*(_OF_IMAGES if model.of_images else _FIRST), *asks, *scores),
         procedure=procedure,
         files=files,
         usual_files=tuple(file for file in files if file != SUMS_FILE),
@@ -207,21 +209,21 @@ def _of_model(
             SUMS_FILE: AboutFile("Sums", "means and covariances of the pool, as JSON: for “without us”"),
         },
         options=(
-            *(VALIDATION_FOLDS, *options, *model.options, MISSING_CELLS),
-            *(MISSING_WORDS, IGNORE_CASE, PEOPLE, HOLDERS),
+            *(VALIDATION_FOLDS, *options, *model.options),
+            *((IGNORE_CASE,) if model.of_images else _OF_CELLS),
         ),
         templates=model.templates,
         file_name=lambda file, plan: f"{file}.{_ENDINGS.get(file, 'json')}",
         table=MODEL,
         columns=columns_of,
         shown=shown,
-        columns_of=_features,
-        column_type="number or category",
-        reads_words=_reads_words,
+        columns_of=features_of,
+        column_type=IMAGE if model.of_images else "number or category",
+        reads_words=reads_words,
         prepared=examples_of,
         foresee=foresee,
         rules=partial(_rules, model.outcome),
-        scales=True,
+        scales=not model.of_images,
         tells_scaled=tells,
     )
 
@@ -229,5 +231,6 @@ def _of_model(
 FITS = tuple(
     of_network(model) if model.is_network else _method(model)
     for model in MODELS.values()
-    if model.name not in (PRIVATE_NETWORK, LOCAL_UPDATES)  # which have rooms of their own
+    if model.name
+    not in (PRIVATE_NETWORK, PRIVATE_IMAGE_NETWORK, LOCAL_UPDATES)  # which have rooms of their own
 )

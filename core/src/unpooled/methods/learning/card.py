@@ -39,7 +39,10 @@ _NOT_FOR = (
     "people with the same features, and says nothing of causes.",
     "People unlike those of these cohorts: of other ages, countries or years, or measured in other ways. "
     "Test it on such people first.",
+)
+_UNLIKE = (
     "Features in other units, or encoded by another dictionary, than those below.",
+    "Images of other sizes, devices or places than these cohorts'; nothing resizes them.",
 )
 
 
@@ -60,7 +63,7 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     classes = f", one of: {', '.join(outcome['classes'])}" if "classes" in outcome else ""
     yield from (f"# Model of {_text(outcome['name'])}", "")
     predicted = f"**{_text(outcome['name'])}**{unit}{_text(classes)}"
-    yield f"Predicts {predicted} from {len(model['features']):,} features."
+    yield f"Predicts {predicted} from {_taken(model)}."
     if left_out := [
         f"{_text(column.title)} ({column.left_out})" for column in plan.schema if column.left_out
     ]:
@@ -72,12 +75,16 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     rows = f" {model['rows']:,} rows," if "rows" in model else ""
     yield f"- {model['people']:,} people,{rows} of {model['cohorts']:,} cohorts."
     yield "- Fitted to sums over all cohorts, without pooling tables. Sums over few people were refused."
-    yield f"- Missing features: {_missing(model, plan)}."
+    if "images" not in model:
+        yield f"- Missing features: {_missing(model, plan)}."
     if "privacy" in model:
         yield from ("", "## Privacy", "", *_privacy(model["privacy"]))
     else:
         yield from ("", "## Performance", "", *_performance(model, plan))
-    yield from ("", "## Not for", "", *(f"- {line}" for line in _NOT_FOR))
+    of_images = "images" in model
+    yield from ("", "## Not for", "", *(f"- {line}" for line in (*_NOT_FOR, _UNLIKE[of_images])))
+    if of_images:
+        return
     yield from ("", "## Features", "")
     if scaled := any(map(scaling_said, model["features"])):
         yield from (f"{SCALED}", "")
@@ -95,11 +102,23 @@ def _chosen(model: Mapping[str, Any]) -> str:
     if "network" not in model:
         return f"penalty {model['penalty']:.6g}"
     network = model["network"]
+    if "images" in model:
+        return ", ".join([f"`{network['name']}`, {network['weights']:,} weights", _rounds(model)])
     widths = [len(layer["bias"]) for layer in network["layers"]]
     units = f"{', '.join(map(str, widths[:-1]))} hidden units, {network['activation']}"
+    return f"{units}, {_rounds(model)}"
+
+
+def _rounds(model: Mapping[str, Any]) -> str:
     if "privacy" in model:
-        return f"{units}, {model['privacy']['rounds']:,} rounds"
-    return f"{units}, the weights after {model['round']:,} of {len(model['curve']['loss']) - 1:,} rounds"
+        return f"{model['privacy']['rounds']:,} rounds"
+    return f"the weights after {model['round']:,} of {len(model['curve']['loss']) - 1:,} rounds"
+
+
+def _taken(model: Mapping[str, Any]) -> str:
+    if images := model.get("images"):
+        return f"an image of {images['rows']} by {images['columns']} pixels, {images['channels']} channels"
+    return f"{len(model['features']):,} features"
 
 
 def _missing(model: Mapping[str, Any], plan: Plan) -> str:

@@ -233,6 +233,7 @@ def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
 LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
 LOGISTIC_MODEL, NETWORK, PRIVATE_NETWORK = "logistic-model", "network", "private-network"
 LOCAL_UPDATES = "local-updates"
+IMAGE_NETWORK, PRIVATE_IMAGE_NETWORK = "image-network", "private-image-network"
 A_NUMBER, CLASSES = "number", "classes"
 SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
 _CHOSEN = "with the penalty of the least error by cross-validation."
@@ -257,6 +258,8 @@ class Model:
     has_penalty: bool = True
     is_network: bool = False
     """True if it is trained round by round, and a fold left out says when to stop."""
+    of_images: bool = False
+    """True if its features are images."""
     is_wide: bool = False
     """True if conjugate gradients can fit it, and so to very many columns."""
     options: tuple[Option[Any], ...] = ()
@@ -375,6 +378,39 @@ _ALL = (
         link_for=network_link,
         has_penalty=False,
         is_network=True,
+    ),
+    Model(
+        IMAGE_NETWORK,
+        "Network on images",
+        "A network of kernel-normalized convolutions was trained on the images of all cohorts, by gradients "
+        "summed over cohorts; one fold was left out, to end the training and to test the network.",
+        solver=None,
+        outcome=CLASSES,
+        link_for=network_link,
+        has_penalty=False,
+        is_network=True,
+        of_images=True,
+        templates=(
+            Template(
+                "images",
+                "Images: network",
+                "Predicts how likely each class is, from an image, with a small network. Say the size of the "
+                "images and name the classes below.",
+            ),
+        ),
+    ),
+    Model(
+        PRIVATE_IMAGE_NETWORK,
+        "Network on images with differential privacy",
+        "A network of kernel-normalized convolutions was trained on the images of all cohorts with "
+        "differential privacy, by sums over cohorts of clipped gradients of each person with discrete "
+        "Gaussian noise (DP-SGD).",
+        solver=None,
+        outcome=CLASSES,
+        link_for=network_link,
+        has_penalty=False,
+        is_network=True,
+        of_images=True,
     ),
 )
 MODELS: Mapping[str, Model] = {model.name: model for model in _ALL}

@@ -32,7 +32,7 @@ from unpooled.methods.learning.network_scores import (
     SumNetworkScores,
 )
 from unpooled.methods.learning.performance import edges, grid, joined, report_ranges
-from unpooled.methods.learning.procedure import Described, describe_columns
+from unpooled.methods.learning.procedure import Described, describe_columns, describe_images
 from unpooled.methods.learning.training import Training, optimizer_of
 from unpooled.plan.plan import Plan
 
@@ -54,7 +54,7 @@ def fit_network(study: Study) -> Asks[None]:
 
 def described_and_start(study: Study) -> Asks[tuple[Described, np.ndarray]]:
     """Describe the columns; return what they are, and the start values of the plan's network."""
-    described = yield from describe_columns(study)
+    described = yield from (describe_columns if study.plan.images is None else describe_images)(study)
     network = network_of(study.plan, described.question)
     refuse_many_weights(network.size)
     return described, start(network, WEIGHTS_SEED.of(study.plan))

@@ -6,6 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from unpooled.fitted.image_network import KNCONV, KNRESNETS
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
 from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole, of_test
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
@@ -212,7 +213,36 @@ IN_A_ROUND = Whole(
     fact="{} at least are expected in each sum of gradients",
     is_always_said=True,
 )
+ARCHITECTURE = Choice(
+    name="architecture",
+    label="Network",
+    default=KNCONV,
+    place=Place.MODEL,
+    is_always_said=True,
+    answers=(
+        Answer(
+            KNCONV,
+            "KNConv",
+            "Three convolutions with kernel normalization: tens of thousands of weights.",
+            methods="The network had three convolutions with kernel normalization (KNConv).",
+        ),
+        *(
+            Answer(
+                name,
+                f"KNResNet-{name.rpartition('-')[2]}",
+                f"A residual network with kernel normalization: {millions} million weights.",
+                methods=f"The network was a KNResNet-{name.rpartition('-')[2]}.",
+            )
+            for name, millions in zip(KNRESNETS, (3.7, 11.2, 21.3, 23.5), strict=True)
+        ),
+    ),
+)
 NETWORK_OPTIONS = (
     *(HIDDEN, ACTIVATION, DROPOUT, OPTIMIZER, RATE, MOMENTUM, ROUNDS, PATIENCE),
     *(TAKING_PART, WEIGHTS_SEED, IN_A_ROUND),
 )
+IMAGE_OPTIONS = (
+    ARCHITECTURE,
+    *(each for each in NETWORK_OPTIONS if each not in (HIDDEN, ACTIVATION, DROPOUT)),
+)
+"""The same for images, whose network is one of a list."""

@@ -19,12 +19,15 @@ from unpooled.asking.cohort import Table
 from unpooled.asking.draws import key_of
 from unpooled.asking.question import Arrays, Count, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
+from unpooled.errors import ProtocolError
+from unpooled.fitted.image_network import ARCHITECTURES, ImageNetwork
 from unpooled.fitted.model import LOGISTIC, SOFTMAX, probabilities
 from unpooled.fitted.network import Network
 from unpooled.methods.learning.design import OfDesign, SumProducts
 from unpooled.methods.learning.logistic_questions import logarithms
 from unpooled.methods.learning.network_options import (
     ACTIVATION,
+    ARCHITECTURE,
     DROPOUT,
     HIDDEN,
     ROUNDS,
@@ -50,8 +53,10 @@ class OfNetwork(OfDesign):
     """About the scores that a network has for the rows of a table."""
 
     widths: tuple[int, ...]
-    """Numbers of inputs, of units of each hidden layer, and of scores."""
+    """Numbers of inputs, of units of each hidden layer, and of scores; of a network on images, channels, rows
+    and columns of these, and number of scores."""
     activation: str
+    """The activation, or the name of a network on images."""
     scale: np.ndarray
     """float64 (inputs,): multiplies a column of the design; 0 of one that does not vary"""
     weights: np.ndarray
@@ -62,20 +67,28 @@ class OfNetwork(OfDesign):
     """Probability with which a person takes part."""
 
     @property
-    def network(self) -> Network:
-        return Network(self.widths, self.activation)
+    def network(self) -> Network | ImageNetwork:
+        kind = ImageNetwork if self.activation in ARCHITECTURES else Network
+        return kind(self.widths, self.activation)
 
     @property
     def size(self) -> int:
         return len(self.weights)
 
-    def inputs(self, z: np.ndarray) -> np.ndarray:
-        """The network's inputs, float64 (n, inputs), in rows of the design with the outcome."""
-        return np.asarray(z[:, : len(self.scale)] * self.scale)
+    def inputs(self, found: Examples, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The network's inputs of some rows, whose design with the outcome is z: float64 (n, inputs).
 
-    def scores(self, z: np.ndarray) -> np.ndarray:
-        """The scores of rows of the design with the outcome: float64 (n, scores)."""
-        return self.network.scores(self.weights, self.inputs(z))
+        Of a network on images these: uint8 (n, channels, rows, columns).
+        """
+        if self.activation not in ARCHITECTURES:
+            return np.asarray(z[:, : len(self.scale)] * self.scale)
+        if found.images is None or found.images.shape[1:] != self.widths[:3]:
+            raise ProtocolError("the question is about other images than this cohort has")
+        return np.asarray(found.images[rows])
+
+    def scores(self, found: Examples, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The scores of some rows, whose design with the outcome is z: float64 (n, scores)."""
+        return self.network.scores(self.weights, self.inputs(found, rows, z))
 
     def blocks(
         self, found: Examples, taken: np.ndarray | None = None
@@ -84,7 +97,7 @@ class OfNetwork(OfDesign):
 
         Yields the fold, the rows' places, and their design with the outcome.
         """
-        most = _AT_ONCE // max(self.widths) + 1
+        most = _AT_ONCE // self.network.breadth + 1
         for fold, rows, z in self.design.blocks(found):
             if fold == self.held_out:
                 kept = np.arange(len(rows))
@@ -193,7 +206,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         design = SumProducts.widest(plan)
         network = network_of(plan, design)
-        scale, weights = np.zeros(network.widths[0]), np.zeros(network.size)
+        scale, weights = np.zeros(design.columns - design.targets), np.zeros(network.size)
         about = design, network.widths, network.activation, scale, weights, 0
         return Foreseen([cls.at(plan, about, 1)], cls.most_turns(plan), exact=False)
 
@@ -239,13 +252,13 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
         counts = {"rows": np.zeros(1, np.int64), "right": np.zeros(self.classified, np.int64)}
         for fold, rows, z in self.blocks(found, taken):
             if fold == self.held_out:
-                scores = self.scores(z)
+                scores = self.scores(found, rows, z)
                 sums["held_out"] += self.losses(scores, found.classes[rows], z).sum()
                 if self.classified:
                     counts["right"] += np.count_nonzero(predicted(scores) == found.classes[rows])
             else:
                 counts["rows"] += len(rows)
-                self._add(sums, found.classes[rows], z, units)
+                self._add(sums, self.inputs(found, rows, z), found.classes[rows], z, units)
         return sums, counts
 
     def units(self, found: Examples) -> CipherContext | None:
@@ -253,7 +266,12 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
         return keystream(self.key(found, b"units")) if self.dropout else None
 
     def _add(
-        self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray, units: CipherContext | None
+        self,
+        sums: dict[str, np.ndarray],
+        inputs: np.ndarray,
+        classes: np.ndarray,
+        z: np.ndarray,
+        units: CipherContext | None,
     ) -> None:
         """Add loss and gradient of some rows."""
 
@@ -262,7 +280,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
             return self.slopes(scores, classes, z)
 
         kept = self.kept(len(z), units)
-        sums["gradient"] += self.network.gradient(self.weights, self.inputs(z), slope, kept)
+        sums["gradient"] += self.network.gradient(self.weights, inputs, slope, kept)
 
     def kept(self, rows: int, units: CipherContext | None) -> list[np.ndarray]:
         """Draw which hidden units of the next rows stay: factors of each layer, float64 (rows, units).
@@ -283,7 +301,9 @@ def predicted(scores: np.ndarray) -> np.ndarray:
     return np.asarray(scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] > 0, np.int64)
 
 
-def network_of(plan: Plan, design: SumProducts) -> Network:
-    """The plan's network for the columns of a design."""
+def network_of(plan: Plan, design: SumProducts) -> Network | ImageNetwork:
+    """The plan's network for its images, or for the columns of a design."""
+    if plan.images is not None:
+        return ImageNetwork((*plan.images.size, design.targets), ARCHITECTURE.of(plan))
     widths = design.columns - design.targets, *widths_of(HIDDEN.of(plan)), design.targets
     return Network(widths, ACTIVATION.of(plan))

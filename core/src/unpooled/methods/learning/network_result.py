@@ -13,12 +13,15 @@ import numpy as np
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
+from unpooled.fitted.image_network import ImageNetwork
 from unpooled.fitted.model import FORMAT
 from unpooled.fitted.network import Network
 from unpooled.formats import safetensors
 from unpooled.methods.algorithm import DECLARED
+from unpooled.methods.learning.design import targets_of
+from unpooled.methods.learning.images import of_images
 from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, link_of
-from unpooled.methods.learning.network_options import ACTIVATION, HIDDEN, widths_of
+from unpooled.methods.learning.network_options import ACTIVATION, ARCHITECTURE, HIDDEN, widths_of
 from unpooled.methods.learning.procedure import Described, report_levels
 from unpooled.methods.learning.reading import class_names
 from unpooled.methods.learning.result import (
@@ -52,15 +55,13 @@ def report(
     unit = math.ldexp(1.0, int(question.exponent[-1])) ** 2  # of squared errors, in units of the files
     units = np.array([unit, unit, 1.0])
     curve = at.curve if question.classes else at.curve * units
-    yield Rows(
-        INPUTS,
-        {
-            "index": np.arange(features),
+    if features:
+        inputs = {
             "mean": question.centre[:features],
             "deviation": described.spread[:features],
             "unit": described.units[:features],
-        },
-    )
+        }
+        yield Rows(INPUTS, {"index": np.arange(features), **inputs})
     yield Rows(WEIGHTS, {"index": np.arange(len(at.best)), "weight": at.best})
     names = ("loss", "held_out", "right")
     yield Rows(CURVE, {"index": np.arange(len(curve)), **dict(zip(names, curve.T, strict=True))})
@@ -102,14 +103,19 @@ def write_network(
 def write_weights(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     """Write the weights as safetensors, by the names of torch's Sequential."""
     network, weights = _network(columns, plan)
-    about = {"activation": network.activation, "inputs": "features less their mean, over their unit"}
+    inputs = "features less their mean, over their unit"
+    about = {"activation": network.activation, "inputs": inputs}
+    if isinstance(network, ImageNetwork):
+        about = {"network": network.activation, "inputs": "pixels over 255"}
     out.write(safetensors.encoded(network.named(weights), about))
 
 
-def _network(found: Arrays, plan: Plan) -> tuple[Network, np.ndarray]:
-    classes = len(class_names(plan))
-    widths = len(found[f"{INPUTS}.mean"]), *widths_of(HIDDEN.of(plan)), classes if classes > 2 else 1
-    return Network(widths, ACTIVATION.of(plan)), np.asarray(found[f"{WEIGHTS}.weight"], np.float64)
+def _network(found: Arrays, plan: Plan) -> tuple[Network | ImageNetwork, np.ndarray]:
+    weights, scores = np.asarray(found[f"{WEIGHTS}.weight"], np.float64), targets_of(len(class_names(plan)))
+    if plan.images is not None:
+        return ImageNetwork((*plan.images.size, scores), ARCHITECTURE.of(plan)), weights
+    widths = len(found[f"{INPUTS}.mean"]), *widths_of(HIDDEN.of(plan)), scores
+    return Network(widths, ACTIVATION.of(plan)), weights
 
 
 def network_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
@@ -142,6 +148,15 @@ def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
         outcome["classes"] = list(classes)
     else:
         outcome |= {"centre": float(found[f"{MODEL}.centre"][0]), "scale": float(found[f"{MODEL}.unit"][0])}
+    about = {
+        "method": plan.test,
+        "link": link_of(plan),
+        "outcome": outcome,
+        "people": int(found[f"{MODEL}.people"][0]),
+        "cohorts": plan.cohorts,
+    }
+    if isinstance(network, ImageNetwork):
+        return {**of_images(network), **about}
     scalings = scalings_of(found, plan)
     features = zip(
         names_of_features(plan, encoding),
@@ -153,9 +168,7 @@ def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": version_for(scalings),
-        "method": plan.test,
-        "link": link_of(plan),
-        "outcome": outcome,
+        **about,
         "features": [
             {"name": name, "mean": mean, "unit": unit}
             | ({} if math.isnan(deviation) else {"deviation": deviation})
@@ -167,8 +180,6 @@ def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
             "layers": [{"weight": w.tolist(), "bias": b.tolist()} for w, b in network.layers(weights)],
         },
         "encoding": encoding,
-        "people": int(found[f"{MODEL}.people"][0]),
-        "cohorts": plan.cohorts,
     }
 
 
@@ -187,13 +198,11 @@ _TESTED = (
 def shown_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The network in a few numbers, its performance, and its curves, as a part of the report."""
     model = network_model_of(columns_of("", tables), plan)
-    layers = model["network"]["layers"]
     rounds = f"{len(model['curve']['loss']) - 1:,}, and the weights after {model['round']:,} are the model"
     numbers = [
         ("Outcome", model["outcome"]["name"]),
         ("People", f"{model['people']:,}"),
-        ("Features", f"{len(model['features']):,}"),
-        ("Weights", f"{len(tables[WEIGHTS]['weight']):,}, in {len(layers)} layers"),
+        *size_of(model, len(tables[WEIGHTS]["weight"])),
         ("Rounds", rounds),
         (error_of(model), f"{model['error']:.6g}"),
         (share_explained(model), f"{variance_explained(model):.4g}"),
@@ -201,6 +210,15 @@ def shown_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     if classes := model["outcome"].get("classes", []):
         numbers.insert(1, ("Classes", listed(classes)))
     return joined([section("Model", facts(numbers)), *shown_performance(model, _TESTED), _training(model)])
+
+
+def size_of(model: Mapping[str, Any], weights: int) -> list[tuple[str, str]]:
+    """Return the number of features, or the size of images, and that of the weights, for people."""
+    if images := model.get("images"):
+        size = f"{images['rows']} by {images['columns']} pixels, {images['channels']} channels"
+        return [("Images", size), ("Weights", f"{weights:,}, of {model['network']['name']}")]
+    layers = f"{weights:,}, in {len(model['network']['layers'])} layers"
+    return [("Features", f"{len(model['features']):,}"), ("Weights", layers)]
 
 
 def _training(model: Mapping[str, Any]) -> Html:

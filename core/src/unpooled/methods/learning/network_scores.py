@@ -45,7 +45,8 @@ class OfNetworkScores(OfNetwork, Scored):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         design = SumProducts.widest(plan)
         network = network_of(plan, design)
-        about = network.widths, network.activation, np.zeros(network.widths[0]), np.zeros(network.size), 0
+        scale, weights = np.zeros(design.columns - design.targets), np.zeros(network.size)
+        about = network.widths, network.activation, scale, weights, 0
         return Foreseen([cls(design, *about, *cls.widest_of(design.targets))], exact=False)
 
     @classmethod
@@ -62,7 +63,7 @@ class OfNetworkScores(OfNetwork, Scored):
         places, scores = [np.zeros(0, np.int64)], [np.zeros((0, self.design.targets))]
         for _, rows, z in self.blocks(found):
             places.append(rows)
-            scores.append(self.scores(z))
+            scores.append(self.scores(found, rows, z))
         rows, all_scores = np.concatenate(places), np.concatenate(scores)
         some = replace(
             found,
@@ -107,9 +108,9 @@ class AverageNetworkScores(OfNetworkScores, name="network/average-scores", title
         return np.zeros(0), np.ones(scores, np.int64)
 
     def local(self, table: Table) -> Arrays:
-        found = [np.zeros((0, self.design.targets))]
-        found += [self.scores(z) for _, _, z in self.blocks(examples(table))]
-        odds = np.clip(ranked(np.concatenate(found), self.link), -_FARTHEST, _FARTHEST)
+        found, scores = examples(table), [np.zeros((0, self.design.targets))]
+        scores += [self.scores(found, rows, z) for _, rows, z in self.blocks(found)]
+        odds = np.clip(ranked(np.concatenate(scores), self.link), -_FARTHEST, _FARTHEST)
         return {"sums": odds.sum(axis=0), "squares": (odds**2).sum(axis=0)}
 
 

@@ -189,6 +189,20 @@ def describe_columns(study: Study) -> Asks[Described]:
     return Described(question, people, rows, levels, others, spread, of_class)
 
 
+def describe_images(study: Study) -> Asks[Described]:
+    """The same of images and their classes, of which only people have to be counted."""
+    plan = study.plan
+    counted = yield CountPeople.of(plan)
+    floors = of_people(plan, counted)
+    part_of, others = yield from settle_folds(plan, floors, join_folds(plan, floors), np.zeros(0), 0)
+    rows_of_pool = int(counted["rows"].sum(dtype=int))
+    question = replace(SumProducts.widest(plan), rows=rows_of_pool, part_of=part_of)
+    people, rows = (joined(counted[name], part_of) for name in ("people", "rows"))
+    of_class = counted["of_class"].reshape(-1, VALIDATION_FOLDS.of(plan)).sum(axis=1, dtype=int)
+    levels, spread = Levels(np.zeros(0, bool), ()), np.ones(question.columns)
+    return Described(question, people, rows, levels, others, spread, of_class)
+
+
 def foresee(table: ArrayTable, plan: Plan) -> None:
     """Raise the Refuse of a study whose cohorts all have a table as this one.
 

@@ -251,7 +251,7 @@ class CountSides(Question, name="model/sides", title="Count people beside the me
         return {"above": self._beside(table, 1), "below": self._beside(table, -1)}
 
     def _beside(self, table: Table, side: int) -> np.ndarray:
-        found, counts = examples(table, self.bends), []
+        found, counts = examples(table, self.bends), [np.zeros(0, np.int64)]
         for values, centre in zip(found.values.T, self.centre, strict=True):
             rows = values > centre if side > 0 else values < centre
             counts.append(people_in(found.folds[rows], of_rows(found.patients, rows), self.folds))

@@ -47,6 +47,7 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
             kept &= (coded.levels >= 0).all(axis=1)
     return Examples(
         values[kept],
+        images=None if table.images is None else table.images if kept.all() else table.images[kept],
         coded=replace(coded, levels=coded.levels[kept], targets=coded.targets[kept], folds=folds[kept]),
         classes=classes[kept],
         patients=None if patients is None else patients[kept],

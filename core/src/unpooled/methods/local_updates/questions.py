@@ -57,9 +57,14 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
         return {**sums, "gradient": counts["rows"] * self.accumulated(found)}, counts
 
     def _add(
-        self, sums: dict[str, np.ndarray], classes: np.ndarray, z: np.ndarray, units: CipherContext | None
+        self,
+        sums: dict[str, np.ndarray],
+        inputs: np.ndarray,
+        classes: np.ndarray,
+        z: np.ndarray,
+        units: CipherContext | None,
     ) -> None:
-        sums["loss"] += self.losses(self.scores(z), classes, z).sum()
+        sums["loss"] += self.losses(self.network.scores(self.weights, inputs), classes, z).sum()
 
     def accumulated(self, found: Examples) -> np.ndarray:
         """The sum of the gradients of this cohort's steps, each a mean over its batch: float64 (size,)."""
@@ -72,7 +77,7 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
                 return self.slopes(scores, classes, z)
 
             kept = self.kept(len(z), units)
-            gradient = self.network.gradient(weights, self.inputs(z), slope, kept) / len(batch)
+            gradient = self.network.gradient(weights, self.inputs(rows, batch, z), slope, kept) / len(batch)
             total += self.share_of(step) * gradient
             weights = weights - self.rate * gradient
         return total

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from unpooled.methods.algorithm import AboutFile, TableMethod
 from unpooled.methods.learning.card import write_card
-from unpooled.methods.learning.models import MODELS, PRIVATE_NETWORK
+from unpooled.methods.learning.images import features_of, problems_of_images, reads_words
+from unpooled.methods.learning.models import MODELS, PRIVATE_IMAGE_NETWORK, PRIVATE_NETWORK, Model
 from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER
 from unpooled.methods.learning.network_result import write_network, write_weights
 from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL
-from unpooled.methods.private_network.options import CLIP, PRIVATE_OPTIONS
+from unpooled.methods.private_network.options import CLIP, PRIVATE_IMAGE_OPTIONS, PRIVATE_OPTIONS
 from unpooled.methods.private_network.procedure import fit_private_network
 from unpooled.methods.private_network.questions import CountTrained, SumClipped
 from unpooled.methods.private_network.result import private_model_of, shown_private_network
@@ -20,20 +22,17 @@ from unpooled.methods.shared.privacy_options import DELTA, EPSILON
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_WORDS
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.plan.encodings import ONE_HOT, ORDINAL
+from unpooled.plan.options import Option
 from unpooled.plan.plan import MODEL_FILE, Plan
-from unpooled.plan.schema import Column
+from unpooled.plan.schema import IMAGE
 from unpooled.plan.templates import Template
 
 _ENCODINGS = (ONE_HOT, ORDINAL)
 WEIGHTS_FILE, CARD_FILE = "weights", "card"
 
 
-def _features(plan: Plan) -> list[Column]:
-    return [c for c in plan.schema if c.is_number or c.is_category or c.has_classes]
-
-
 def _rules(plan: Plan) -> Mapping[str, str]:
-    found = dict(_of_schema(plan))
+    found = dict((problems_of_images if MODELS[plan.test].of_images else _of_schema)(plan))
     for option, such_as in ((EPSILON, 3), (DELTA, 1e-5), (CLIP, 1)):
         if not option.of(plan):
             found[option.name] = f"want a number above 0, such as {such_as:g}: it is a part of the promise"
@@ -61,26 +60,44 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
             yield "schema", f"{column.title}: want its values, and the encoding {' or '.join(_ENCODINGS)}"
 
 
-_MODEL = MODELS[PRIVATE_NETWORK]
-METHOD = TableMethod(
-    name=_MODEL.name,
-    title=_MODEL.title,
-    method=_MODEL.sentence,
-    asks=(CountTrained, SumClipped),
-    procedure=fit_private_network,
-    files={
-        MODEL_FILE: partial(write_network, of=private_model_of),
-        WEIGHTS_FILE: write_weights,
-        CARD_FILE: partial(write_card, of=private_model_of),
-    },
-    usual_files=(MODEL_FILE, WEIGHTS_FILE, CARD_FILE),
-    about_files={
-        MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
-        WEIGHTS_FILE: AboutFile("Weights", "of the network, as safetensors"),
-        CARD_FILE: AboutFile("Model card", "people, privacy, and what the model is not for"),
-    },
-    options=(*PRIVATE_OPTIONS, MISSING_WORDS, IGNORE_CASE),
-    templates=(
+def _method(model: Model, options: tuple[Option[Any], ...], templates: tuple[Template, ...]) -> TableMethod:
+    return TableMethod(
+        name=model.name,
+        title=model.title,
+        method=model.sentence,
+        asks=(CountTrained, SumClipped),
+        procedure=fit_private_network,
+        files={
+            MODEL_FILE: partial(write_network, of=private_model_of),
+            WEIGHTS_FILE: write_weights,
+            CARD_FILE: partial(write_card, of=private_model_of),
+        },
+        usual_files=(MODEL_FILE, WEIGHTS_FILE, CARD_FILE),
+        about_files={
+            MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
+            WEIGHTS_FILE: AboutFile("Weights", "of the network, as safetensors"),
+            CARD_FILE: AboutFile("Model card", "people, privacy, and what the model is not for"),
+        },
+        options=options,
+        templates=templates,
+        file_name=lambda file, plan: {WEIGHTS_FILE: "weights.safetensors", CARD_FILE: "card.md"}.get(
+            file, f"{file}.json"
+        ),
+        table=MODEL,
+        columns=columns_of,
+        shown=shown_private_network,
+        columns_of=features_of,
+        column_type=IMAGE if model.of_images else "number or category",
+        reads_words=reads_words,
+        prepared=examples_of,
+        rules=_rules,
+    )
+
+
+METHOD = _method(
+    MODELS[PRIVATE_NETWORK],
+    (*PRIVATE_OPTIONS, MISSING_WORDS, IGNORE_CASE),
+    (
         Template(
             PRIVATE_NETWORK,
             "Risk model: network with differential privacy",
@@ -89,15 +106,17 @@ METHOD = TableMethod(
             {EPSILON: 3.0},
         ),
     ),
-    file_name=lambda file, plan: {WEIGHTS_FILE: "weights.safetensors", CARD_FILE: "card.md"}.get(
-        file, f"{file}.json"
+)
+OF_IMAGES = _method(
+    MODELS[PRIVATE_IMAGE_NETWORK],
+    (*PRIVATE_IMAGE_OPTIONS, IGNORE_CASE),
+    (
+        Template(
+            PRIVATE_IMAGE_NETWORK,
+            "Images: network with differential privacy",
+            "Predicts as a network on images does, and tells of each person no more than epsilon allows. Say "
+            "the size of the images, and name the classes.",
+            {EPSILON: 8.0},
+        ),
     ),
-    table=MODEL,
-    columns=columns_of,
-    shown=shown_private_network,
-    columns_of=_features,
-    column_type="number or category",
-    reads_words=lambda column: column.is_category or column.has_classes or column.is_patient,
-    prepared=examples_of,
-    rules=_rules,
 )

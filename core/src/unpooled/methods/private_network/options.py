@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unpooled.methods.learning.network_options import (
     ACTIVATION,
+    ARCHITECTURE,
     HIDDEN,
     IN_A_ROUND,
     MOMENTUM,
@@ -34,6 +35,11 @@ CLIP = Number(
 PRIVATE_OPTIONS = (
     *(EPSILON, DELTA, CLIP, HIDDEN, ACTIVATION, OPTIMIZER, RATE, MOMENTUM, ROUNDS, TAKING_PART),
     *(WEIGHTS_SEED, IN_A_ROUND),
+)
+
+PRIVATE_IMAGE_OPTIONS = (
+    ARCHITECTURE,
+    *(option for option in PRIVATE_OPTIONS if option not in (HIDDEN, ACTIVATION)),
 )
 
 

@@ -124,7 +124,7 @@ class SumClipped(OfNetwork, name="private-network/gradient", title="Train the ne
                 return self.slopes(scores, classes, z)
 
             with np.errstate(over="ignore", invalid="ignore"):
-                each = self.network.gradients(self.weights, self.inputs(z), slope)
+                each = self.network.gradients(self.weights, self.inputs(found, some, z), slope)
                 yield clipped(np.add.reduceat(each, first[at:to] - first[at], axis=0), self.clip)
             at = to
 

@@ -14,7 +14,7 @@ from unpooled.errors import listed
 from unpooled.fitted.model import Layers
 from unpooled.methods.learning.card import NOT_MEASURED
 from unpooled.methods.learning.network_questions import predicted
-from unpooled.methods.learning.network_result import INPUTS, WEIGHTS, trained
+from unpooled.methods.learning.network_result import INPUTS, WEIGHTS, size_of, trained
 from unpooled.methods.learning.procedure import Levels, report_levels
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.learning.result import MODEL
@@ -31,14 +31,10 @@ def report(plan: Plan, weights: np.ndarray, people: int) -> Iterator[Rows]:
     design, scale = scaled_by_limits(plan)
     unit, promise = math.ldexp(1.0, int(design.exponent[-1])), promise_of(plan)
     width = np.ldexp(1.0, design.exponent[: len(scale)].astype(np.int32))
-    yield Rows(
-        INPUTS,
-        {
-            "index": np.arange(len(scale)),
-            "mean": design.centre[: len(scale)],
-            "unit": np.divide(width, scale, out=np.zeros(len(scale)), where=scale > 0),
-        },
-    )
+    if len(scale):
+        scaled = np.divide(width, scale, out=np.zeros(len(scale)), where=scale > 0)
+        inputs = {"mean": design.centre[: len(scale)], "unit": scaled}
+        yield Rows(INPUTS, {"index": np.arange(len(scale)), **inputs})
     yield Rows(WEIGHTS, {"index": np.arange(len(weights)), "weight": weights})
     kept = np.split(design.kept, np.cumsum(design.sizes)[:-1]) if len(design.sizes) else []
     unknown = tuple(np.zeros(len(each) + 1, np.int64) for each in kept)
@@ -77,8 +73,9 @@ def tried(model: Mapping[str, Any], rows: Examples, plan: Plan) -> tuple[str, fl
     """Try a model file's content on rows, as its study could not; return what is measured, and the number."""
     weights = Layers(model["network"], model["features"], model["outcome"]).weights
     question = SumClipped.about(plan, weights, 1)
-    z = question.design.standardised(rows, np.arange(len(rows.values)))
-    scores = question.scores(z)
+    everyone = np.arange(len(rows.values))
+    z = question.design.standardised(rows, everyone)
+    scores = question.scores(rows, everyone, z)
     if question.design.classes:
         right = predicted(scores) == rows.classes
         return "share of rows here whose class is predicted", float(np.mean(right))
@@ -89,13 +86,12 @@ def tried(model: Mapping[str, Any], rows: Examples, plan: Plan) -> tuple[str, fl
 def shown_private_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The network in a few numbers, and what was promised, as a part of the report."""
     model = private_model_of(columns_of("", tables), plan)
-    layers, privacy = model["network"]["layers"], model["privacy"]
+    privacy = model["privacy"]
     numbers = [
         ("Outcome", model["outcome"]["name"]),
         *([("Classes", listed(names))] if (names := model["outcome"].get("classes")) else []),
         ("People", f"{model['people']:,}"),
-        ("Features", f"{len(model['features']):,}"),
-        ("Weights", f"{len(tables[WEIGHTS]['weight']):,}, in {len(layers)} layers"),
+        *size_of(model, len(tables[WEIGHTS]["weight"])),
         ("Rounds", f"{privacy['rounds']:,}"),
         ("Epsilon", f"{privacy['epsilon']:.4g} at most, with delta {privacy['delta']:g}"),
         ("Noise", f"{privacy['noise']:.4g} times the longest gradient of a person, {privacy['clip']:g}"),
