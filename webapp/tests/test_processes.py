@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE
+from unpooled_webapp import starting
 from unpooled_webapp.processes import Child
 from unpooled_webapp.starting import CAN_FORK, Forked, forking
 
@@ -35,6 +36,7 @@ def child_and_pipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[t
     ours, theirs = os.pipe()
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
         patch.setenv("PYTHONPATH", str(tmp_path))
+        patch.setattr(starting, "_server", None)  # another test's platform may be running
         if request.param == "forked":
             stack.enter_context(forking())
         child = Child("forks", ["forks", str(theirs)], os.environ, (theirs,))

@@ -56,6 +56,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
         (tmp_path / f"{name}.py").write_text(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
+        patch.setattr(starting, "_server", None)  # another test's platform may be running
         with starting.forking():
             yield os.environ.copy()
 

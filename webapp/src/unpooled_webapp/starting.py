@@ -66,9 +66,10 @@ PLATFORM = (
 
 
 def methods_like(name: str) -> list[str]:
-    """Return the modules that studies of a method load: those of all others for variants, if it is one."""
-    known = VARIANTS if name in VARIANTS else {name: (TABLES | MODELS)[name]}
-    return [f"unpooled.methods{module}" for module in dict.fromkeys(known.values())]
+    """Return the modules that studies of a method load: its own, or those of all for variants."""
+    of_tables = TABLES | MODELS
+    known = VARIANTS.values() if name in VARIANTS else [of_tables[name]] if name in of_tables else []
+    return [f"unpooled.methods{module}" for module in known]
 
 
 @dataclass(frozen=True)
