@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unpooled_webapp import starting
-from unpooled_webapp.fork_server import run, serve
+from unpooled_webapp.fork_server import ignore_interrupts, run, serve
 
 # What is imported before a program is asked for, by program: packages with all that is in them, and modules.
 _LIBRARY = ("unpooled",)
@@ -52,6 +52,7 @@ def _load_kernels() -> None:
 
 
 def main() -> None:
+    at_interrupt = ignore_interrupts()
     program, number = sys.argv[1:]
     import launch  # beside this file
 
@@ -62,7 +63,7 @@ def main() -> None:
         _import(name)
     if _LIBRARY[0] in IMPORTED[program]:
         _load_kernels()
-    if asked_for := serve(socket.socket(fileno=int(number))):
+    if asked_for := serve(socket.socket(fileno=int(number)), at_interrupt):
         gates, *arguments = asked_for.arguments
         if gates:
             armed.by(Path(gates))

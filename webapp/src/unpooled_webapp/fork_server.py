@@ -9,6 +9,8 @@ its module as `python -m` does, and from the top of this process, to end as Pyth
 A child must not inherit what a fresh process would not have. So this one starts no thread, opens no file, and
 imports nothing that reads the environment (what needs Django's settings is imported by the child). And it
 never reads what a party is told: that comes by a socket of the child's own, which the child alone reads.
+NumPy's BLAS ends its threads before a fork, by itself; `random` seeds itself anew, and masks come from
+os.urandom.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from unpooled_webapp import starting
 from unpooled_webapp.starting import LONGEST, MOST_FILES, Program
@@ -101,7 +104,8 @@ def _received(told: socket.socket) -> Program:
     if program.has_own_session:
         os.setsid()
     _put(files, program.files)
-    Path("/proc/self/comm").write_text(program.name)
+    with contextlib.suppress(OSError):  # some systems have no /proc; it only helps people
+        Path("/proc/self/comm").write_text(program.name)
     os.umask(request["umask"])
     os.chdir(program.folder)
     os.environ.clear()
@@ -123,29 +127,37 @@ def _put(files: list[int], numbers: list[int]) -> None:
             os.closerange(before + 1, after)
 
 
-def serve(asked: socket.socket) -> Program | None:
-    """Fork until nobody can ask any more, then return None; in each child, return what it is to run."""
+def ignore_interrupts() -> Any:
+    """Ignore a Ctrl-C, for this process tells how parties end at it; return what was done before."""
+    return signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def serve(asked: socket.socket, at_interrupt: Any) -> Program | None:
+    """Fork until nobody can ask any more, then return None; in each child, return what it is to run.
+
+    `at_interrupt`: what a child does at a Ctrl-C.
+    """
     assert threading.active_count() == 1, threading.enumerate()  # noqa: S101  # no child would have the others
     gc.freeze()  # else the first collection of every child would copy all of it
-    # A Ctrl-C is for the parties; this process tells how they end.
-    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
     told = _Server(asked).serve()
     if told is None:
         return None
-    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGINT, at_interrupt)
     gc.enable()
     return _received(told)
 
 
 def main() -> None:
+    at_interrupt = ignore_interrupts()
     *modules, number = sys.argv[1:]
     gc.disable()  # nothing of what is imported goes away again
     for module in modules:
-        importlib.import_module(module)
+        with contextlib.suppress(ImportError):  # whoever needs what is not installed says so
+            importlib.import_module(module)
     from unpooled.memory import tokenizer
 
     tokenizer.load_kernels()  # and Numba with them; no thread is left of it
-    if program := serve(socket.socket(fileno=int(number))):
+    if program := serve(socket.socket(fileno=int(number)), at_interrupt):
         if program.may_ask:
             starting.ask(socket.socket(fileno=program.files[-1]))
         run(program)

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from unpooled.method_modules import MODELS, TABLES, VARIANTS
 
@@ -175,7 +176,8 @@ class ForkServer:
         """Start a process; None if it cannot be forked, for it is to be started from nothing."""
         if _read_at_start(program.environment) != _read_at_start(self.loaded_with):
             return None
-        told = {**vars(program), "environment": dict(program.environment)}
+        folder = str(Path(program.folder).absolute())  # of this process, not of the fork server
+        told = {**vars(program), "environment": dict(program.environment), "folder": folder}
         message = json.dumps({"program": told, "umask": _umask()}).encode()
         if len(message) > LONGEST:
             return None
