@@ -60,6 +60,7 @@ bench:
 
 bench-parts:
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/kernels.py
+	@$(PY) bench/starting.py
 	@$(PY) bench/pictures.py
 	@$(PY) bench/few_cases.py
 	@$(PY) bench/polygenic.py

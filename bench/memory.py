@@ -23,6 +23,8 @@ MEGABYTE = 1e6
 LIMITS = {"client": 1000 * MEGABYTE, "web": 500 * MEGABYTE, "worker": 500 * MEGABYTE}
 BYTES_PER_VARIANT = 200
 EVERY = 0.05  # seconds between two looks
+# Parties that were forked from one process share pages, which each of them would count as its own.
+FROM_NOTHING = "from unpooled_webapp import cli, starting; starting.CAN_FORK = False; cli.main()"
 
 # What tells the parties apart, in the arguments of their processes.
 PARTIES = {
@@ -59,10 +61,16 @@ def measured(name: str, variants: int, samples: int) -> dict[str, int]:
     return largest
 
 
+def from_nothing(words: Sequence[str]) -> list[str]:
+    """Return a command of `python -m unpooled_webapp` whose parties are started each by itself."""
+    python, _, _, *options = words
+    return [python, "-c", FROM_NOTHING, *options]
+
+
 def largest_of(words: Sequence[str]) -> dict[str, int] | None:
     """The same of a command; None if it fails."""
     largest: dict[str, int] = {}
-    with subprocess.Popen(words) as study:
+    with subprocess.Popen(from_nothing(words)) as study:
         while study.poll() is None:
             for _, party, peak in peaks(study.pid):
                 largest[party] = max(peak, largest.get(party, 0))

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from memory import PARTIES, peaks
+from memory import PARTIES, from_nothing, peaks
 from pooled_normalization import read, write
 from scipy import stats
 
@@ -125,7 +125,7 @@ def time_study(method: str, data: Path, kind: str, cohorts: int) -> Run:
     command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--normalize", method, *tables]
     by_process: dict[int, tuple[str, int]] = {}
     cpu = cpu_seconds()
-    with subprocess.Popen([*command, "--out", str(data / "ours"), "--quiet"]) as study:
+    with subprocess.Popen(from_nothing([*command, "--out", str(data / "ours"), "--quiet"])) as study:
         while study.poll() is None:
             by_process.update({pid: (party, peak) for pid, party, peak in peaks(study.pid)})
             time.sleep(EVERY)

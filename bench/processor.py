@@ -13,11 +13,13 @@ from pathlib import Path
 EVERY = 0.02  # seconds; a look takes some tenths of a millisecond
 PARTIES = {
     "unpooled_client": "clients",
+    "compensator": "compensator",
     "unpooled_compensator": "compensator",
+    "web": "web",
     "gunicorn": "web",
     "worker": "worker",
 }
-"""Words of each party's command line; all other processes only watch."""
+"""Each party by its name or by words of its command line; all other processes only watch."""
 
 
 class Watch:
@@ -52,7 +54,8 @@ class Watch:
                 with contextlib.suppress(OSError):  # it has ended
                     self._looks[pid].append((time.time(), _seconds(pid)))
                     if words := Path(f"/proc/{pid}/cmdline").read_text():
-                        self._words[pid] = words.split("\0")
+                        name = Path(f"/proc/{pid}/comm").read_text().strip()  # of one that was forked
+                        self._words[pid] = [name, *words.split("\0")]
 
 
 def _descendants(pid: int) -> Iterator[int]:

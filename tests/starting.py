@@ -6,28 +6,23 @@ What must start from nothing (an installed command, a test of imports) is none o
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
-import json
 import os
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from unpooled_webapp import starting
+from unpooled_webapp.starting import CAN_FORK, ForkServer, Process
+
 from .fork_server import PROGRAMS
 from .patience import PATIENCE
 
 HERE = Path(__file__).parent
-CAN_FORK = sys.platform == "linux"
-READ_AT_START = ("PYTHON", "LANG", "LC_", "NUMBA_", "OPENBLAS_", "OMP_", "MKL_")
-"""Prefixes of what Python and libraries read of the environment when they are loaded."""
 _AT_FIRST = os.environ.copy()
 
 
@@ -46,48 +41,6 @@ class Program:
         return [sys.executable, *map(str, how), self.module, *self.arguments]
 
 
-class Forked:
-    """A process of a fork server's, with as much of `subprocess.Popen` as tests use."""
-
-    def __init__(self, program: Program, report: socket.socket) -> None:
-        self.args, self.returncode = program.command, None
-        self._report, self._lock = report, threading.Lock()
-        message, files, *_ = socket.recv_fds(report, 32, 1)
-        assert message, "the fork server has ended"
-        self.pid, self._file = int(message), files[0]
-        self.returncode: int | None = None
-
-    def poll(self) -> int | None:
-        try:
-            return self.wait(0)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def wait(self, timeout: float | None = None) -> int:
-        with self._lock:
-            if self.returncode is None:
-                self._report.settimeout(timeout)
-                try:
-                    self.returncode = int(self._report.recv(32))
-                except (TimeoutError, BlockingIOError):
-                    raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
-                self._report.close()
-                os.close(self._file)
-            return self.returncode
-
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            with contextlib.suppress(ProcessLookupError):  # never another's that has its number by now
-                signal.pidfd_send_signal(self._file, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-
-Process = subprocess.Popen[bytes] | Forked
 Stream = int | IO[bytes]
 
 
@@ -103,34 +56,25 @@ def start(
     """Start a program in a session of its own: a Ctrl-C is for the tests alone."""
     environment = os.environ.copy() if environment is None else dict(environment)
     folder = folder or Path.cwd()
-    if (
-        program.module not in PROGRAMS
-        or not CAN_FORK
-        or _read_at_start(environment) != _read_at_start(_AT_FIRST)
-    ):
-        return subprocess.Popen(
-            program.command,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            env=environment,
-            cwd=folder,
-            start_new_session=True,
+    if program.module in PROGRAMS and CAN_FORK:
+        arguments = [str(program.gates or ""), *program.arguments]
+        forked = starting.Program(
+            program.module, program.module, arguments, environment, has_own_session=True, folder=str(folder)
         )
-    request = {
-        "module": program.module,
-        "arguments": list(program.arguments),
-        "gates": str(program.gates or ""),
-        "environment": environment,
-        "folder": str(folder),
-    }
-    with Path(os.devnull).open("r+b", buffering=0) as nothing:
-        streams = [nothing if each == subprocess.DEVNULL else each for each in (stdin, stdout, stderr)]
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            files = [each if isinstance(each, int) else each.fileno() for each in (theirs, *streams)]
-            socket.send_fds(_server(PROGRAMS[program.module]), [json.dumps(request).encode()], files)
-    return Forked(program, ours)
+        with Path(os.devnull).open("r+b", buffering=0) as nothing:
+            files = [nothing if each == subprocess.DEVNULL else each for each in (stdin, stdout, stderr)]
+            streams = [each if isinstance(each, int) else each.fileno() for each in files]
+            if process := _server(PROGRAMS[program.module]).start(forked, streams):
+                return process
+    return subprocess.Popen(
+        program.command,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        env=environment,
+        cwd=folder,
+        start_new_session=True,
+    )
 
 
 def run(
@@ -161,25 +105,9 @@ def run(
         return subprocess.CompletedProcess(program.command, status, written, complained)
 
 
-def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(READ_AT_START)}
-
-
 @functools.cache
-def _server(program: str) -> socket.socket:
-    """Return the socket on which to ask for forks; the server ends with this process."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    environment = {name: value for name, value in _AT_FIRST.items() if not name.startswith("UNPOOLED_")}
-    environment.pop("DJANGO_SETTINGS_MODULE", None)
-    with theirs:
-        process = subprocess.Popen(
-            [sys.executable, HERE / "fork_server.py", str(theirs.fileno()), program],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=environment,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-        )
-    atexit.register(process.wait)
-    atexit.register(ours.close)  # first: the last to be registered
-    return ours
+def _server(program: str) -> ForkServer:
+    """Return a program's fork server, which ends with this process."""
+    running = ForkServer.running([sys.executable, str(HERE / "fork_server.py"), program], _AT_FIRST)
+    atexit.register(running.__exit__, None, None, None)
+    return running.__enter__()

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from unpooled_webapp.starting import Forked
+
 from . import launch, leaks
 from .parties import Party
 from .patience import until
-from .starting import CAN_FORK, Forked, Program, run, start
+from .starting import CAN_FORK, Program, run, start
 
 TOLD = "tests.told"
 ROOT = Path(__file__).parents[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE
+from unpooled_webapp import starting
 from unpooled_webapp.processes import Child
+from unpooled_webapp.starting import CAN_FORK, Forked, forking
 
 FORKS = """
 import os, signal, sys
@@ -26,17 +29,24 @@ while True:
 """
 
 
-@pytest.fixture
-def child_and_pipe() -> Iterator[tuple[Child, int]]:
+@pytest.fixture(params=["forked", "from nothing"])
+def child_and_pipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Child, int]]:
     """A child that has forked. The pipe ends when neither it nor what it forked lives any more."""
+    (tmp_path / "forks.py").write_text(FORKS)
     ours, theirs = os.pipe()
-    child = Child("forks", [sys.executable, "-c", FORKS, str(theirs)], os.environ, (theirs,))
-    child.start()
-    os.close(theirs)
-    assert read(ours) == b"forked"
-    yield child, ours
-    child.stop()
-    os.close(ours)
+    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
+        patch.setenv("PYTHONPATH", str(tmp_path))
+        patch.setattr(starting, "_server", None)  # another test's platform may be running
+        if request.param == "forked":
+            stack.enter_context(forking())
+        child = Child("forks", ["forks", str(theirs)], os.environ, (theirs,))
+        child.start()
+        os.close(theirs)
+        assert isinstance(child.process, Forked) == (CAN_FORK and request.param == "forked")
+        assert read(ours) == b"forked"
+        yield child, ours
+        child.stop()
+        os.close(ours)
 
 
 def read(pipe: int) -> bytes:

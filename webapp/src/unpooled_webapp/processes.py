@@ -6,15 +6,17 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from unpooled_webapp.starting import Process, Program, start
 
 # Seconds between asking a process to end and killing it: what it does is safe from kills, so no longer.
 GRACE = 15.0
 # A process that lived this long died by accident: start it again at once.
 _STEADY = 30.0
+RUNNER = "unpooled_webapp.child"
 # Seconds between starts of one that dies at each: its operator's repair is noticed soon.
 _SLOWEST = 15.0
 
@@ -25,24 +27,26 @@ class Child:
 
     name: str
     command: Sequence[str]
+    """A module and its arguments, which runs for no longer than this process lives."""
     environment: Mapping[str, str]
     pass_fds: tuple[int, ...] = ()
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     _started: float = 0.0
     _not_before: float = 0.0
     _pause: float = field(default=0.5)
     _group: int | None = None
+    _held: int | None = None
 
     def start(self) -> None:
         self._started = time.monotonic()
-        # A group of its own: Ctrl-C in the terminal reaches the parent alone, which ends them in order.
-        self.process = subprocess.Popen(  # noqa: S603  # our own commands, no shell
-            self.command,
-            env=dict(self.environment),
-            stdin=subprocess.PIPE,  # it ends when this closes: with this process, however that ends
-            pass_fds=self.pass_fds,
-            start_new_session=True,
+        # A session of its own: Ctrl-C in the terminal reaches the parent alone, which ends them in order.
+        program = Program(
+            self.name, RUNNER, self.command, self.environment, self.pass_fds, has_own_session=True
         )
+        self._let_go()
+        read, self._held = os.pipe()  # it ends when this closes: with this process, however that ends
+        self.process = start(program, (read, 1, 2))
+        os.close(read)
         self._group = self.process.pid
 
     @property
@@ -80,6 +84,12 @@ class Child:
             self.process.kill()
             self.process.wait()
         self._kill_group()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+        self._held = None
 
     def _kill_group(self) -> None:
         """End what a process that is dead has left: Celery's beat goes on without its worker.
@@ -90,8 +100,3 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._group, signal.SIGKILL)
         self._group = None
-
-
-def python(*arguments: str) -> list[str]:
-    """The command that runs a module with this interpreter, for no longer than this process lives."""
-    return [sys.executable, "-m", "unpooled_webapp.child", *arguments]

@@ -19,7 +19,7 @@ import click
 
 from unpooled_webapp import environment
 from unpooled_webapp.demonstration import folder_in
-from unpooled_webapp.processes import Child, python
+from unpooled_webapp.processes import Child
 
 START_SECONDS = 60.0
 # The processes of a platform that was killed hold its port for a moment longer.
@@ -134,7 +134,7 @@ def _compensator(folder: Path, known_keys: Path | None) -> Child:
     os.environ["UNPOOLED_COMPENSATOR_SECRET_FILE"] = str(secret)
     os.environ["UNPOOLED_ONE_OPERATOR"] = "1"
     environment.kept_secret(secret)
-    command = python("unpooled_compensator", "serve", "--state", str(folder / "compensator"))
+    command = ["unpooled_compensator", "serve", "--state", str(folder / "compensator")]
     command += ["--caller-secret-file", str(secret), "--fd", str(listener.fileno())]
     if known_keys:
         command += ["--known-keys", str(known_keys)]
@@ -172,20 +172,16 @@ def _end_demo(home: Path) -> None:
 
 
 def _web(listener: socket.socket) -> Child:
-    command = python(
-        "gunicorn", "-c", "python:unpooled_webapp.serving", "--bind", f"fd://{listener.fileno()}"
-    )
+    command = ["gunicorn", "-c", "python:unpooled_webapp.serving", "--bind", f"fd://{listener.fileno()}"]
     command += ["--workers", "1", "--graceful-timeout", "5", "--log-level", "warning"]
     return Child("web", command, os.environ.copy(), (listener.fileno(),))
 
 
 def _worker(threads: int) -> Child:
     if not environment.secret("UNPOOLED_BROKER_URL"):
-        command = python("unpooled_webapp", "worker", "--threads", str(threads))
+        command = ["unpooled_webapp", "worker", "--threads", str(threads)]
     else:
-        command = python(
-            "celery", "-A", "unpooled_webapp.celery", "worker", "--beat", "--loglevel", "warning"
-        )
+        command = ["celery", "-A", "unpooled_webapp.celery", "worker", "--beat", "--loglevel", "warning"]
         command += [
             "--scheduler",
             "celery.beat:Scheduler",

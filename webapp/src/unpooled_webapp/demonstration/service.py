@@ -28,7 +28,7 @@ from unpooled_server.names import OVER
 from unpooled_server.services import invitations, studies
 from unpooled_server.services.transitions import PLATFORM
 from unpooled_webapp.demonstration import example, folder_in
-from unpooled_webapp.processes import Child, python
+from unpooled_webapp.processes import Child
 from unpooled_webapp.rehearsal.clients import hand_over
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ def _start(study: Study, user: User, lock: int) -> Child:
     for place in example.PLACES:
         letter = invitations.invite(study, place.name, settings.UNPOOLED_DEMO_ADDRESS, user.get_username())
         hand_over(folder / place.prefix, letter)
-    command = python("unpooled_webapp.demonstration.cohorts", str(settings.UNPOOLED_HOME), str(folder))
+    command = ["unpooled_webapp.demonstration.cohorts", str(settings.UNPOOLED_HOME), str(folder)]
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     # The lock is held by whoever has this file open: from now on by that process too.
     child = Child("demo", command, kept | _ONE_THREAD, (lock,))

@@ -16,7 +16,7 @@ from typing import Any
 from unpooled.errors import UnpooledError
 from unpooled.formats import ssf
 from unpooled.plan.file_names import stem_of
-from unpooled_webapp import environment
+from unpooled_webapp import environment, starting
 from unpooled_webapp.rehearsal.clients import Client, events, hand_over, start_client
 from unpooled_webapp.rehearsal.coordinator import Coordinator
 from unpooled_webapp.rehearsal.processes import Process
@@ -99,7 +99,12 @@ def platform(home: Path, screen: Screen, test: str, port: int = 0) -> Iterator[P
     password = environment.kept_secret(home / "administrator-password", 12)  # of a folder used before, too
     arguments = ["up", "--home", str(home), "--port", str(port), "--with-compensator"]
     given = {"UNPOOLED_ADMIN_PASSWORD": password, "UNPOOLED_READY_FOR": test}
-    with Process("unpooled_webapp", arguments, home / "platform.log", environment=given) as process:
+    log = home / "platform.log"
+    loaded = [*starting.PLATFORM, *starting.COMPENSATOR, *starting.CLIENT, *starting.methods_like(test)]
+    with (
+        starting.forking(*loaded),
+        Process("unpooled_webapp", arguments, log, environment=given, may_ask=True) as process,
+    ):
         address = _address(home / "addresses.json", process)
         coordinator = Coordinator(address, ADMINISTRATOR, password)
         yield Platform(address, home, password, process, coordinator)

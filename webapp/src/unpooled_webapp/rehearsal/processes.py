@@ -1,15 +1,16 @@
-"""Other parties as child processes: started by `python -m`, never imported."""
+"""Other parties as child processes: started as `python -m` does, never imported."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from unpooled_webapp.starting import Program, start
 
 GRACE = 10.0  # seconds between asking a process to end and killing it
 
@@ -25,17 +26,15 @@ class Process:
         *,
         environment: Mapping[str, str] | None = None,
         output: Path | None = None,
+        may_ask: bool = False,
     ) -> None:
         self.log = log
+        program = Program(module, module, arguments, {**os.environ, **(environment or {})}, may_ask=may_ask)
         with contextlib.ExitStack() as files:
+            nothing = files.enter_context(Path(os.devnull).open("rb"))
             errors = files.enter_context(log.open("ab"))
-            self._child = subprocess.Popen(  # noqa: S603  # our own modules, no shell
-                [sys.executable, "-m", module, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=files.enter_context(output.open("ab")) if output else errors,
-                stderr=errors,
-                env={**os.environ, **(environment or {})},
-            )
+            said = files.enter_context(output.open("ab")) if output else errors
+            self._child = start(program, (nothing.fileno(), said.fileno(), errors.fileno()))
 
     @property
     def pid(self) -> int:
