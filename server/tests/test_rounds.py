@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from functools import partial
@@ -17,8 +18,11 @@ from unpooled.errors import BoundError
 from unpooled.methods.presence import Presence
 from unpooled_server.models import Round, RowFile, Share
 from unpooled_server.names import RoundState
-from unpooled_server.services import branches, enrolling, guarding, results, rounds, studies
+from unpooled_server.services import branches, enrolling, guarding, results, rounds, studies, uploads
 from unpooled_server.storage import store
+
+_LOCKED = 3.0
+"""Seconds after which those who have not come are taken to wait for a lock. Others come well within these."""
 
 
 @pytest.mark.services
@@ -208,7 +212,18 @@ def test_two_workers_on_one_round_have_one_winner(
 
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
-def test_shares_that_arrive_together_complete_the_round(trial: Federation) -> None:
+def test_shares_that_arrive_together_complete_the_round(
+    trial: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each counts while the others have not committed theirs, unless the lock of the round keeps it."""
+    meet, count = threading.Barrier(3), uploads._shares
+
+    def together(*arguments: Any) -> Any:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            meet.wait(_LOCKED)
+        return count(*arguments)
+
+    monkeypatch.setattr(uploads, "_shares", together)
     trial.running()
     question = trial.clients[0].questions().items[0]
     cohorts = [trial.cohort(client, client.questions().panel_digest) for client in trial.clients]
