@@ -163,6 +163,23 @@ def test_a_study_of_words(
     assert list(tmp_path.rglob("table0.encode.csv"))
 
 
+def test_every_page_says_that_a_result_is_not_the_pooled_one(
+    desk: Desk, platform: Platform, tmp_path: Path, beside: Callable[..., None]
+) -> None:
+    tables = [tmp_path / f"table{number}.csv" for number in range(3)]
+    for table in tables:
+        table.write_text("age\n" + "50\n" * 60, encoding="utf-8")
+    schema = [{"name": "age", "type": "number", "low": 0, "high": 100}]
+    noisy = {"test": "z-score", "phenotype": "", "schema": schema, "epsilon": 1.0}
+    trial = make_trial(platform, tables, tmp_path, **noisy)
+    me, *others = trial.members
+    beside(*others, data="--table")
+    desk.agree(me)
+    for page in range(desk.view.pages.count()):
+        desk.view.pages.setCurrentIndex(page)
+        assert desk.view.warning.isVisible() and "Not the pooled result" in desk.view.warning.text
+
+
 def test_columns_are_found_by_name_and_results_are_chosen(
     desk: Desk, study: MakeStudy, beside: Callable[..., None], tmp_path: Path
 ) -> None:

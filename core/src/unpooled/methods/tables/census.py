@@ -58,7 +58,7 @@ class CountValues(Question, name="normalization/values", title="Count values", r
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(len(plan.features))])
+        return Foreseen([cls(len(plan.features))] if cls.asked_if(plan) else [])
 
     def local(self, table: Table) -> Arrays:
         values = np.sum(~np.isnan(table_values(table, self.features)), axis=0)

@@ -208,7 +208,8 @@ class FindMagnitude(OfFeatures, name="normalization/magnitude", title="Find the 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         highest = first_exponents(len(cls.titles_under(plan)))
-        return Foreseen([cls(cls.foreseen_values(plan), highest, COARSE)], rounds=2)
+        asked = [cls(cls.foreseen_values(plan), highest, COARSE)] if cls.asked_if(plan) else []
+        return Foreseen(asked, rounds=2)
 
     def local(self, table: Table) -> Arrays:
         values = self.values_of(table)
@@ -234,7 +235,7 @@ class Average(OfFeatures, name="normalization/mean", title="Average features", r
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         values = cls.foreseen_values(plan)
-        return Foreseen([cls(values, np.zeros_like(values))])
+        return Foreseen([cls(values, np.zeros_like(values))] if cls.asked_if(plan) else [])
 
     def local(self, table: Table) -> Arrays:
         values = self.values_of(table)
@@ -288,7 +289,8 @@ class MeasureSpread(
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         values = cls.foreseen_values(plan)
-        return Foreseen([cls(values, np.zeros(len(values)), np.zeros_like(values), plan.cohorts)])
+        asked = cls(values, np.zeros(len(values)), np.zeros_like(values), plan.cohorts)
+        return Foreseen([asked] if cls.asked_if(plan) else [])
 
     @property
     def least(self) -> float:

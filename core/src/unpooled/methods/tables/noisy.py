@@ -57,7 +57,7 @@ class SumWithNoise(Question, name="normalization/noisy", title="Sum features wit
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.of(plan)])
+        return Foreseen([cls.of(plan)] if cls.asked_if(plan) else [])
 
     @classmethod
     def of(cls, plan: Plan) -> SumWithNoise:
@@ -124,8 +124,8 @@ class NoisyMoments:
         deviation = np.sqrt(np.where(lost, 1, variance))
         half = question.half
         in_deviation = in_variance / (2 * deviation)
-        numbers = question.middle + half * mean, *(half * part for part in (deviation, in_mean, in_deviation))
-        return cls(n, *numbers, lost)
+        spread, of_mean, of_deviation = (half * part for part in (deviation, in_mean, in_deviation))
+        return cls(n, question.middle + half * mean, spread, of_mean, of_deviation, lost)
 
 
 def measure_with_noise(study: Study) -> Asks[None]:

@@ -17,7 +17,7 @@ from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count
 from unpooled.formats import table_summary
-from unpooled.methods.algorithm import TableMethod
+from unpooled.methods.algorithm import DECLARED, TableMethod
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.privacy_options import DELTA, EPSILON, is_exact
 from unpooled.methods.tables import order
@@ -110,7 +110,7 @@ SUMMARY = TableMethod(
             out, plan.features, columns, QUANTILES, NOISES
         ),
         "page": lambda out, panel, columns, plan: table_summary.write_page(
-            out, plan.features, columns, QUANTILES, SUMMARY.warning(plan)
+            out, plan.features, columns, QUANTILES, DECLARED[plan.test].warning(plan)
         ),
     },
     usual_files=SUMMARY_FILES,
