@@ -41,11 +41,9 @@ def power_mean(study: Study) -> Asks[None]:
 
 
 @dataclass(frozen=True)
-class SumPowers(Question):
+class SumPowers(Question, name="power-mean/sums", title="Sum powers", ring_bits=128):
     """Its fields are all that a cohort receives; `sends` is all that leaves it."""
 
-    name: ClassVar[str] = "power-mean/sums"
-    title: ClassVar[str] = "Sum powers"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
             "powers",
@@ -56,7 +54,6 @@ class SumPowers(Question):
         ),
     )
     each: ClassVar[dict[str, str]] = {"features": "feature"}
-    ring_bits: ClassVar[int] = 128
 
     features: int
     power: int

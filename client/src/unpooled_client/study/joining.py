@@ -17,15 +17,7 @@ from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.answers import Conflict, Refused, Study
 from unpooled_client.network.api import LONG_POLL
-from unpooled_client.state.events import (
-    Accepted,
-    Agreed,
-    Event,
-    Joined,
-    Proposal,
-    ReleaseNeeded,
-    ReviewNeeded,
-)
+from unpooled_client.state import events
 from unpooled_client.state.folder import Acceptance, Agreement
 from unpooled_client.study import trust
 from unpooled_client.study.book import Book, BookLost, knows_of_a_release
@@ -55,7 +47,7 @@ class Unanswered(Refused):
     def __init__(self, session: Session) -> None:
         must, how = "what would leave this computer must be released", "unpooled-client run"
         scripts = "For scripts there is --yes."
-        if isinstance(asked := session.asked, ReviewNeeded):
+        if isinstance(asked := session.asked, events.ReviewNeeded):
             changed = f"{asked.changed} changed and must be accepted again"
             must = changed if asked.changed else "plan and roster must be accepted"
             must = "the coordinator repeats the study: it must be accepted" if asked.repeats else must
@@ -72,7 +64,7 @@ class Unanswered(Refused):
         super().__init__(0, UNANSWERED, f"{must}, and there is nobody to ask.", remedy)
 
 
-def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
+def join(session: Session, *, anew: bool) -> Generator[events.Event, None, Study]:
     """Register this cohort's key with the study, unless that was done before.
 
     `anew`: another client joined for this cohort before, and its state is lost.
@@ -103,7 +95,7 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
     yield session.record(SIGNING_KEY, bodies.joining(public), Form.CLEAR, TO_COHORTS)
     yield from session.wait_for(session.api.join, public)
     session.save(cohort=study.cohort)
-    yield Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
+    yield events.Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
     return (yield from session.study())
 
 
@@ -119,7 +111,7 @@ def _require_our_version(plan: Plan) -> None:
         )
 
 
-def _wait_for_other_client(session: Session) -> Iterator[Event]:
+def _wait_for_other_client(session: Session) -> Iterator[events.Event]:
     """A second client for a cohort is refused while the first lives; a dead one is given up in a minute."""
     deadline = time.monotonic() + _PATIENCE_WITH_OTHERS
     while True:
@@ -136,7 +128,7 @@ def _wait_for_other_client(session: Session) -> Iterator[Event]:
 
 def agree(
     session: Session, study: Study, options: DataOptions | None = None
-) -> Generator[Event, None, tuple[Study, trust.Terms]]:
+) -> Generator[events.Event, None, tuple[Study, trust.Terms]]:
     """Wait for the roster, and have a person accept it with the plan unless they did so before.
 
     `options` are those of the data files, if they were given anew. Raises Declined, or StudyEnded.
@@ -153,7 +145,7 @@ def agree(
             agreement = Agreement(study.name, found.plan, found.roster, found.one_operator)
             if session.saved.agreement == agreement:
                 session.api.doing = Doing.ACCEPTED
-                yield Agreed(found.plan_hash.hex(), found.roster_hash.hex())
+                yield events.Agreed(found.plan_hash.hex(), found.roster_hash.hex())
                 return study, found
             if (yield from _ask(session, study, found, review(session, study, agreement))):
                 session.save(**kept_under(session.saved, agreement, options))
@@ -161,14 +153,14 @@ def agree(
     raise StudyEnded(study)
 
 
-def release(session: Session, study: Study, found: trust.Terms) -> Generator[Event, None, bool]:
+def release(session: Session, study: Study, found: trust.Terms) -> Generator[events.Event, None, bool]:
     """Have a person release what will leave this computer; False if plan or roster changed meanwhile.
 
     Raises Declined.
     """
     sizes = session.saved.sizes
     leaves = what_leaves(found.plan, sizes, one_operator=found.one_operator)
-    asked = ReleaseNeeded(found.plan_hash.hex(), leaves, sizes, session.saved.few_apart)
+    asked = events.ReleaseNeeded(found.plan_hash.hex(), leaves, sizes, session.saved.few_apart)
     if not (yield from _ask(session, study, found, asked)):
         return False
     session.save(released=found.plan_hash, few_released=asked.few_apart)
@@ -181,10 +173,10 @@ def is_accepted(session: Session, found: trust.Terms) -> bool:
     return old is not None and (old.plan_hash, old.roster_hash) == (found.plan_hash, found.roster_hash)
 
 
-def proposal(study: Study) -> Proposal:
+def proposal(study: Study) -> events.Proposal:
     """Return the study's request, to be shown to a person."""
     plan = trust.checked_plan(study)
-    return Proposal(
+    return events.Proposal(
         plan=plan,
         plan_hash=plan.hash().hex(),
         compensator=fingerprint(plan.compensator_key),
@@ -194,10 +186,12 @@ def proposal(study: Study) -> Proposal:
     )
 
 
-def review(session: Session, study: Study, agreement: Agreement, *, repeats: bool = False) -> ReviewNeeded:
+def review(
+    session: Session, study: Study, agreement: Agreement, *, repeats: bool = False
+) -> events.ReviewNeeded:
     """Return what a person reads of an agreement; `repeats`: the study of the one before has ended."""
     old = session.saved.agreement
-    return ReviewNeeded(
+    return events.ReviewNeeded(
         **vars(proposal(study)),
         roster=agreement.roster,
         roster_hash=agreement.roster.hash().hex(),
@@ -209,8 +203,8 @@ def review(session: Session, study: Study, agreement: Agreement, *, repeats: boo
 
 
 def _ask(
-    session: Session, study: Study, found: trust.Terms, question: ReviewNeeded | ReleaseNeeded
-) -> Generator[Event, None, bool]:
+    session: Session, study: Study, found: trust.Terms, question: events.ReviewNeeded | events.ReleaseNeeded
+) -> Generator[events.Event, None, bool]:
     """Ask the person; False if plan or roster changed meanwhile. Raises Declined, or Unanswered."""
     yield from session.ask(question)
     while not session.decision.done():
@@ -227,7 +221,7 @@ def _ask(
     return trust.terms(study, session.saved) == found
 
 
-def accept(session: Session, found: trust.Terms) -> Generator[Event, None, bool]:
+def accept(session: Session, found: trust.Terms) -> Generator[events.Event, None, bool]:
     """Deliver the sealed seed: drawn now, or the one drawn when these terms were first accepted.
 
     False if plan or roster changed on the way.
@@ -249,7 +243,7 @@ def accept(session: Session, found: trust.Terms) -> Generator[Event, None, bool]
         if conflict.code in _CHANGED:
             return False
         raise
-    yield Accepted(found.plan_hash.hex(), found.roster_hash.hex())
+    yield events.Accepted(found.plan_hash.hex(), found.roster_hash.hex())
     return True
 
 

@@ -21,15 +21,7 @@ from unpooled.errors import UnpooledError
 from unpooled.protocol import bodies
 from unpooled_client.network.answers import Study
 from unpooled_client.network.api import Api, Trouble
-from unpooled_client.state.events import (
-    Event,
-    Reachable,
-    ReleaseNeeded,
-    ReviewNeeded,
-    Sent,
-    Unreachable,
-    Waiting,
-)
+from unpooled_client.state import events
 from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.state.ledger import Ledger
 
@@ -60,7 +52,7 @@ class Session:
     def __init__(self, folder: StateFolder, saved: Saved, api: Api, threads: int) -> None:
         self.folder, self.saved, self.api, self.threads = folder, saved, api, threads
         self.ledger = Ledger(folder.ledger)
-        self.asked: ReviewNeeded | ReleaseNeeded | None = None
+        self.asked: events.ReviewNeeded | events.ReleaseNeeded | None = None
         self.decision: Future[bool] = Future()
         """Answer of the person to `asked`."""
         self.files_changed = False
@@ -68,10 +60,10 @@ class Session:
         self.seconds: dict[str, float] = {}
         self._lock = threading.Lock()
         self._reported: Trouble | None = None
-        self._waiting: Waiting | None = None
-        self._news: Event | None = None
+        self._waiting: events.Waiting | None = None
+        self._news: events.Event | None = None
 
-    def ask(self, question: ReviewNeeded | ReleaseNeeded) -> Iterator[Event]:
+    def ask(self, question: events.ReviewNeeded | events.ReleaseNeeded) -> Iterator[events.Event]:
         """Have a person asked; the answer comes as `decision`."""
         self.decision, self.asked = Future(), question
         yield question
@@ -79,7 +71,7 @@ class Session:
     @property
     def asks_anew(self) -> bool:
         """True if what is asked would replace what a person accepted earlier."""
-        if isinstance(self.asked, ReleaseNeeded):
+        if isinstance(self.asked, events.ReleaseNeeded):
             return self.files_changed or self.saved.released not in (b"", bytes.fromhex(self.asked.plan_hash))
         return bool(self.saved.agreement) or self.files_changed
 
@@ -104,17 +96,17 @@ class Session:
         threading.Thread(target=run, daemon=True).start()
         return future
 
-    def wait_for(self, work: Callable[..., T], *arguments: Any) -> Generator[Event, None, T]:
+    def wait_for(self, work: Callable[..., T], *arguments: Any) -> Generator[events.Event, None, T]:
         """The result of some work that is done beside."""
         future = self.spawn(work, *arguments)
         yield from self.until_one([future])
         return future.result()
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: events.Event) -> None:
         """Tell of the progress of some work soon, from its thread. Of several events the last one counts."""
         self._news = event
 
-    def until_one(self, futures: Collection[Future[Any]]) -> Iterator[Event]:
+    def until_one(self, futures: Collection[Future[Any]]) -> Iterator[events.Event]:
         """Wait until at least one is done."""
         # Woken at intervals: trouble and progress are no futures that could be waited for.
         while not wait(futures, timeout=TICK, return_when=FIRST_COMPLETED).done:
@@ -123,24 +115,26 @@ class Session:
         yield from self._trouble()
         yield from self._progress_beside()
 
-    def study(self) -> Generator[Event, None, Study]:
+    def study(self) -> Generator[events.Event, None, Study]:
         """The study as it is now."""
         return (yield from self.wait_for(self.api.study))
 
-    def waiting(self, what: str, names: tuple[str, ...], waits: tuple[str, ...] = ()) -> Iterator[Event]:
+    def waiting(
+        self, what: str, names: tuple[str, ...], waits: tuple[str, ...] = ()
+    ) -> Iterator[events.Event]:
         """Tell for whom we wait, once each time that it changes."""
         told = self._waiting
         if told is None or (told.what, told.names, told.waits) != (what, names, waits):
-            self._waiting = Waiting(what, names, time.time(), waits)
+            self._waiting = events.Waiting(what, names, time.time(), waits)
             yield self._waiting
 
     def not_waiting(self) -> None:
         self._waiting = None
 
-    def record(self, quantity: str, data: bytes, form: Form, to: str, **details: Any) -> Sent:
+    def record(self, quantity: str, data: bytes, form: Form, to: str, **details: Any) -> events.Sent:
         """Write into the ledger what is about to be sent; the event that tells so."""
         self.ledger.record(quantity, data, form, to, **details)
-        return Sent(quantity, len(data), form, details.get("round"))
+        return events.Sent(quantity, len(data), form, details.get("round"))
 
     @contextlib.contextmanager
     def clock(self, phase: str) -> Iterator[None]:
@@ -156,24 +150,24 @@ class Session:
         with self._lock:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
-    def report_timing(self) -> Generator[Event, None, Future[None]]:
+    def report_timing(self) -> Generator[events.Event, None, Future[None]]:
         """Tell the coordinator how long what took; whole seconds say little of this cohort's size."""
         timing = {phase: round(value) for phase, value in self.seconds.items()}
         yield self.record(what_leaves.TIMING, bodies.timing(timing), Form.CLEAR, what_leaves.TO_COORDINATOR)
         return self.spawn(self.api.report_timing, timing)
 
-    def _progress_beside(self) -> Iterator[Event]:
+    def _progress_beside(self) -> Iterator[events.Event]:
         # A report that comes between the two is lost, and the next one says more.
         event, self._news = self._news, None
         if event is not None:
             yield event
 
-    def _trouble(self) -> Iterator[Event]:
+    def _trouble(self) -> Iterator[events.Event]:
         trouble, told = self.api.trouble, self._reported
         if trouble is None:
             self._reported = None
             if told is not None:
-                yield Reachable(self.api.server, time.time() - told.since)
+                yield events.Reachable(self.api.server, time.time() - told.since)
         elif time.time() - trouble.since > SILENT_TROUBLE and (told is None or told.reason != trouble.reason):
             self._reported = trouble
-            yield Unreachable(self.api.server, trouble.reason, trouble.since)
+            yield events.Unreachable(self.api.server, trouble.reason, trouble.since)

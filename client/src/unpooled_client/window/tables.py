@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from PySide6 import QtWidgets
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
@@ -18,15 +19,6 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QApplication,
-    QHeaderView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-)
 
 from unpooled_client.window.look.icons import draw
 from unpooled_client.window.look.style import look
@@ -113,17 +105,17 @@ class Rows(QAbstractTableModel):
         return self.columns[section].title if role == Qt.ItemDataRole.DisplayRole else None
 
 
-class _Painter(QStyledItemDelegate):
+class _Painter(QtWidgets.QStyledItemDelegate):
     """Draws cells as the browser does: a line below each row, room around the text, words below words."""
 
     def __init__(self, view: Table) -> None:
         super().__init__(view)
         self._view = view
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+    def paint(self, painter: QPainter, option: QtWidgets.QStyleOptionViewItem, index: Index) -> None:
         cell, rect = index.data(_CELL), option.rect
         state = option.state
-        if state & QStyle.StateFlag.State_Selected:
+        if state & QtWidgets.QStyle.StateFlag.State_Selected:
             painter.fillRect(rect, look().colour("accent-soft"))
         painter.setPen(look().colour("line"))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
@@ -154,7 +146,7 @@ class _Painter(QStyledItemDelegate):
         painter.drawText(inside, flags, text)
         return metrics.boundingRect(inside, flags, text).height()
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+    def sizeHint(self, option: QtWidgets.QStyleOptionViewItem, index: Index) -> QSize:
         cell, column = index.data(_CELL), index.column()
         given = self._view.columnWidth(column) if self._view.wraps else 1 << 16
         room = self._inside(QRect(0, 0, given, 1 << 16), cell)
@@ -193,7 +185,7 @@ class _Painter(QStyledItemDelegate):
         return int(side | Qt.AlignmentFlag.AlignTop) | int(wrap)
 
 
-class Table(QTableView):
+class Table(QtWidgets.QTableView):
     """Rows under titles. `wraps`: sentences, on as many lines as they need; else one line a row."""
 
     def __init__(self, name: str, columns: Sequence[Column], *, wraps: bool = False) -> None:
@@ -205,9 +197,9 @@ class Table(QTableView):
         self.setModel(self._sorted)
         self.setItemDelegate(_Painter(self))
         self.setAccessibleName(name)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setSelectionBehavior(QtWidgets.QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QtWidgets.QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QtWidgets.QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
         self.setShowGrid(False)
@@ -216,7 +208,7 @@ class Table(QTableView):
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.setSortingEnabled(True)
         if wraps:
-            self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+            self.verticalHeader().setSectionResizeMode(QtWidgets.QHeaderView.ResizeMode.ResizeToContents)
         look().changed.connect(self._fit)
 
     def put(self, rows: Sequence[Row]) -> None:
@@ -278,7 +270,9 @@ class Table(QTableView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             chosen = sorted({index.row() for index in self.selectedIndexes()})
-            QApplication.clipboard().setText("\n".join("\t".join(self.row_texts(row)) for row in chosen))
+            QtWidgets.QApplication.clipboard().setText(
+                "\n".join("\t".join(self.row_texts(row)) for row in chosen)
+            )
             return
         super().keyPressEvent(event)
 

@@ -30,8 +30,18 @@ from unpooled_server.bells import doorbell
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import LIVE, StudyState
-from unpooled_server.services import joining, lists
+from unpooled_server.services import lists
 from unpooled_server.services.changing import put_plan
+from unpooled_server.services.joining import (
+    forget_list,
+    hand_over,
+    locked,
+    locked_for,
+    require_admitted,
+    require_changeable,
+    require_not_over,
+    settle,
+)
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
 from unpooled_server.services.uploads import not_stored
 from unpooled_server.storage import store
@@ -51,7 +61,7 @@ def announce(cohort: Cohort, digest: str) -> bool:
 
     Lists that are equal travel once: the first to announce a digest is asked for the list.
     """
-    with joining.locked_for(cohort) as (study, cohort):
+    with locked_for(cohort) as (study, cohort):
         if cohort.list_digest == digest:
             return cohort.list_wanted and not cohort.list_stored
         if not cohort.accepted:  # it was made under a plan that is no longer the study's
@@ -65,10 +75,10 @@ def announce(cohort: Cohort, digest: str) -> bool:
             )
         old = cohort.list_digest
         wanted = study.plan.panel_mode == "names" and not _is_asked_for(study, digest, cohort)
-        joining.forget_list(Cohort.objects.filter(pk=cohort.pk), list_digest=digest, list_wanted=wanted)
-        joining.hand_over(study, old)
+        forget_list(Cohort.objects.filter(pk=cohort.pk), list_digest=digest, list_wanted=wanted)
+        hand_over(study, old)
         touch(study.pk, lists_changed=True)
-        joining.settle(study)
+        settle(study)
     return wanted
 
 
@@ -84,22 +94,22 @@ def receive_list(cohort: Cohort, start: int, size: int, blocks: Iterator[bytes])
     """
     if not cohort.list_digest:
         raise Conflict("digest-first", "Send the digest of the list first.")
-    joining.require_not_over(cohort.study)
+    require_not_over(cohort.study)
     path = store.list_path(cohort.study_id, cohort.list_digest)
     is_here = cohort.list_stored and path.exists()
     if not is_here and not _is_whole(cohort, path, start, size, blocks):
         return False
-    with joining.locked(cohort.study_id) as study:
+    with locked(cohort.study_id) as study:
         own = Cohort.objects.filter(pk=cohort.pk, token_hash=cohort.token_hash, revoked=False)
         is_its_list = own.filter(list_digest=cohort.list_digest).update(list_stored=True)
         if is_its_list:
-            joining.require_not_over(study)
+            require_not_over(study)
             touch(study.pk, lists_changed=True)
-            joining.settle(study)
+            settle(study)
         else:
-            joining.hand_over(study, cohort.list_digest)
+            hand_over(study, cohort.list_digest)
     if not is_its_list:
-        joining.require_admitted(cohort)
+        require_admitted(cohort)
         raise Conflict("digest-first", "Another list was announced in the meantime.", "Send that one.")
     return True
 
@@ -170,7 +180,7 @@ def receive_coordinator_list(study: Study, blocks: Iterator[bytes], who: str) ->
 
 
 def _require_list_to_be_open(study: Study) -> None:
-    joining.require_changeable(study)
+    require_changeable(study)
     if study.plan_json.get("panel_mode") != "list":
         raise Conflict("no-list", "The plan of this study does not use a list.")
 
@@ -183,7 +193,7 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
         raise Refused("bad-list", f"{error}.") from error
     if not len(panel):
         raise Refused("bad-list", "The list has no variants.")
-    with joining.locked(study.pk) as study:
+    with locked(study.pk) as study:
         _require_list_to_be_open(study)
         plan = {**study.plan_json, "panel_digest": panel.digest.hex()}
         if plan == study.plan_json:  # the same list again voids nothing
@@ -220,12 +230,12 @@ def compare(study: Study) -> None:
         draft = None
         if is_whole and share and (study.lists_accepted or not found.said):
             draft = store.PanelDraft.write(Path(folder), parts, store.blocks_of(Path(folder) / _REMARKS))
-        with joining.locked(study.pk) as fresh:
+        with locked(study.pk) as fresh:
             if _is_as_compared(fresh, study, digests):
                 _keep_comparison(fresh, found)
                 if draft is not None:
                     _take(fresh, draft, left_out)
-                    joining.settle(fresh)
+                    settle(fresh)
     give_back_what_is_free()
 
 
@@ -291,7 +301,7 @@ def _keep_comparison(study: Study, found: overlap.Comparison) -> None:
 
 def accept_overlap(study: Study, who: str) -> None:
     """The coordinator is content with the variants that all lists share, few as they are."""
-    with joining.locked(study.pk) as fresh:
+    with locked(study.pk) as fresh:
         if fresh.state != StudyState.OPEN or not fresh.lists_said:
             raise Conflict("nothing-to-accept", "The lists of variants are not waiting for a decision.")
         if not fresh.lists_share:
@@ -305,7 +315,7 @@ def accept_overlap(study: Study, who: str) -> None:
         fresh.cohorts.filter(problem=Problem.OVERLAP.value).update(problem="", problem_at=None)
         touch(study.pk, lists_accepted=True)
         fresh.refresh_from_db()
-        joining.settle(fresh)
+        settle(fresh)
 
 
 def agree_by_presence(study: Study, total: np.ndarray) -> None:
@@ -333,7 +343,7 @@ def settle_panel(study: Study, parts: Sequence[Panel], remarks: Iterable[bytes],
         return
     with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
         draft = store.PanelDraft.write(Path(folder), parts, remarks)
-        with joining.locked(study.pk) as fresh:
+        with locked(study.pk) as fresh:
             if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in LIVE:
                 return  # somebody else was faster, or the roster was fixed anew meanwhile
             _take(fresh, draft, left_out)
