@@ -11,7 +11,6 @@ import pytest
 from unpooled.errors import Refuse
 from unpooled.methods import METHODS
 from unpooled.methods.ld.leads import LINKAGE
-from unpooled.methods.learning.models import PRIVATE_NETWORK
 from unpooled.methods.learning.performance import PERFORMANCE, RANGES
 from unpooled.plan.plan import EXACT, OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
@@ -40,7 +39,7 @@ AT_TRIALS = ("error", "error_deviation")
 """Result columns of a trial on the grid, of which a last bit of a sum may take the next point."""
 
 _BY_CARRIERS = ("polygenic", "prune", "pca")
-_NOT_HERE = ("phenotypes", "components", PRIVATE_NETWORK)  # whose noise another question draws anew
+_NOT_HERE = ("phenotypes", "components", "private-")  # whose noise another question draws anew
 
 
 def _has_any(name: str, *words: str) -> bool:

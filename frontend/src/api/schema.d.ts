@@ -925,6 +925,15 @@ export interface components {
             /** Format: date-time */
             used_at?: string | null;
         };
+        /**
+         * @description * `knconv` - knconv
+         *     * `knresnet-13` - knresnet-13
+         *     * `knresnet-18` - knresnet-18
+         *     * `knresnet-34` - knresnet-34
+         *     * `knresnet-50` - knresnet-50
+         * @enum {string}
+         */
+        ArchitectureEnum: "knconv" | "knresnet-13" | "knresnet-18" | "knresnet-34" | "knresnet-50";
         /** @enum {unknown} */
         BlankEnum: "";
         Cell: {
@@ -1072,9 +1081,10 @@ export interface components {
          *     * `integer` - integer
          *     * `text` - text
          *     * `category` - category
+         *     * `image` - image
          * @enum {string}
          */
-        ColumnType: "number" | "integer" | "text" | "category";
+        ColumnType: "number" | "integer" | "text" | "category" | "image";
         /** @description All null where too few cohorts have an estimate. */
         CombinedEffect: {
             /** Format: double */
@@ -1530,6 +1540,16 @@ export interface components {
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         Gene: {
             name: string;
@@ -2256,6 +2276,16 @@ export interface components {
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         /**
          * @description * `` - Not paused
@@ -2302,6 +2332,7 @@ export interface components {
              *     * `integer` - integer
              *     * `text` - text
              *     * `category` - category
+             *     * `image` - image
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
@@ -2341,6 +2372,7 @@ export interface components {
              *     * `integer` - integer
              *     * `text` - text
              *     * `category` - category
+             *     * `image` - image
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
@@ -2698,6 +2730,16 @@ export interface components {
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -3005,6 +3047,16 @@ export interface components {
              * @description Longest gradient of a person. A person's gradient is shortened to this length. Much shorter ones bend the fit; with longer ones there is more noise.
              */
             clip?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         Problem: {
             code: string;
