@@ -424,8 +424,10 @@ OF_WORDS = {
 }  # test_words.py has these
 OF_COPIES = {Code.READER, Code.COPY, Code.DOSAGE, Code.SAMPLES_DIFFER}  # test_data_copies.py
 OF_PGEN = {code for code in Code if code.name.startswith("PGEN")}  # test_data_pgen.py
+OF_IMAGES = {code for code in Code if code.name.startswith("IMAGE")}  # test_images.py
 ELSEWHERE = (
     OF_PGEN
+    | OF_IMAGES
     | OF_COPIES
     | {
         *(Code.ALLELES_SEVERAL, Code.CALLS_ONLY),  # there, too

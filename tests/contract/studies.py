@@ -32,10 +32,11 @@ from unpooled.plan.common_options import (
     SUMS,
 )
 from unpooled.plan.plan import NO_KEY, SUMS_FILE, Covariate, Plan
-from unpooled.plan.schema import CATEGORY, OUTCOME, Column
+from unpooled.plan.schema import CATEGORY, IMAGE, OUTCOME, Column
 
 from ..one_more.one_more_test import ONE_MORE
 
+OF_IMAGES = tuple(name for name, model in MODELS.items() if model.of_images)
 COHORTS, PEOPLE = 3, 60
 CHROMOSOMES = (1, 22, 23, 24, 26)
 EACH = 7
@@ -153,6 +154,10 @@ def nothing_said(test: str, **said: Any) -> Plan:
     """The plan of somebody who types nothing but what it is about, and this."""
     ward = {"name": "ward", "type": CATEGORY, "encoding": "one-hot", "levels": ["a", "b"]}
     classes = {"type": CATEGORY, "levels": ["no", "yes"]} if test in OF_CLASSES else {}
+    if test in OF_IMAGES:
+        images = {"name": "file", "type": IMAGE, "encoding": "1x8x8"}
+        died = {"name": "died", "role": OUTCOME, "type": CATEGORY, "levels": ["no", "yes"]}
+        said = {"schema": [images, died], **said}
     limits = {"low": 0, "high": 1} if test == PRIVATE_NETWORK else {}
     outcome = [{"name": "died", "role": OUTCOME, **(classes or limits)}] if test in FITS else []
     glucose = {"name": "glucose", **limits}
@@ -197,15 +202,19 @@ def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     if not isinstance(found, Examples):
         return found
     patients = None if found.patients is None else found.patients[rows]
-    return replace(found, classes=found.classes[rows], patients=patients, folds=found.folds[rows])
+    images = None if found.images is None else found.images[rows]
+    return replace(
+        found, classes=found.classes[rows], patients=patients, folds=found.folds[rows], images=images
+    )
 
 
-def table_of(plan: Plan, cells: Mapping[str, Any]) -> ArrayTable:
+def table_of(plan: Plan, cells: Mapping[str, Any], images: np.ndarray | None = None) -> ArrayTable:
     """A cohort's table as its client would have read it, from its columns by title."""
     method = check(plan)
-    values = np.column_stack([np.asarray(cells[feature.title], float) for feature in plan.features])
+    columns = [np.asarray(cells[feature.title], float) for feature in plan.features]
+    values = np.column_stack(columns) if columns else np.empty((len(next(iter(cells.values()))), 0))
     words = {c.title: Words.of(cells[c.title]) for c in plan.schema if method.reads_words(c)}
-    return method.prepared(ArrayTable(values, words), plan)
+    return method.prepared(ArrayTable(values, words, images=images), plan)
 
 
 def of_model(
@@ -274,6 +283,28 @@ def _with_secrets(one: Small) -> Small:
     """The study with secrets of its cohorts that are always the same, by which they draw."""
     tables = [replace(table, secret=bytes([k]) * 32) for k, table in enumerate(one.cohorts)]
     return replace(one, cohorts=tables)
+
+
+_SHORT: Mapping[str, Any] = {"training_rounds": 2, "learning_rate": 0.001}
+
+
+def of_images(method: str, outcome: str = "u|v", **options: Any) -> Small:
+    """Images of eight by eight pixels, two of each patient."""
+    levels = tuple(outcome.split("|"))
+    schema = [
+        Column("file", IMAGE, encoding="1x8x8"),
+        Column("id", "text", role="patient"),
+        Column("y", CATEGORY, role=OUTCOME, levels=levels),
+    ]
+    plan = plan_of(method, schema, COHORTS, **{"people_in_a_round": 100, **_SHORT, **options})
+    random, tables = np.random.default_rng(9), []
+    for cohort in range(plan.cohorts):
+        images = random.integers(0, 256, (200, 1, 8, 8)).astype(np.uint8)
+        y = [levels[k % len(levels)] for k in (images.mean(axis=(1, 2, 3)) * 8).astype(int).tolist()]
+        cells = {"id": [f"{cohort}-{k // 2}" for k in range(200)], "y": y, "file": list(map(str, range(200)))}
+        table = table_of(plan, cells, images)
+        tables.append(replace(table, secret=bytes([cohort]) * 32))
+    return Small(plan, NOBODY, tables)
 
 
 def of_words(*encodings: str, few: bool = False, **searched: Any) -> Small:
@@ -405,6 +436,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "network, of three classes": lambda: of_model(
         "network", "u|v|w", training_rounds=2, optimizer="sgd", momentum=0.9, hidden="4,3", activation="mish"
     ),
+    "image-network": lambda: of_images("image-network", training_rounds=3),
+    "image-network, of three classes": lambda: of_images("image-network", "u|v|w", optimizer="sgd"),
+    "private-image-network": lambda: of_images("private-image-network", epsilon=8.0),
     "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
     "lasso, of two classes": lambda: of_model("lasso", "u|v"),
     "fedheonn": lambda: of_model("fedheonn", "u|v|w"),

@@ -11,7 +11,7 @@ import pytest
 from unpooled.errors import Refuse
 from unpooled.methods import METHODS
 from unpooled.methods.ld.leads import LINKAGE
-from unpooled.methods.learning.models import LOCAL_UPDATES, PRIVATE_NETWORK
+from unpooled.methods.learning.models import LOCAL_UPDATES
 from unpooled.methods.learning.performance import PERFORMANCE, RANGES
 from unpooled.plan.plan import EXACT, OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
@@ -40,7 +40,7 @@ AT_TRIALS = ("error", "error_deviation")
 """Result columns of a trial on the grid, of which a last bit of a sum may take the next point."""
 
 _BY_CARRIERS = ("polygenic", "prune", "pca")
-_NOT_HERE = ("phenotypes", "components", PRIVATE_NETWORK, LOCAL_UPDATES)
+_NOT_HERE = ("phenotypes", "components", "private-", LOCAL_UPDATES)
 """The last two draw, and another question draws anew: noise, or the rows of a step."""
 
 

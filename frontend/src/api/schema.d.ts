@@ -925,6 +925,12 @@ export interface components {
             /** Format: date-time */
             used_at?: string | null;
         };
+        /**
+         * @description * `knconv` - knconv
+         *     * `knconv-wide` - knconv-wide
+         * @enum {string}
+         */
+        ArchitectureEnum: "knconv" | "knconv-wide";
         /** @enum {unknown} */
         BlankEnum: "";
         Cell: {
@@ -1072,9 +1078,10 @@ export interface components {
          *     * `integer` - integer
          *     * `text` - text
          *     * `category` - category
+         *     * `image` - image
          * @enum {string}
          */
-        ColumnType: "number" | "integer" | "text" | "category";
+        ColumnType: "number" | "integer" | "text" | "category" | "image";
         /** @description All null where too few cohorts have an estimate. */
         CombinedEffect: {
             /** Format: double */
@@ -1549,6 +1556,13 @@ export interface components {
              * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
              */
             weight_decay?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knconv-wide` - knconv-wide
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         Gene: {
             name: string;
@@ -2303,6 +2317,13 @@ export interface components {
              * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
              */
             weight_decay?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knconv-wide` - knconv-wide
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         /**
          * @description * `` - Not paused
@@ -2349,6 +2370,7 @@ export interface components {
              *     * `integer` - integer
              *     * `text` - text
              *     * `category` - category
+             *     * `image` - image
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
@@ -2388,6 +2410,7 @@ export interface components {
              *     * `integer` - integer
              *     * `text` - text
              *     * `category` - category
+             *     * `image` - image
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
@@ -2764,6 +2787,13 @@ export interface components {
              * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
              */
             weight_decay?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knconv-wide` - knconv-wide
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -3090,6 +3120,13 @@ export interface components {
              * @description Weight decay. After each round the weights are drawn towards 0 by this, times the learning rate.
              */
             weight_decay?: number;
+            /**
+             * @description Network.
+             *
+             *     * `knconv` - knconv
+             *     * `knconv-wide` - knconv-wide
+             */
+            architecture?: components["schemas"]["ArchitectureEnum"];
         };
         Problem: {
             code: string;

@@ -1,18 +1,14 @@
 """The networks that a study on images can train, computed for a cohort's client.
 
 The client finds this module by the entry point `unpooled.networks`. Weights are one vector, in the order of
-the module's parameters; names and shapes are declared in core, which has no torch, in the file that
-
-    python -m unpooled_networks.studies core/src/unpooled/fitted/image_layouts.json
-
-writes. Everything is computed in float64, and alike whenever it is asked again.
+the module's parameters; core, which has no torch, has their names and shapes in a file that `layouts` writes.
+Everything is computed in float64, and alike whenever it is asked again.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,39 +17,63 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vjp, vmap
 
-from unpooled_networks.resnets import ARCHITECTURES, Architecture, Conv, Norm, Part, Pool, resnet
+from unpooled_networks.resnets import Architecture, Conv, Norm, Part, Pool, resnet
 
 Shape = tuple[int, int, int, int]
 """Channels, rows and columns of an image, and number of scores."""
 Slope = Callable[[np.ndarray], np.ndarray]
 """The derivatives of each image's loss by its scores, float64 (n, scores), from the scores."""
 
-SMALL = 64
-"""Most rows or columns of images that count as small: a KNResNet's stem neither strides nor pools then."""
 _AT_ONCE = 64
 """Images that are scored at once."""
-_CHANNELS, _SCORES = 1009, 1013
-"""Sizes that no layer has by itself: they show where a layout depends on the images and the outcome."""
 
 
-def _three_convolutions(small: bool) -> Iterator[Part]:
-    for channels in (32, 64):
+def _three_convolutions(channels: int) -> Architecture:
+    """Three convolutions, each with twice the channels of the one before, and poolings between them."""
+
+    def parts(small: bool) -> Iterator[Part]:
+        for times in (2, 4):
+            yield Pool(2, 2)
+            yield Conv(times * channels, 3, padding=1)
         yield Pool(2, 2)
-        yield Conv(channels, 3, padding=1)
-    yield Pool(2, 2)
+
+    return Architecture(channels, parts, activation=nn.Mish, average=2)
 
 
-NETWORKS = {
-    "knconv": Architecture(16, _three_convolutions, activation=nn.Mish, average=2),
-    **{name.lower(): of for name, of in ARCHITECTURES.items() if name.startswith("KNResNet")},
-}
+NETWORKS = {"knconv": _three_convolutions(16), "knconv-wide": _three_convolutions(64)}
 
 
 def build(name: str, shape: Shape) -> nn.Sequential:
     """Make one of the networks; nothing drops out, so that the same question has the same answer."""
-    channels, rows, columns, scores = shape
-    small = name == "knconv" or max(rows, columns) <= SMALL
-    return resnet(NETWORKS[name], Norm.KERNEL, scores, channels, small, dropout=(0.0, 0.0))
+    channels, _, _, scores = shape
+    return resnet(NETWORKS[name], Norm.KERNEL, scores, channels, small=True, dropout=(0.0, 0.0))
+
+
+def load(model: Path, weights: Path) -> nn.Sequential:
+    """Make the network of a study from its model file and its safetensors, float64, for evaluation.
+
+    It takes images (n, channels, rows, columns) whose pixels are divided by 255, and gives scores.
+    """
+    said = json.loads(model.read_text(encoding="utf-8"))
+    if said.get("format") != "unpooled/image-network":
+        raise ValueError(f"{model} is not the model file of a network on images")
+    sizes = (*(said["images"][name] for name in ("channels", "rows", "columns")), said["network"]["scores"])
+    network = build(said["network"]["name"], sizes).double().eval()
+    network.load_state_dict(_arrays(weights.read_bytes()))
+    return network
+
+
+def _arrays(content: bytes) -> dict[str, Tensor]:
+    """The arrays in a file of safetensors, whose numbers are float64."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    header.pop("__metadata__", None)
+    found = {}
+    for name, about in header.items():
+        first, last = about["data_offsets"]
+        values = np.frombuffer(content[end + first : end + last], "<f8")
+        found[name] = torch.tensor(values).view(about["shape"])
+    return found
 
 
 def scores(name: str, shape: Shape, weights: np.ndarray, images: np.ndarray) -> np.ndarray:
@@ -104,29 +124,3 @@ def _named(name: str, shape: Shape, weights: np.ndarray) -> dict[str, Tensor]:
 
 def _input(images: np.ndarray) -> Tensor:
     return torch.tensor(images, dtype=torch.float64) / 255
-
-
-def layouts() -> str:
-    """Names and shapes of the weights of each network, as JSON; of large images where these differ."""
-    found = {}
-    for name in NETWORKS:
-        found[name] = _layout(name, SMALL)
-        if (large := _layout(name, SMALL + 1)) != found[name]:
-            found[f"{name}, large"] = large
-    lines = (f"{json.dumps(name)}: [\n  {_joined(layout)}\n ]" for name, layout in found.items())
-    return "{\n " + ",\n ".join(lines) + "\n}\n"
-
-
-def _layout(name: str, size: int) -> list[tuple[str, list[int | str]]]:
-    stands_for: dict[int, int | str] = {_CHANNELS: "channels", _SCORES: "scores"}
-    with torch.device("meta"):
-        module = build(name, (_CHANNELS, size, size, _SCORES))
-    return [(key, [stands_for.get(n, n) for n in of.shape]) for key, of in module.named_parameters()]
-
-
-def _joined(layout: list[tuple[str, list[int | str]]]) -> str:
-    return ",\n  ".join(map(json.dumps, layout))
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(layouts(), encoding="utf-8")

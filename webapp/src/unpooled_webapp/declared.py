@@ -35,7 +35,7 @@ from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS
 from unpooled.plan.encodings import ONE_HOT, ROBUST, YEO_JOHNSON
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, NONE, Plan
-from unpooled.plan.schema import CATEGORY, OUTCOME
+from unpooled.plan.schema import CATEGORY, IMAGE, OUTCOME
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
@@ -135,6 +135,10 @@ def _plans(method: Method) -> Iterator[Plan]:
 
 def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Columns that the method is about."""
+    if method.name in FITS and MODELS[method.name].of_images:
+        classes = [_EXAMPLE, "other", "third"][: 1 + len(columns)]
+        outcome = {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, "type": CATEGORY, "levels": classes}
+        return [{"name": _EXAMPLE, "type": IMAGE, "encoding": "1x28x28"}, outcome]
     if method.name in FITS:
         many = MOST_COLUMNS if MODELS[method.name].is_wide and len(columns) > 1 else 1
         of_words = [f"{_EXAMPLE}-{k}" for k in range(many)]

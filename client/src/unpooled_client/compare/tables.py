@@ -67,6 +67,8 @@ def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list
     file, path = next(((file, path) for file, path in given.items() if path), (None, None))
     if file is None or path is None:
         raise NothingToCompare("the results have no file with parameters, quantiles or a summary")
+    if plan.images is not None:
+        raise NothingToCompare("alone, this cohort would have to train a network of its own")
     content = path.read_bytes()
     if plan.test == PRIVATE_NETWORK:  # nothing was counted in the pool, and alone there would be other noise
         what, number = tried(json.loads(content), examples(table), plan)

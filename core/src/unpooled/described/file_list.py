@@ -130,15 +130,19 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
         return _HEAD + chunks * len(plan.each) * _CHUNK
     if plan.of_tables:
         # A cohort of a study of variants need not load the methods for tables.
+        from unpooled.fitted.image_network import ImageNetwork
         from unpooled.methods.learning.models import MODELS
-        from unpooled.methods.learning.network_options import ROUNDS, weights_of
+        from unpooled.methods.learning.network_options import ARCHITECTURE, ROUNDS, weights_of
         from unpooled.methods.learning.options import VALIDATION_FOLDS
 
         found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
         levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
         columns = len(plan.features) + len(plan.categories) + levels + MOST_CLASSES
         numbers = VALIDATION_FOLDS.of(plan) * columns**2 if SUMS_FILE in plan.files else 0
-        if plan.test in MODELS and MODELS[plan.test].is_network:
+        if plan.images is not None:
+            numbers += ImageNetwork((*plan.images.size, MOST_CLASSES), ARCHITECTURE.of(plan)).size
+            numbers += _A_ROUND * ROUNDS.of(plan)
+        elif plan.test in MODELS and MODELS[plan.test].is_network:
             numbers += weights_of(plan, columns) + _A_ROUND * ROUNDS.of(plan)
         return _HEAD + columns * _FEATURE + levels * _LEVEL + numbers * _NUMBER
     if name in map(page_name, plan.each):

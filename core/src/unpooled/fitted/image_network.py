@@ -1,7 +1,7 @@
 """Networks on images: names, shapes and start values of their weights, which need no torch.
 
 Scores and gradients are computed by whatever is installed under the entry point `unpooled.networks`, which
-only cohorts need. `image_layouts.json` is written by `unpooled_networks.studies`, which builds the networks.
+only cohorts need. `image_layouts.json` is written by `unpooled_networks.layouts`, which builds the networks.
 """
 
 from __future__ import annotations
@@ -19,12 +19,9 @@ import numpy as np
 
 from unpooled.errors import DataProblem
 
-KNCONV = "knconv"
-KNRESNETS = ("knresnet-13", "knresnet-18", "knresnet-34", "knresnet-50")
-ARCHITECTURES = (KNCONV, *KNRESNETS)
+KNCONV, KNCONV_WIDE = "knconv", "knconv-wide"
+ARCHITECTURES = (KNCONV, KNCONV_WIDE)
 ENTRY_POINTS = "unpooled.networks"
-SMALL = 64
-"""Most rows or columns of images that count as small: the first layers of KNResNets go by that."""
 _WIDE = 64
 """Numbers that a layer has for each pixel of an image, about: by these memory is reckoned."""
 
@@ -41,14 +38,9 @@ class ImageNetwork:
     @functools.cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The shape of each array of weights, by the name that torch's Sequential has for it."""
-        channels, rows, columns, scores = self.widths
-        large, known = f"{self.activation}, large", _layouts()
-        is_large = max(rows, columns) > SMALL and large in known
-        stands_for = {"channels": channels, "scores": scores}
-        return {
-            name: tuple(stands_for.get(n, n) for n in of)
-            for name, of in known[large if is_large else self.activation]
-        }
+        stands_for = {"channels": self.widths[0], "scores": self.widths[-1]}
+        known = _layouts()[self.activation]
+        return {name: tuple(stands_for.get(n, n) for n in of) for name, of in known}
 
     @property
     def size(self) -> int:
@@ -109,7 +101,7 @@ def _layouts() -> Mapping[str, Sequence[tuple[str, Sequence[Any]]]]:
 
 @functools.cache
 def computing() -> Any:
-    """What computes scores and gradients; DataProblem says what to install."""
+    """Load what computes scores and gradients; DataProblem says what to install."""
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         try:
             return point.load()

@@ -10,6 +10,7 @@ import {
   hasClasses,
   hasLimits,
   isByHash,
+  isImage,
   levelsIn,
   newColumn,
   type Column,
@@ -24,6 +25,7 @@ const types = () =>
     ["number", t("Number")],
     ["integer", t("Whole number")],
     ["category", t("Category: words to be encoded")],
+    ["image", t("Image: names of files")],
     ["text", t("Text: neither read nor changed")],
   ] as const;
 
@@ -106,6 +108,14 @@ function ColumnEntry({ row, name, onChange, onRemove }: EntryProps) {
         />
       ) : row.type === "category" && row.role === "feature" ? (
         <Words row={row} set={set} />
+      ) : isImage(row) ? (
+        <TextField
+          label={t("Channels, rows and columns")}
+          hint={t("Such as 1x28x28: all images have this size; nothing resizes them.")}
+          value={row.size}
+          onChange={(size) => set({ size })}
+          autoComplete="off"
+        />
       ) : (
         <>
           <TextField

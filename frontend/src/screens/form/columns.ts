@@ -23,6 +23,8 @@ export interface Column {
   /** Of a feature that is a number. */
   scaling: Scaling;
   encoding: Encoding;
+  /** Of images: channels, rows and columns, such as 1x28x28. */
+  size: string;
   /** What stands behind the colon of an encoding. */
   argument: string;
   /** Of a category with a dictionary its values, one on each line. */
@@ -40,6 +42,7 @@ export const newColumn = (name = ""): Column => ({
   high: "",
   scaling: "",
   encoding: "one-hot",
+  size: "",
   argument: "",
   levels: "",
   most: "",
@@ -61,10 +64,14 @@ export const columnFrom = ({
   ...column,
   low: String(low ?? ""),
   high: String(high ?? ""),
-  ...(hasLimits(column) ? { scaling: readScaling(encoding) } : read(encoding)),
+  ...encoded(column.type, encoding),
   levels: levels.join("\n"),
   most: most ? String(most) : "",
 });
+
+/** Whether it names files of images. */
+export const isImage = ({ type, role }: Pick<Column, "type" | "role">): boolean =>
+  type === "image" && role === "feature";
 
 /** Whether its words are the classes that a model predicts. */
 export const hasClasses = ({ type, role }: Pick<Column, "type" | "role">): boolean =>
@@ -76,6 +83,7 @@ export function columnTo({ name, type, role, unit, ...words }: Column): PlanColu
   const column = { name: name.trim(), type, unit: unit.trim(), ...(role !== "feature" && { role }) };
   if (hasLimits({ type }))
     return { ...column, ...limitsOf(words), ...(isScaled && { encoding: words.scaling }) };
+  if (isImage({ type, role })) return { ...column, encoding: words.size.trim() };
   if (type !== "category") return column;
   if (role === "outcome") return { ...column, levels: levelsIn(words.levels) };
   if (role !== "feature") return column;
@@ -113,9 +121,15 @@ function read(encoding: string): Pick<Column, "encoding" | "argument"> {
   return known ? { encoding: known, argument: argument.join(":") } : { encoding: "one-hot", argument: "" };
 }
 
+/** What an encoding says of a column of this type. */
+function encoded(type: PlanColumn["type"], encoding: string): Partial<Column> {
+  if (type === "image") return { size: encoding };
+  return hasLimits({ type }) ? { scaling: readScaling(encoding) } : read(encoding);
+}
+
 const readScaling = (encoding: string): Scaling => SCALINGS.find((each) => each === encoding) ?? "";
 
-const TYPES = ["number", "integer", "category", "text"] as const;
+const TYPES = ["number", "integer", "category", "image", "text"] as const;
 const ROLES = ["feature", "outcome", "patient", "ignored"] as const;
 
 /** Columns from the first line of a CSV table, or from the lines of a schema, such as name, type and unit. */
@@ -137,7 +151,7 @@ export function columnsFrom(text: string): Column[] {
       unit: cell("unit"),
       low: cell("low"),
       high: cell("high"),
-      ...(hasLimits({ type }) ? { scaling: readScaling(cell("encoding")) } : read(cell("encoding"))),
+      ...encoded(type, cell("encoding")),
       // A schema names a file of values by `levels=`; a browser must be given that file by itself.
       levels: values.startsWith("levels=") || isNumber(values) ? "" : values.split("|").join("\n"),
       most: isNumber(values) ? values : "",

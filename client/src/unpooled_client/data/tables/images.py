@@ -21,7 +21,7 @@ from unpooled_client.data.tables.faults import Faults
 MOST_BYTES = 4 << 30
 """All images are held in memory, a byte for each number."""
 _MODES = {1: ("L", "1"), 3: ("RGB",)}
-"""What Pillow calls 8 bits of grey, black and white, and 8 bits each of red, green and blue."""
+"""Pillow's names for 8 bits of grey, for black and white, and for 8 bits each of red, green and blue."""
 
 
 def image_of(schema: Sequence[Column]) -> Column | None:

@@ -145,7 +145,7 @@ def report_network_scores(study: Study, question: SumNetworkScores) -> Asks[None
 
 
 def refuse_many_weights(size: int) -> None:
-    """Refuse a network that is larger than a round should be."""
+    """Refuse a network on tables that is larger than a round should be; on images they are of a list."""
     if size > MOST_WEIGHTS:
         raise Refuse(
             "hidden",

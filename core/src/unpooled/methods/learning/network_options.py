@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from unpooled.fitted.image_network import KNCONV, KNRESNETS
+from unpooled.fitted.image_network import KNCONV, KNCONV_WIDE
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
 from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole, of_test
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
@@ -223,17 +223,14 @@ ARCHITECTURE = Choice(
         Answer(
             KNCONV,
             "KNConv",
-            "Three convolutions with kernel normalization: tens of thousands of weights.",
+            "Three convolutions with kernel normalization: about 25 thousand weights.",
             methods="The network had three convolutions with kernel normalization (KNConv).",
         ),
-        *(
-            Answer(
-                name,
-                f"KNResNet-{name.rpartition('-')[2]}",
-                f"A residual network with kernel normalization: {millions} million weights.",
-                methods=f"The network was a KNResNet-{name.rpartition('-')[2]}.",
-            )
-            for name, millions in zip(KNRESNETS, (3.7, 11.2, 21.3, 23.5), strict=True)
+        Answer(
+            KNCONV_WIDE,
+            "KNConv, wide",
+            "The same with four times the channels: about 380 thousand weights.",
+            methods="The network had three wide convolutions with kernel normalization (KNConv).",
         ),
     ),
 )

@@ -148,15 +148,10 @@ def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
         outcome["classes"] = list(classes)
     else:
         outcome |= {"centre": float(found[f"{MODEL}.centre"][0]), "scale": float(found[f"{MODEL}.unit"][0])}
-    about = {
-        "method": plan.test,
-        "link": link_of(plan),
-        "outcome": outcome,
-        "people": int(found[f"{MODEL}.people"][0]),
-        "cohorts": plan.cohorts,
-    }
+    about = {"method": plan.test, "link": link_of(plan), "outcome": outcome}
+    of_whom = {"people": int(found[f"{MODEL}.people"][0]), "cohorts": plan.cohorts}
     if isinstance(network, ImageNetwork):
-        return {**of_images(network), **about}
+        return {**of_images(network), **about, **of_whom}
     scalings = scalings_of(found, plan)
     features = zip(
         names_of_features(plan, encoding),
@@ -180,6 +175,7 @@ def trained(found: Arrays, plan: Plan) -> dict[str, Any]:
             "layers": [{"weight": w.tolist(), "bias": b.tolist()} for w, b in network.layers(weights)],
         },
         "encoding": encoding,
+        **of_whom,
     }
 
 

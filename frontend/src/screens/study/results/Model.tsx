@@ -54,7 +54,7 @@ export function Model({ study, file }: { study: Study; file: string }) {
 
 const numbers = (model: ModelFile): [string, string][] => [
   [t("People"), count(model.people)],
-  [t("Features"), count(model.features.length)],
+  ...(model.features.length ? ([[t("Features"), count(model.features.length)]] as [string, string][]) : []),
   ...(model.privacy ? ofPrivacy(model.privacy) : ofTest(model)),
 ];
 

@@ -110,7 +110,7 @@ export function readModel(text: string): ModelFile {
     people: number;
     folds?: number;
     penalty?: number;
-    network?: { layers: { weight: number[][]; bias: number[] }[] };
+    network?: { layers: { weight: number[][]; bias: number[] }[] } | { name: string; weights: number };
     curve?: { loss: number[]; held_out: number[]; right?: number[] };
     round?: number;
     privacy?: Privacy;
@@ -128,9 +128,14 @@ export function readModel(text: string): ModelFile {
     training:
       network && curve
         ? {
-            weights: sum(
-              network.layers.map(({ weight, bias }) => sum(weight.map((row) => row.length)) + bias.length),
-            ),
+            weights:
+              "weights" in network
+                ? network.weights
+                : sum(
+                    network.layers.map(
+                      ({ weight, bias }) => sum(weight.map((row) => row.length)) + bias.length,
+                    ),
+                  ),
             round,
             loss: curve.loss,
             heldOut: curve.held_out,

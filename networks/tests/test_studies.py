@@ -1,0 +1,169 @@
+"""Networks on images, as studies train them: layouts, gradients, weights of central training, and files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.nn import functional
+
+from unpooled.asking.cohort import ArrayTable
+from unpooled.fitted import image_network
+from unpooled.fitted.image_network import ARCHITECTURES, ImageNetwork
+from unpooled.fitted.network import start
+from unpooled.methods import METHODS, check, usual
+from unpooled.methods.learning.reading import Examples
+from unpooled.methods.private_network.privacy import clipped
+from unpooled.methods.private_network.questions import SumClipped
+from unpooled.panel.panel import Panel
+from unpooled.plan.categories import Words
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled.run import run
+from unpooled_networks import load
+from unpooled_networks.layouts import layouts
+from unpooled_networks.studies import build
+
+SIZE = (1, 8, 8)
+ROUNDS = 20
+
+
+def pool() -> tuple[np.ndarray, np.ndarray]:
+    """Images of three digits, with their classes."""
+    x, y = load_digits(n_class=3, return_X_y=True)
+    return (x.reshape(-1, *SIZE) * (255 / 16)).astype(np.uint8), y
+
+
+def plan_of(test: str, **options: Any) -> Plan:
+    schema = (
+        Column("file", "image", encoding="1x8x8"),
+        Column("digit", "category", role="outcome", levels=("0", "1", "2")),
+        Column("person", "text", role="patient"),
+    )
+    named = {"test": test, "cohorts": 3, "compensator_key": NO_KEY, "people_in_a_round": 100, **usual(test)}
+    plan = Plan(**{**named, "files": tuple(named["files"]), **options}, schema=schema)
+    check(plan)
+    return plan
+
+
+def cohorts(plan: Plan) -> list[Examples]:
+    """Three cohorts, of which each has mostly one class; two images of a person."""
+    (images, y), random = pool(), np.random.default_rng(3)
+    where = np.where(random.random(len(y)) < 0.7, y, random.integers(0, 3, len(y)))
+    found = []
+    for cohort in range(3):
+        rows = np.flatnonzero(where == cohort)
+        words = {
+            "file": Words.of(map(str, rows.tolist())),
+            "digit": Words.of(map(str, y[rows].tolist())),
+            "person": Words.of(f"{cohort}-{k // 2}" for k in range(len(rows))),
+        }
+        table = ArrayTable(np.empty((len(rows), 0)), words, images=images[rows])
+        prepared = METHODS[plan.test].prepared(table, plan)
+        assert isinstance(prepared, Examples)
+        found.append(replace(prepared, secret=bytes([cohort]) * 32))
+    return found
+
+
+def module_of(network: ImageNetwork, weights: np.ndarray) -> nn.Sequential:
+    module = build(network.activation, network.widths).double()
+    module.load_state_dict({name: torch.tensor(part) for name, part in network.named(weights).items()})
+    return module
+
+
+def flat(parts: Any) -> np.ndarray:
+    return np.concatenate([part.detach().numpy().ravel() for part in parts])
+
+
+def test_core_knows_the_networks_that_torch_builds() -> None:
+    """Run python -m unpooled_networks.layouts with this file after a network has changed."""
+    file = Path(image_network.__file__).with_name("image_layouts.json")
+    assert file.read_text(encoding="utf-8") == layouts()
+    assert set(json.loads(layouts())) == set(ARCHITECTURES)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("widths", [(1, 8, 8, 1), (3, 28, 20, 7)])
+def test_names_shapes_and_start_values_are_torchs(name: str, widths: tuple[int, int, int, int]) -> None:
+    network, module = ImageNetwork(widths, name), build(name, widths)
+    named = {key: tuple(part.shape) for key, part in module.named_parameters()}
+    assert list(network.shapes.items()) == list(named.items())
+    assert network.size == sum(part.numel() for part in module.parameters())
+    found, theirs = network.named(start(network, 1)), dict(module.named_parameters())
+    for key, part in found.items():
+        if part.ndim == 4 and part.size > 1000:
+            assert part.std() == pytest.approx(theirs[key].std().item(), rel=0.1)
+
+
+def test_weights_are_those_of_central_training() -> None:
+    options = {"training_rounds": ROUNDS, "patience": 0, "learning_rate": 0.002, "validation_folds": 2}
+    plan = plan_of("image-network", **options)
+    tables = cohorts(plan)
+    results = run(plan, Panel.of([]), tables)
+    images = np.concatenate([table.images[table.folds == 0] for table in tables])
+    classes = np.concatenate([table.classes[table.folds == 0] for table in tables])
+    network = ImageNetwork((*SIZE, 3), "knconv")
+    module = module_of(network, start(network, 0))
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.002)
+    x, y = torch.tensor(images, dtype=torch.float64) / 255, torch.tensor(classes)
+    for _ in range(ROUNDS):
+        optimizer.zero_grad()
+        functional.cross_entropy(module(x), y).backward()
+        optimizer.step()
+    ours, central = results["weights"]["weight"], flat(module.parameters())
+    assert np.abs(central - start(network, 0)).max() > 0.01
+    assert np.mean((ours - central) ** 2) <= 1e-20
+
+
+def test_a_persons_images_are_clipped_together() -> None:
+    """Against a loop over people, each image's gradient by backward."""
+    plan = plan_of("private-image-network", epsilon=8.0, clip=0.5)
+    table = cohorts(plan)[0]
+    network = ImageNetwork((*SIZE, 3), "knconv")
+    weights = start(network, 0)
+    question, module = SumClipped.about(plan, weights, 1), module_of(network, weights)
+    each = []
+    for person in np.unique(table.patients):
+        total = np.zeros(network.size)
+        for row in np.flatnonzero(table.patients == person):
+            module.zero_grad()
+            x = torch.tensor(table.images[row : row + 1], dtype=torch.float64) / 255
+            functional.cross_entropy(module(x), torch.tensor(table.classes[row : row + 1])).backward()
+            total += flat(part.grad for part in module.parameters())
+        each.append(total)
+    wanted = clipped(np.array(each), 0.5)
+    found = np.concatenate(list(question._of_people(table)))
+    assert found.shape == wanted.shape
+    assert np.abs(found - wanted).max() <= 1  # a number may be rounded otherwise
+    assert np.mean(found != wanted) < 1e-3
+
+
+def test_a_study_asked_again_answers_alike() -> None:
+    plan = plan_of("private-image-network", epsilon=8.0)
+    table, network = cohorts(plan)[1], ImageNetwork((*SIZE, 3), "knconv")
+    question = SumClipped.about(plan, start(network, 0), 1)
+    assert (question.local(table)["gradient"] == question.local(table)["gradient"]).all()
+
+
+def test_the_files_of_a_study_become_a_module(tmp_path: Path) -> None:
+    plan = plan_of("image-network", training_rounds=2, patience=0, learning_rate=0.001)
+    results = run(plan, Panel.of([]), cohorts(plan))
+    method, paths = METHODS[plan.test], {}
+    for file in ("model", "weights"):
+        out = BytesIO()
+        method.files[file](out, Panel.of([]), method.columns_for(file, results), plan)
+        paths[file] = tmp_path / file
+        paths[file].write_bytes(out.getvalue())
+    module, (images, _) = load(paths["model"], paths["weights"]), pool()
+    assert (flat(module.parameters()) == results["weights"]["weight"]).all()
+    ours = ImageNetwork((*SIZE, 3), "knconv").scores(results["weights"]["weight"], images[:9])
+    theirs = module(torch.tensor(images[:9], dtype=torch.float64) / 255).detach().numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
