@@ -98,7 +98,7 @@ def gradients(name: str, shape: Shape, weights: np.ndarray, images: np.ndarray, 
     slopes = torch.tensor(slope(scores(name, shape, weights, images)))
 
     def of_one(image: Tensor, along: Tensor) -> dict[str, Tensor]:
-        _, back = vjp(lambda given: functional_call(module, given, (image[None],))[0], named)
+        back = vjp(lambda given: functional_call(module, given, (image[None],))[0], named)[1]
         return back(along)[0]  # type: ignore[no-any-return]
 
     each = vmap(of_one)(x, slopes)

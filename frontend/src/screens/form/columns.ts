@@ -122,7 +122,7 @@ function read(encoding: string): Pick<Column, "encoding" | "argument"> {
 }
 
 /** What an encoding says of a column of this type. */
-function encoded(type: PlanColumn["type"], encoding: string): Partial<Column> {
+function encoded(type: Column["type"] = "number", encoding: string): Partial<Column> {
   if (type === "image") return { size: encoding };
   return hasLimits({ type }) ? { scaling: readScaling(encoding) } : read(encoding);
 }

@@ -131,5 +131,5 @@ class _Reader:
         wanted = f"{rows} rows, {columns} columns, {' or '.join(_MODES[channels])}"
         for code, files in self.wrong.items():
             examples = [shown(each) for each in files[:EXAMPLES]]
-            known = {"title": self.column.title, "wanted": wanted}
-            faults.tell(code, read=files[0], count=len(files), examples=examples, **known)
+            about = {"read": files[0], "count": len(files), "examples": examples}
+            faults.tell(code, **about, title=self.column.title, wanted=wanted)  # type: ignore[arg-type]
