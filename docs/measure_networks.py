@@ -126,7 +126,7 @@ class Followed:
             yield weights
             rows = by[(taken & fitted)[by]]
             slope = lambda scores, rows=rows: first.slopes(scores, classes[rows], z[rows])  # noqa: E731
-            gradient = first.network.gradient(weights, first.inputs(z[rows]), slope)
+            gradient = first.network.gradient(weights, z[rows, : len(first.scale)] * first.scale, slope)
             weights, optimizer = optimizer.step(weights, gradient / len(rows), 0.0)
 
     def pooled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -169,10 +169,15 @@ def locally(algorithm: str, steps: int, batch: int, in_all: int) -> str:
     slope = lambda scores: last.slopes(scores, classes[fitted], z[fitted])  # noqa: E731
     central = start(last.network, 0)
     for _ in range(in_all):
-        central = central - 0.2 * last.network.gradient(central, last.inputs(z[fitted]), slope) / fitted.sum()
+        central = (
+            central
+            - 0.2
+            * last.network.gradient(central, z[fitted, : len(last.scale)] * last.scale, slope)
+            / fitted.sum()
+        )
 
     def right(weights: np.ndarray) -> str:
-        scores = last.network.scores(weights, last.inputs(z[others]))
+        scores = last.network.scores(weights, z[others, : len(last.scale)] * last.scale)
         return f"{100 * np.mean(scores.argmax(axis=1) == classes[others]):.1f} %"
 
     name, rows = (

@@ -21,8 +21,8 @@ from unpooled.fitted.image_network import ARCHITECTURES, ImageNetwork
 from unpooled.fitted.network import start
 from unpooled.methods import METHODS, check, usual
 from unpooled.methods.learning.reading import Examples
-from unpooled.methods.private_network.privacy import clipped
 from unpooled.methods.private_network.questions import SumClipped
+from unpooled.methods.shared.privacy import clipped
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan

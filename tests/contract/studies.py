@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import pytest
 
 from unpooled.asking.cohort import FEMALE, MALE, UNKNOWN_SEX, ArrayCohort, ArrayTable, Samples
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
@@ -289,7 +291,9 @@ _SHORT: Mapping[str, Any] = {"training_rounds": 2, "learning_rate": 0.001}
 
 
 def of_images(method: str, outcome: str = "u|v", **options: Any) -> Small:
-    """Images of eight by eight pixels, two of each patient."""
+    """Images of eight by eight pixels, two of each patient; a test is skipped where no torch is installed."""
+    if not find_spec("torch"):
+        pytest.skip("networks of images are trained by torch: networks/README.md")
     levels = tuple(outcome.split("|"))
     schema = [
         Column("file", IMAGE, encoding="1x8x8"),

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from unpooled.plan.plan import Plan
 
 from ..tables.compare import Outcome
 from ..tables.judge import LARGE, WIDTH, Disagreement
-from . import files, networks, truth
+from . import files, truth
 from .federation import NETWORK, OUTCOME, Federation
 from .fits import ODDS, Fit, are_separated, errors_of, fit, likelihood_step, targets
 from .truth import Floor, Pool
@@ -85,10 +86,11 @@ def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
     z, y = truth.standardised(x, pool.units), pool.cells[OUTCOME]
     if "determine one another" in refusal.reason and _condition(z, _used(z, references), 0.0) > DETERMINED:
         return Outcome(notes=("refused: columns that determine one another",))
-    if refusal.field == "learning_rate" and networks.is_refused_rightly(
-        pool, networks.inputs(pool, levels), refusal.reason
-    ):
-        return Outcome(notes=("refused: training does no good",))
+    if refusal.field == "learning_rate" and find_spec("torch"):
+        from . import networks
+
+        if networks.is_refused_rightly(pool, networks.inputs(pool, levels), refusal.reason):
+            return Outcome(notes=("refused: training does no good",))
     if "no maximum of the likelihood" in refusal.reason and min(MODEL_PENALTIES.of(pool.plan)) == 0:
         parts = [np.ones(len(z), bool), *(pool.fold != k for k in range(VALIDATION_FOLDS.of(pool.plan)))]
         if any(are_separated(pool, z[rows], y[rows]) for rows in parts):
@@ -150,7 +152,10 @@ def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Ite
         yield wrong("features", [feature["name"] for feature in said["features"]])
         return
     if plan.test == NETWORK:
-        yield from networks.wrong(pool, networks.inputs(pool, kept), said)
+        if find_spec("torch"):  # where there is none, nothing else trains a network
+            from . import networks
+
+            yield from networks.wrong(pool, networks.inputs(pool, kept), said)
         return
     penalty, used = said["penalty"], _used(z, references)
     units = np.array([f["deviation"] or 1.0 for f in said["features"]])

@@ -33,7 +33,7 @@ class Fingerprint:
 
     size: int
     modified: int
-    """Nanoseconds since 1970, as the file system says."""
+    """Nanoseconds since 1970, as the file system says; of a folder a number: see `stamp`."""
     digest: str
     """SHA-256 in hex: of the content, or of the size and the sampled blocks if `sampled`."""
     sampled: bool = False
@@ -94,12 +94,18 @@ def _as_before(accepted: Fingerprint, path: Path) -> bool:
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """Size, and nanoseconds since 1970, of a file; of a folder the sums of those of all files in it."""
+    """Size, and nanoseconds since 1970, of a file.
+
+    Of a folder the sizes of all files in it, and a number that changes with the name or the time of any: an
+    image that is moved to another label's folder keeps its size and its time.
+    """
     if not path.is_dir():
         status = path.stat()
         return status.st_size, status.st_mtime_ns
-    found = [each.stat() for each in _files_in(path)]
-    return sum(each.st_size for each in found), sum(each.st_mtime_ns for each in found)
+    found = [(each.relative_to(path).as_posix(), each.stat()) for each in _files_in(path)]
+    said = repr([(name, status.st_size, status.st_mtime_ns) for name, status in found])
+    number = int.from_bytes(hashlib.sha256(said.encode()).digest()[:7])
+    return sum(status.st_size for _, status in found), number
 
 
 def _files_in(folder: Path) -> list[Path]:
