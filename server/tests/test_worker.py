@@ -23,12 +23,13 @@ pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
+def worker(platform: Any) -> Iterator[Worker]:
     made = Worker(threads=2)
     thread = threading.Thread(target=made.run)
     thread.start()
     yield made
     made.stop.set()
+    made.look()
     thread.join(PATIENCE)
     assert not thread.is_alive()
 
@@ -48,6 +49,23 @@ def test_a_study_runs_to_its_end(trial: Federation, worker: Worker) -> None:
     wait_until(go_on)
     assert trial.study.state == "done", trial.study.reason
     wait_until(lambda: trial.study.forgotten)
+
+
+def test_rings_alone_carry_a_study_to_its_end(
+    federation: Make, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("IDLE", "LOOK_ANYWAY"):
+        monkeypatch.setattr(workers, name, 10 * PATIENCE)
+    trial = federation(chunk_size=3)
+    trial.ready()
+    wait_until(lambda: trial.study.begun)
+
+    def go_on() -> bool:
+        trial.answer()
+        return trial.study.state != "running"
+
+    wait_until(go_on)
+    assert trial.study.state == "done", trial.study.reason
 
 
 def test_an_error_of_the_database_stops_nothing(

@@ -1,4 +1,4 @@
-"""The worker without a broker: looks into the database, and does what is to do on a few threads."""
+"""The worker without a broker: looks into the database when it rings, and does what is to do on a few threads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import close_old_connections
 
 from unpooled.methods import TESTS
+from unpooled_server.bells import doorbell
 from unpooled_server.bells.pacing import until_next_look
 from unpooled_server.bells.warming import warm_up
 from unpooled_server.errors import DATABASE_AWAY, first_line, logged_if_away
@@ -21,6 +22,10 @@ log = logging.getLogger(__name__)
 
 # Seconds between two looks while no study is at work: somebody who starts one hardly notices.
 IDLE = 0.25
+# The same while one is at work: whatever can be done next has rung, and a ring can be lost.
+LOOK_ANYWAY = 0.1
+# Seconds between two looks for studies that have begun or ended, while one is at work.
+SURVEY = 1.0
 # Seconds before the same job is done again: one that changes nothing would otherwise take all of a core.
 RETRY = 2.0
 
@@ -32,7 +37,7 @@ class Worker:
         """Make a worker that loads the machine code of some tests while it has nothing else to do."""
         self._tests = tests
         self.stop = threading.Event()
-        self._done_something = threading.Event()
+        self._rung = threading.Event()
         self._done_at = 0.0
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
         self._not_before: dict[Hashable, float] = {}
@@ -43,6 +48,7 @@ class Worker:
 
     def run(self) -> None:
         self._pool.submit(warm_up, self._tests)
+        hears = doorbell.listen(self._rung)
         while not self.stop.is_set():
             try:
                 live = self._look()
@@ -55,11 +61,16 @@ class Worker:
                 log.exception("the worker could not look for work")
                 close_old_connections()
                 live = False
-            # What is done often brings what is next: then it looks at once.
-            self._done_something.wait(until_next_look(self._done_at) if live else IDLE)
-            self._done_something.clear()
+            pause = LOOK_ANYWAY if hears else until_next_look(self._done_at)
+            if self._rung.wait(pause if live else IDLE):
+                self._rung.clear()
+                self._live = True
         self._pool.shutdown(wait=True)
         close_old_connections()
+
+    def look(self) -> None:
+        """Have it look at once."""
+        self._rung.set()
 
     def _look(self) -> bool:
         """Hand what is to do to the threads; whether a study is at work, so that it pays to look often."""
@@ -76,10 +87,10 @@ class Worker:
     def _survey_now_and_then(self) -> None:
         now = time.monotonic()
         if now >= self._next_survey:
-            self._next_survey = now + IDLE
             for study_id in selectors.studies_to_clean():
                 self._do(study_id, 0, studies.advance, study_id)
             self._live = selectors.is_anything_at_work()
+            self._next_survey = now + (SURVEY if self._live else IDLE)
 
     def _sweep_now_and_then(self) -> None:
         now = time.monotonic()
@@ -111,4 +122,4 @@ class Worker:
                 self._running.discard(what)
                 self._not_before[what, version] = time.monotonic() + RETRY
             self._done_at = time.monotonic()
-            self._done_something.set()
+            self.look()  # what is done often brings what is next
