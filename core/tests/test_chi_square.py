@@ -14,7 +14,7 @@ from asking import followed, study_of
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.asking.question import Arrays, Question
-from unpooled.methods.chi_square import CHI_SQUARE, AlleleOrder, Census, CountGenotypes
+from unpooled.methods.chi_square import CHI_SQUARE, Census, CountGenotypes
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
 from unpooled.methods.shared.groups import FINEST, members
 from unpooled.panel.panel import Panel
@@ -109,27 +109,23 @@ def test_cohorts_receive_what_they_answer_by_and_nothing_else() -> None:
     counting = CountGenotypes(0, 9, (("case",),), 10)
     assert questions.decode(questions.encode(counting), CHI_SQUARE.asks) == counting
     assert {field.name for field in fields(counting)} == {"start", "stop", "groups", "most", "chromosome"}
-    order = AlleleOrder(np.array([3, 5], np.uint32))
-    seen = questions.decode(questions.encode(order), CHI_SQUARE.asks)
-    assert isinstance(seen, AlleleOrder) and seen.variants.tolist() == [3, 5]
-    assert {field.name for field in fields(seen)} == {"variants"}
 
 
-def test_only_ties_are_asked_about() -> None:
+def test_ties_are_settled_by_what_files_call_a1() -> None:
     panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(4)])
     cohorts = make_cohorts(panel, (30, 30, 30))
-    for cohort in cohorts:
+    for cohort, swapped in zip(cohorts, [(1, 0, 0, 0), (1, 0, 0, 1), (1, 1, 0, 1)], strict=True):
         cohort.genotypes[:] = np.array([0, 1, 2, -1])[:, None]
+        cohort.swapped[:] = swapped
     found = followed(make_plan(), panel, cohorts)
-    census, counting, order = found.questions
-    pool, first, tied = found.rows
+    census, counting = found.questions
+    pool, rows = found.rows
     assert isinstance(census, Census) and pool.columns["people"].tolist() == [
         sum(np.count_nonzero(~np.isnan(cohort.samples.phenotype)) for cohort in cohorts)
     ]
     assert isinstance(counting, CountGenotypes)
-    assert isinstance(order, AlleleOrder) and order.variants.tolist() == [1, 3]
-    assert first.columns["variant"].tolist() == [0, 2] and tied.columns["variant"].tolist() == [1, 3]
-    assert first.columns["first_is_a1"].tolist() == [True, False]
+    assert rows.columns["variant"].tolist() == [0, 1, 2, 3]
+    assert rows.columns["first_is_a1"].tolist() == [True, True, False, False]
 
 
 def slow_alleles(people: list[tuple[bool, int]], chromosome: str, association: bool) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The worker without a broker: looks into the database when it rings, and does what is to do on a few threads."""
+"""The worker without a broker: looks for what is to do when it rings, and does it on a few threads."""
 
 from __future__ import annotations
 

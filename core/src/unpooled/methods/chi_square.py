@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.procedure import Asks, Each, Finish, Later, Rows, Study, procedure
+from unpooled.asking.procedure import Asks, Each, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.formats import plink
@@ -25,9 +25,10 @@ from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.shared import filters, genotype_counts, summary
 from unpooled.methods.shared import groups as people
 from unpooled.methods.shared.chunks import Chunk, X, Y, chunks_of
-from unpooled.methods.shared.genotype_counts import MOST_PEOPLE, Counted, order_ties
+from unpooled.methods.shared.genotype_counts import A1_IN_FILES, MOST_PEOPLE, Counted, most_say_first
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
+from unpooled.methods.shared.options import FREQUENCY_FLAGS
 from unpooled.plan import common_options as options
 from unpooled.plan.common_options import GENO
 from unpooled.plan.plan import FILES, Plan
@@ -36,19 +37,22 @@ from unpooled.plan.templates import QUALITY, Template
 
 @procedure("chi-square")
 def chi_square(study: Study) -> Asks[None]:
-    """Count people, then genotypes chunk by chunk; in the end order the alleles of ties."""
+    """Count people, then genotypes chunk by chunk."""
     sizes = (yield Census())["people"]
     cases, controls = _cases_and_controls(sizes)
     if "assoc" in _counted_files(study.plan) and not study.plan.alone:
         people.refuse_one_class(cases, controls)
     yield summary.pool(cases + controls, cases, controls)
-    ties = yield Each(about_chunk(study, chunk, sizes) for chunk in chunks_of(study))
-    yield Finish(report_ties(study, tuple(ties)), may_lead=True)
+    chunks = [about_chunk(study, chunk, sizes) for chunk in chunks_of(study)]
+    if FREQUENCY_FLAGS.of(study.plan):
+        yield Each(chunks)  # what is asked next about a chunk follows from its counts
+    for chunk in chunks if not FREQUENCY_FLAGS.of(study.plan) else ():
+        yield Finish(chunk, may_lead=True)
 
 
 @procedure("chi-square/chunk")
-def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
-    """Count the genotypes of a chunk and report all variants but the ties, which it returns.
+def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[None]:
+    """Count the genotypes of a chunk, and report its variants.
 
     `sizes`, int64 (groups,), are those of the `FINEST` groups of the pool.
     """
@@ -61,22 +65,10 @@ def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
     found = Counted.of(chunk, table)
     passing = filters.passing(table, plan)
     yield from count_far(study, chunk, found.some(passing))
-    told = passing | filters.reports_filtered(plan)
     first_is_a1, tied = found.order()
-    ready = told & ~tied
-    yield from report(study, found.some(ready), first_is_a1[ready])
-    return found.some(told & tied)
-
-
-@procedure("chi-square/ties")
-def report_ties(study: Study, ties: tuple[Counted, ...]) -> Asks[None]:
-    """Order the alleles of the ties of all chunks, and report them."""
-    yield from order_ties(study, AlleleOrder, ties, report)
-
-
-def report(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Later]:
-    """Rows of variants whose A1 is known: those that pass the filters, and the others."""
-    yield Rows.later(lambda: _rows(study, found, first_is_a1))
+    first_is_a1[tied] = most_say_first(sums["first"][tied], plan.cohorts)
+    told = passing | filters.reports_filtered(plan)
+    yield Rows.later(lambda: _rows(study, found.some(told), first_is_a1[told]))
 
 
 def _rows(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
@@ -114,18 +106,18 @@ class Census(Question, name="chi-square/census", title="Count people", ring_bits
 
 @dataclass(frozen=True)
 class CountGenotypes(genotype_counts.CountGenotypes, name="chi-square/genotypes"):
-    """Genotype counts of one chunk in each group."""
+    """Genotype counts of one chunk in each group, and which allele is A1 where the counts do not tell."""
+
+    only_server: ClassVar[Condition] = lambda plan: not (is_clumped(plan) or FREQUENCY_FLAGS.of(plan))
+    sends: ClassVar[tuple[Count, ...]] = (*genotype_counts.CountGenotypes.sends, A1_IN_FILES)
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         return tuple(_groups(chromosome, [1] * len(FINEST), plan))
 
-
-@dataclass(frozen=True, eq=False)
-class AlleleOrder(genotype_counts.AlleleOrder, name="chi-square/allele-order"):
-    """Question that finds which allele of a tie is A1."""
-
-    only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
+    def local(self, cohort: Cohort) -> Arrays:
+        swapped = cohort.packed(slice(self.start, self.stop)).swapped
+        return {**super().local(cohort), A1_IN_FILES.name: 1 - swapped.astype(np.int64)}
 
 
 def _cases_and_controls(sizes: np.ndarray) -> tuple[int, ...]:
@@ -163,7 +155,7 @@ CHI_SQUARE = variant_method(
     method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "
     "of freedom, without correction, as plink1.9 --assoc computes it.",
     traits=("case/control",),
-    asks=(Census, CountGenotypes, AlleleOrder),
+    asks=(Census, CountGenotypes),
     procedure=chi_square,
     files={**plink.WRITERS, "adjusted": write_adjusted},
     usual_files=FILES,

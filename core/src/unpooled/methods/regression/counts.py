@@ -47,7 +47,6 @@ from unpooled.methods.shared.genotype_counts import (
     Counted,
     carriers,
     most_say_first,
-    order_ties,
 )
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import (
@@ -167,8 +166,17 @@ class OrderAlleles(genotype_counts.AlleleOrder, name="regression/allele-order"):
 
 @procedure("regression/ties")
 def report_ties(study: Study, ties: tuple[Counted, ...]) -> Asks[None]:
-    """Order the alleles of the ties of all chunks that are not fitted, and report them."""
-    yield from order_ties(study, OrderAlleles, ties, report_filtered)
+    """Order the alleles of the ties of all chunks that are not fitted, in one question; then report them."""
+    variants = np.concatenate([np.zeros(0, np.uint32), *(some.variants for some in ties)])
+    if not len(variants):
+        return
+    sums = yield OrderAlleles(variants)
+    first_is_a1 = most_say_first(sums["first"], study.plan.cohorts)
+    # Rows of one chunk stay together: tables are merged chunk by chunk.
+    ends = np.cumsum([len(some.variants) for some in ties])[:-1]
+    for some, order in zip(ties, np.split(first_is_a1, ends), strict=True):
+        if len(order):
+            yield from report_filtered(study, some, order)
 
 
 # Counting copies of the other allele gives another fit, unless the model is of copies alone.

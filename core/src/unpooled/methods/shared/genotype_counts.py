@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.procedure import Asks, Later, Study
 from unpooled.asking.question import Arrays, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.counts import count_genotypes, group_masks
@@ -136,7 +135,7 @@ class AlleleOrder(Question, title="Order the alleles of ties"):
 
     It is A1 as in most cohorts' files, else by the alphabet.
 
-    Asked about ties alone, of many chunks at once: of all variants it would show cohorts' rarer alleles.
+    Asked about ties alone, of many chunks at once.
     """
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -171,6 +170,16 @@ class AlleleOrder(Question, title="Order the alleles of ties"):
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"first": 1 - cohort.packed(self.variants).swapped.astype(np.int64)}
+
+
+A1_IN_FILES = Count(
+    "first",
+    ("variants",),
+    1,
+    "per variant: 1 if this cohort's files call its first allele A1",
+    FIRST_ALLELE_TELLS,
+)
+"""Settles ties with the counts themselves: else all cohorts would be told these, to know which are ties."""
 
 
 def most_say_first(first: np.ndarray, cohorts: int) -> np.ndarray:
@@ -219,21 +228,3 @@ class Counted:
         """Mark the variants whose first allele is A1, and those whose alleles are tied: bool (m,) each."""
         first, second = self.table.frequency_alleles()
         return np.asarray(first < second), np.asarray(first == second)
-
-
-Report = Callable[[Study, Counted, np.ndarray], Iterator[Later]]
-"""Rows of variants, given the study, and whether the first allele of each is A1."""
-
-
-def order_ties(study: Study, kind: type[AlleleOrder], ties: Sequence[Counted], report: Report) -> Asks[None]:
-    """Find out which allele is A1 of the ties of all chunks, in one question; then report them."""
-    variants = np.concatenate([np.zeros(0, np.uint32), *(some.variants for some in ties)])
-    if not len(variants):
-        return
-    sums = yield kind(variants)
-    first_is_a1 = most_say_first(sums["first"], study.plan.cohorts)
-    # Rows of one chunk stay together: tables are merged chunk by chunk.
-    ends = np.cumsum([len(some.variants) for some in ties])[:-1]
-    for some, order in zip(ties, np.split(first_is_a1, ends), strict=True):
-        if len(order):
-            yield from report(study, some, order)
