@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unpooled.asking.question import Bits, Count, Foreseen, Question, Sent, shape, words
+from unpooled.asking.question import Bits, Count, Foreseen, Question, Sent, check_words, shape, words
 from unpooled.asking.sizes import LIST_BYTES, VARIANTS, Sizes
 from unpooled.errors import listed
 from unpooled.methods import algorithm, questions_of, with_chunks
@@ -317,7 +317,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
     readable_by = BY_NOBODY if kind.opens else BY_SUM if kind.only_server(plan) else EVERYONE_BY_SUM
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
-        check = scheme.check_words * (array is arrays[0])
+        check = check_words(kind, scheme) * (array is arrays[0])
         limit = "" if foreseen is None or foreseen.exact else "at most "
         rounds = foreseen.rounds if foreseen else 1
         usual = (foreseen and foreseen.usual_rounds) or rounds
