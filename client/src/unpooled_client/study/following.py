@@ -94,10 +94,10 @@ class Following:
         return questions.verified(question, told.total, scheme, plan.cohorts, told.salt, witnessed)
 
     def _compared(self, question: Question, told: Told, place: Place) -> Arrays:
-        """The bits that are told, as they are those of what cohorts have sent; if not, ProtocolError.
+        """The bits that are told; ProtocolError if they are not those of what the cohorts have sent.
 
-        Only the cohort that has dealt takes them as it is told: it would read the sums in the rest. What it is
-        told otherwise than the others leads it to other questions, and its masks then do not cancel.
+        Whoever dealt takes them as they are told: in the rest it would read the sums. If it is told others,
+        it is led to other questions than the rest of the cohorts, and its masks do not cancel.
         """
         bits, terms = _bits(question, told.total), self.terms
         context = terms.dealing(question, told.round, self._named(question, told))

@@ -1,7 +1,8 @@
 """Opening of a question whose sums are compared and read by nobody: the server's side, and a cohort's.
 
 The masked sum and the sum of the masks are shares of the sums. Neither is ever put together: server and
-compensator compute from both (`unpooled.protocol.two_party`). Cohorts are shown what the server had, and play its side again.
+compensator compute from both (`unpooled.protocol.two_party`). Cohorts are shown what the server had, and play
+its side again.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def shown_bits(
 ) -> Arrays:
     """The bits of a comparison that the server shows to the cohort that has this witness as its `secret`.
 
-    `names` are all cohorts, in the roster's order. ProtocolError unless the sum is that of what they have sent,
-    the dealing what their dealer has dealt, and the compensator was asked about both and nothing else.
+    `names` are all cohorts, in the roster's order. ProtocolError unless the sum is that of what they have
+    sent, the dealing what was dealt, and the compensator was asked about this and nothing else.
     """
     if [cohort for cohort, _ in shown.uploads] != list(names):
         raise ProtocolError(f"{question.title}: the server shows a comparison of other cohorts")

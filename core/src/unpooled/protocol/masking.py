@@ -37,7 +37,7 @@ SALT_BYTES = 32
 CHECK_BYTES = 32
 CHECKS_BYTES = 2 * CHECK_BYTES
 THIRD_WORDS = 64
-"""Words that a share whose sums are compared ends with: its third check, which passes by chance with 2^-64."""
+"""Number of words of the third check, with which a share ends whose sums are compared (`showing`)."""
 MAX_VARIANCE = 1e30  # beyond it nothing is left of a number under its mask
 _MAX_FRACTION_BITS = 1074  # the finest of a float64
 _CHECK_MODULUS = 1 << (8 * CHECK_BYTES)

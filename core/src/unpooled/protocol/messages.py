@@ -152,8 +152,8 @@ class Told:
 class Shown:
     """A comparison as it went on, as every cohort is shown it but the one that dealt.
 
-    From this the server's side of it follows, and so the bits (`unpooled.asking.compared_sums`). Whoever dealt
-    would read the sums in it.
+    The server's side of it follows from this, and so do the bits (`unpooled.asking.compared_sums`). Whoever
+    dealt would read the sums in it.
     """
 
     name: ClassVar[str] = "unpooled/shown"

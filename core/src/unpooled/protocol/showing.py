@@ -4,11 +4,12 @@
 
 Bits and pads follow from the witness, which the server never has. Unlike the other checks this one is modulo
 the words' own 2^w, because masked words wrap: how often they did would tell of single shares whoever has the
-masks, as a cohort in league with the compensator does. Whether a wrong word is chosen makes a difference modulo
-2^w whatever is wrong with it, so it passes each of the 64 with 1/2.
+masks, as a cohort in league with the compensator does. A wrong word makes a difference modulo 2^w where it is
+chosen, whatever is wrong with it, so each of the 64 passes with 1/2.
 
-A pad is of one upload, and of what its cohort has dealt: so the dealing is as sure as the sum. The compensator
-ends its answers with a tag, by a key from the witness, over them and all that it was sent (docs/protocol).
+A pad is of one upload, and of what its cohort has dealt, so the dealing is as sure as the sum. The
+compensator ends its answers with a tag, by a key from the witness, over them and all that it was sent
+(docs/protocol).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def require_third_check(
     want = functools.reduce(masking.scheme(first.scheme).add_words, pads, _chosen(total, secret, first))
     if not np.array_equal(total[-THIRD_WORDS:], want):
         raise ProtocolError(
-            f"what the server shows of the comparison in round {first.round} is not what the cohorts have sent"
+            f"what the server shows of the comparison in round {first.round} is not what cohorts have sent"
         )
 
 
@@ -66,7 +67,7 @@ def _words(scheme: Scheme, key: bytes) -> np.ndarray:
 
 
 def _chosen(masked: np.ndarray, secret: bytes, context: MaskContext) -> np.ndarray:
-    """The 64 sums of chosen words behind the first checks: bit j of the k-th 8 bytes chooses word k for sum j."""
+    """Sum up the words behind the first checks: into sum j those whose 8 bytes of the stream have bit j."""
     scheme = masking.scheme(context.scheme)
     stream = keystream(derived(secret, ("unpooled/witness/third", context.round, context.question)))
     words = np.ascontiguousarray(masked[scheme.check_words : -THIRD_WORDS])
@@ -105,16 +106,20 @@ class Transcript:
 def replayed(turns: Generator[bytes, bytes, T], answers: Sequence[bytes], transcript: Transcript) -> T:
     """Play the server's side again, and return what comes of it.
 
-    ProtocolError unless the compensator was sent the very messages that this run sends, and has answered this.
+    ProtocolError unless the compensator was sent the messages that this run sends, and has answered this.
     """
+    tag, found = b"", list[T]()
     try:
         message = next(turns)
-        for answer in answers:
+        for number, answer in enumerate(answers, start=1):
+            tag = answer[-TAG_BYTES:] if number == len(answers) else b""
             transcript.add(message)
-            tag = answer[-TAG_BYTES:] if answer is answers[-1] else b""
             transcript.add(answer[: len(answer) - len(tag)])
             message = turns.send(answer)
     except StopIteration as end:
-        if hmac.compare_digest(tag, transcript.tag()):
-            return end.value  # type: ignore[no-any-return]
-    raise ProtocolError("the server's side of a comparison was not what it is in this cohort's own run")
+        found.append(end.value)
+    except ProtocolError:
+        pass  # this run blames the dealer, whom an honest server would have named
+    if not found or not hmac.compare_digest(tag, transcript.tag()):
+        raise ProtocolError("the server's side of a comparison was not what it is in this cohort's own run")
+    return found[0]

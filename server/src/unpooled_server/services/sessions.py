@@ -41,7 +41,7 @@ Ask = Callable[[int, bytes, int], bytes]
 def compare(
     current: Round, study: Study, shares: Sequence[Share], peer: Compensator, meter: Meter
 ) -> tuple[Question, Bits, Shown]:
-    """The question of a round, on which side of their bounds its sums lie, and what cohorts are shown of that."""
+    """The question of a round, on which side of their bounds its sums lie, and what cohorts are shown."""
     question = masked.asked(current, study.plan)
     total, dealing = masked.total(current, shares), dealings.load(current)
     context, shuffle = _context(current, study, whole_roster(study)), _shuffle(current)
