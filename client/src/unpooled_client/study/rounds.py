@@ -21,6 +21,7 @@ from unpooled.asking.question import Arrays, Question
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.methods.presence import Presence
 from unpooled.protocol import masking, messages, two_party, witness
+from unpooled.protocol.dealing import dealer_of
 from unpooled.protocol.masking import MaskContext, Scheme
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.showing import set_third_check
@@ -178,14 +179,18 @@ class Entered:
         """Names that bind both masks and dealings."""
         return self.answerer.terms.bound(self.question, self.message.round, self.named)
 
+    @property
+    def _deals(self) -> bool:
+        """Tell whether it is this cohort's turn to deal for a comparison, which it does before it answers."""
+        terms = self.answerer.terms
+        return bool(self.question.opens) and dealer_of(terms.roster, self.message.round) == terms.cohort
+
     def dealing(self) -> Dealing | None:
         """Return this cohort's dealing, the same whenever it is asked; None if it is another's turn."""
         own, question, number = self.answerer, self.question, self.message.round
-        if question.opens is None:
+        if not self._deals:
             return None
         context = own.terms.dealing(question, number, self.named)
-        if context.dealer != own.terms.cohort:
-            return None
         data = two_party.deal(own.seed, own.own, context)
         own.book.deal(question, Dealt(number, context.circuit, hashlib.sha256(data).digest()))
         return Dealing(number, data, question.title)
@@ -205,8 +210,8 @@ class Entered:
         context = self.context(nonce)
         masked = scheme.add(packed, masking.mask(self.answerer.seed, context))
         if question.opens:
-            dealt = self.answerer.book.dealt.get(self.message.round)
-            set_third_check(masked, witnessed.witness, context, dealt.digest if dealt else b"")
+            dealt = self.answerer.book.dealt[self.message.round].digest if self._deals else b""
+            set_third_check(masked, witnessed.witness, context, dealt)
         data = scheme.to_bytes(masked)
         if len(data) != self.words * scheme.word_bytes:
             raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {self.words} words")
