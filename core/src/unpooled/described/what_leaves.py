@@ -340,11 +340,11 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             array.of_one,
         )
     if kind.opens and arrays:
-        yield _dealt(kind, kind.opens, foreseen, scheme, "" if kind.only_server(plan) else " and all cohorts")
+        yield _dealt(kind, kind.opens, foreseen, scheme, is_told=not kind.only_server(plan))
 
 
 def _dealt(
-    kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme, and_cohorts: str
+    kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme, *, is_told: bool
 ) -> Leaving:
     """Describe what the cohort sends whose turn it is to deal, and what the comparison tells."""
     bytes_ = None
@@ -353,10 +353,12 @@ def _dealt(
         bytes_ = sum(two_party.lengths(scheme.label, opens.circuit, share).dealing for share in shares)
     return Leaving(
         f"{kind.title}: {DEALING}",
-        f"with it, server and compensator compare the sums above. They tell the server{and_cohorts} "
-        f"{opens.learns}. The cohorts send such randomness in turn",
+        f"with it, server and compensator compare the sums above. They tell the server{' and all cohorts' * is_told} "
+        f"{opens.learns}. The cohorts send such randomness in turn"
+        + "; the others are shown it, with the masked sums, and find the same bits"
+        * is_told,
         Form.CLEAR,
-        SERVER,
+        f"{SERVER}, all cohorts" if is_told else SERVER,
         TO_SERVER,
         "by itself nothing; it is not made from data",
         "at most as many random bits as the comparison takes",
