@@ -14,7 +14,7 @@ import pytest
 
 from unpooled.protocol import codec, masking, two_party
 from unpooled.protocol.dealing import DealingContext, dealer_of
-from unpooled.protocol.masking import CHECKS_BYTES
+from unpooled.protocol.masking import CHECKS_BYTES, THIRD_WORDS
 from unpooled.protocol.messages import OpeningRequest, ReleaseRequest
 from unpooled_compensator import app, sessions
 
@@ -37,7 +37,7 @@ class Side:
     def of(cls, federation: Federation, round_: int = 1, sums: np.ndarray | None = None) -> Side:
         """About whole numbers, compared with 0."""
         sums = np.arange(-50, 42) if sums is None else sums
-        words = masking.scheme("z32").check_words + len(sums)
+        words = masking.scheme("z32").check_words + len(sums) + THIRD_WORDS
         return cls(federation, federation.opening(round_, words=words), sums)
 
     @property
@@ -64,7 +64,8 @@ class Side:
     def masked(self) -> np.ndarray:
         """The sum of the cohorts' shares."""
         asked, scheme = self.request, masking.scheme(self.request.scheme)
-        share = np.concatenate([scheme.zeros(scheme.check_words), scheme.encode_integers(self.sums)])
+        parts = scheme.zeros(scheme.check_words), scheme.encode_integers(self.sums), scheme.zeros(THIRD_WORDS)
+        share = np.concatenate(parts)
         scheme.set_checks(share, len(asked.uploads))
         return scheme.add(share, scheme.from_bytes(self.federation.sum_of_masks(asked), asked.words))
 
@@ -102,7 +103,7 @@ def test_every_circuit_is_answered_as_declared(
     caller: Caller, enrolled: Federation, scheme: str, circuit: str, row_words: int
 ) -> None:
     """Openings of any content are answered with as many bytes as follow from the request."""
-    words = masking.scheme(scheme).check_words + 5 * row_words
+    words = masking.scheme(scheme).check_words + 5 * row_words + THIRD_WORDS
     request = enrolled.opening(scheme=scheme, words=words, circuit=circuit)
     lengths = two_party.lengths(scheme, circuit, words)
     answers = []
@@ -282,11 +283,11 @@ def test_a_request_cut_anywhere_is_refused(caller: Caller, side: Side) -> None:
         {"circuit": "grows:" + "9" * 5000},
         {"scheme": "normal:1000000.0"},
         {"scheme": "z16"},
-        {"words": 16},
-        {"words": 17, "circuit": "both-at-least"},
+        {"words": 16 + THIRD_WORDS},
+        {"words": 17 + THIRD_WORDS, "circuit": "both-at-least"},
         {"words": 0},
         {"words": -1},
-        {"words": 16 + two_party.MAX_COMPARISONS + 1},
+        {"words": 16 + THIRD_WORDS + two_party.MAX_COMPARISONS + 1},
         {"round": -1},
         {"question": b""},
         {"uploads": (("Graz", b"short"),)},

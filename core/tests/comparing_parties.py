@@ -12,9 +12,12 @@ from unpooled.protocol import masking, two_party
 from unpooled.protocol.circuits import Circuit
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.gates import Party, Side, plane_bytes
+from unpooled.protocol.masking import THIRD_WORDS
 from unpooled.protocol.ring import Ring
+from unpooled.protocol.showing import Transcript
 
 COHORTS = 3
+WITNESS = bytes(32)
 SEED, OWN, SHUFFLE = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
 Change = Callable[[bytes], bytes]
 
@@ -38,9 +41,9 @@ class Comparison:
 
     def __post_init__(self) -> None:
         kind = masking.scheme(self.scheme)
-        self.count = kind.check_words + len(self.words)
+        self.count = kind.check_words + len(self.words) + THIRD_WORDS
         self.masks = kind.from_bytes(random_bytes(self.count * kind.word_bytes), self.count)
-        share = np.concatenate([kind.zeros(kind.check_words), self.words])
+        share = np.concatenate([kind.zeros(kind.check_words), self.words, kind.zeros(THIRD_WORDS)])
         kind.set_checks(share, COHORTS)
         self.total = kind.add(share, self.masks)
 
@@ -68,7 +71,9 @@ class Comparison:
         return two_party.server_side(self.total, COHORTS, dealt or self.dealt(), self.shuffle, self.context)
 
     def compensator(self, **changes: Any) -> Any:
-        side = two_party.compensator_side(self.masks, SEED, self.shuffle, replace(self.context, **changes))
+        context = replace(self.context, **changes)
+        transcript = Transcript(WITNESS, context.opening((), self.shuffle))
+        side = two_party.compensator_side(self.masks, SEED, self.shuffle, context, transcript)
         assert next(side) == b""
         return side
 

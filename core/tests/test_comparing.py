@@ -16,7 +16,7 @@ from unpooled.protocol import fixed_point, masking, two_party
 from unpooled.protocol.circuits import AtLeast, BothAtLeast, Grows, circuit
 from unpooled.protocol.dealing import dealer_of
 from unpooled.protocol.gates import Bits, Dealt, planes_from, planes_to_bits
-from unpooled.protocol.masking import ComparedContext, Gaussian, MaskContext, Modular
+from unpooled.protocol.masking import THIRD_WORDS, ComparedContext, Gaussian, MaskContext, Modular
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.two_party import WrongDealing
@@ -366,7 +366,7 @@ def test_masks_of_a_comparison_are_no_release_and_the_other_way_round() -> None:
 )
 def test_there_is_no_other_comparison(scheme: str, label: str, words: int, problem: str) -> None:
     with pytest.raises(ProtocolError, match=problem):
-        two_party.lengths(scheme, label, words)
+        two_party.lengths(scheme, label, words + THIRD_WORDS)
 
 
 def test_sums_under_normal_noise_are_not_compared() -> None:
@@ -378,7 +378,7 @@ def test_sums_under_normal_noise_are_not_compared() -> None:
 
 
 def test_65536_counts_take_4_requests_and_less_than_7_megabytes() -> None:
-    found = two_party.lengths("z32", "at-least", 8 + 65_536)
+    found = two_party.lengths("z32", "at-least", 16 + 65_536 + THIRD_WORDS)
     assert len(found.server) == len(found.compensator) == 4
     assert sum(found.server) + sum(found.compensator) + found.dealing < 7e6
 
@@ -394,7 +394,7 @@ def test_what_is_sent_has_the_lengths_that_are_foreseen() -> None:
 
 
 def test_a_search_of_15_takes_5_requests() -> None:
-    assert len(two_party.lengths("z256", Grows(Ring(256), 15).label, 2 + 61 * 30).server) == 5
+    assert len(two_party.lengths("z256", Grows(Ring(256), 15).label, 2 + 61 * 30 + THIRD_WORDS).server) == 5
 
 
 def test_each_cohort_deals_in_its_turn() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import runpy
 from pathlib import Path
@@ -18,6 +19,7 @@ from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import ComparedContext, MaskContext
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.sealing import Purpose, SealingKey, SigningKey
+from unpooled.protocol.showing import Transcript, replayed, require_third_check
 from unpooled.protocol.witness import Witnessed
 
 FOLDER = Path(__file__).parent / "vectors"
@@ -107,7 +109,10 @@ def test_a_comparison() -> None:
     total, masks = (kind.from_bytes(bytes.fromhex(known[name]), context.words) for name in ("total", "masks"))
     shuffle = bytes.fromhex(known["shuffle"])
     server = two_party.server_side(total, 3, dealing, shuffle, context)
-    compensator = two_party.compensator_side(masks, bytes.fromhex(known["seed"]), shuffle, context)
+    secret, uploads = bytes.fromhex(known["witness"]), built(known["uploads"])
+    transcript = Transcript(secret, context.opening(uploads, shuffle))
+    seed = bytes.fromhex(known["seed"])
+    compensator = two_party.compensator_side(masks, seed, shuffle, context, transcript)
     next(compensator)
     message = next(server)
     for sent, answered in zip(known["server"], known["compensator"], strict=True):
@@ -119,6 +124,13 @@ def test_a_comparison() -> None:
         except StopIteration as end:
             assert end.value[:, 0].tolist() == known["bits"][:2] == [True, False]
     assert known["bits"][2:] == [True, False] * 32
+    dealt = {context.dealer: hashlib.sha256(dealing).digest()}
+    shown = [(context.upload(*upload), dealt.get(upload[0], b"")) for upload in uploads]
+    require_third_check(total, secret, shown)
+    again = two_party.server_side(total, 3, dealing, shuffle, context)
+    answers = [bytes.fromhex(answer) for answer in known["compensator"]]
+    bits = replayed(again, answers, Transcript(secret, context.opening(uploads, shuffle)))
+    assert bits[:, 0].tolist() == [True, False]
 
 
 def test_digests() -> None:

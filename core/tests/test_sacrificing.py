@@ -27,7 +27,7 @@ SAME = "products that were dealt twice differ"
 def layout(one: Comparison) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each bound part of a dealing: layers, their spares, what compares digests."""
     found = circuit(one.circuit, masking.scheme(one.scheme))
-    rows = (one.count - masking.scheme(one.scheme).check_words) // found.row_words + len(found.known()[1])
+    rows = len(one.words) // found.row_words + len(found.known()[1])
     at = KEY_BYTES
     for layer in sacrificing.with_spares(found.dealt(rows)):
         yield at, at + layer.bound_bytes

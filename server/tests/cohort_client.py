@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort
+from unpooled.asking.compared_sums import shown_bits
 from unpooled.asking.driver import Place, Tree, read_sums
 from unpooled.asking.procedure import Study
 from unpooled.methods import questions_of, whole, with_chunks
@@ -20,8 +22,9 @@ from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, masking, messages, two_party, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.messages import Question, Questions, Roster, Told
+from unpooled.protocol.messages import Question, Questions, Roster, Shown, Told
 from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
+from unpooled.protocol.showing import set_third_check
 from unpooled.protocol.witness import Witnessed
 
 RAW = {"Content-Type": "application/octet-stream"}
@@ -133,12 +136,28 @@ class Client:
         """The sums that the server tells of a place, shown to be those that cohorts have sent."""
         told: Told = messages.decode(self.call("GET", f"told/{place.label}").content, Told)
         if asked.opens:
-            return read_sums(asked, told.total)
+            return self._shown(place, asked, told)
         plan = Plan.from_json(self.seen["plan"])
         named = masking.question(told.salt, questions.encode(asked), self._panel_digest)
         witnessed = Witnessed(self.opened, told.round, named)
         scheme = plan.scheme(asked.ring_bits)
         return questions.verified(asked, told.total, scheme, plan.cohorts, told.salt, witnessed)
+
+    def _shown(self, place: Place, asked: questions.Question, told: Told) -> questions.Arrays:
+        """The bits of a comparison, found again from what is shown of it; as told where this cohort dealt."""
+        bits = read_sums(asked, told.total)
+        message = Question(told.round, told.salt, b"", place.label)
+        _, _, named = self._asked(message, asked)
+        context = self._dealt_for(message, asked, named)
+        answer = self.call("GET", f"shown/{place.label}")
+        if context.dealer == self.name:
+            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "own-dealing")
+            return bits
+        shown: Shown = messages.decode(answer.content, Shown)
+        scheme, names = masking.scheme(named["scheme"]), [name for name, _ in self.roster.members]
+        found = shown_bits(asked, shown, scheme, names, context, self.opened)
+        assert all((found[name] == bits[name]).all() for name in bits)
+        return found
 
     @property
     def _panel_digest(self) -> bytes:
@@ -159,7 +178,12 @@ class Client:
         nonce = os.urandom(16)
         circuit = step.opens.circuit if step.opens else None
         context = masking.context_of(circuit, cohort=self.name, nonce=nonce, **named)
-        return scheme.to_bytes(scheme.add(vector, masking.mask(self.seed, context))), nonce.hex()
+        masked = scheme.add(vector, masking.mask(self.seed, context))
+        if step.opens:
+            dealt = self.dealing(question)
+            digest = hashlib.sha256(dealt).digest() if dealt else b""
+            set_third_check(masked, self.opened, context, digest)
+        return scheme.to_bytes(masked), nonce.hex()
 
     def witnessed(self, question: Question) -> Witnessed:
         """Name what the second check of a round follows from."""
@@ -182,14 +206,22 @@ class Client:
         _, step, named = self._asked(question)
         if step.opens is None or dealer_of(self.roster, question.round) != self.name:
             return None
-        context = DealingContext(dealer=self.name, circuit=step.opens.circuit, **named)
-        return two_party.deal(self.seed, self.dealer_seed, context)
+        return two_party.deal(self.seed, self.dealer_seed, self._dealt_for(question, step, named))
 
-    def _asked(self, question: Question) -> tuple[Plan, questions.Question, dict[str, Any]]:
+    def _dealt_for(
+        self, question: Question, step: questions.Question, named: dict[str, Any]
+    ) -> DealingContext:
+        assert step.opens
+        dealer = dealer_of(self.roster, question.round)
+        return DealingContext(dealer=dealer, circuit=step.opens.circuit, **named)
+
+    def _asked(
+        self, question: Question, step: questions.Question | None = None
+    ) -> tuple[Plan, questions.Question, dict[str, Any]]:
         """The plan, the question, and what is common to all that names its masks and its dealing."""
         seen = self.seen
         plan = Plan.from_json(seen["plan"])
-        step = self.asked(question)
+        step = step or self.asked(question)
         scheme = plan.scheme(step.ring_bits)
         return (
             plan,

@@ -20,11 +20,12 @@ from unpooled.methods import questions_of, whole
 from unpooled.plan.common_options import BITS, OPENS
 from unpooled.protocol import codec, masking, messages, witness
 from unpooled.protocol.masking import CHECK_BYTES
-from unpooled.protocol.messages import Roster, Told
+from unpooled.protocol.messages import Roster, Shown, Told
 from unpooled.protocol.witness import Witnessed
 from unpooled_client.study.following import Following
 from unpooled_client.study.trust import Distrust, Terms
 
+from .comparisons import compared, sums_giving
 from .runs import Run, run, small
 from .studies import STUDIES
 
@@ -36,8 +37,9 @@ class Server:
     run: Run
     asked: list[messages.Question] = field(default_factory=list)
     told: dict[str, Told] = field(default_factory=dict)
+    shown: dict[str, Shown] = field(default_factory=dict)
     checked: set[str] = field(default_factory=set)
-    """The places of which sums have a second check: those of which bits are told have none."""
+    """The places of which sums have a second check: bits have none, and are shown how they were found."""
 
     def __post_init__(self) -> None:
         plan = self.run.small.plan
@@ -52,6 +54,8 @@ class Server:
         number, salt = len(self.asked) + 1, os.urandom(masking.SALT_BYTES)
         self.asked.append(messages.Question(number, salt, b"", place.label, driver.digest(question)))
         is_checked = not question.opens and all(not isinstance(array, Residue) for array in question.sends)
+        if question.opens:
+            self._show(place, question, sums, number, salt)
         total = self._words(question, sums, number, salt) if is_checked else self._unchecked(question, sums)
         self.told[place.label] = Told(number, salt, total)
         if is_checked:
@@ -67,9 +71,25 @@ class Server:
         scheme.set_checks(total, self.run.small.plan.cohorts)
         return scheme.to_bytes(total)
 
+    def _show(self, place: Place, question: Question, bits: Arrays, number: int, salt: bytes) -> None:
+        """Compare sums that give these bits, which are all that is known of the sums."""
+        context = self.terms.dealing(question, number, self._named(question, salt))
+        scheme = self.run.small.plan.scheme(question.ring_bits)
+        assert isinstance(scheme, masking.Modular)
+        sums, names = (
+            sums_giving(question, bits[question.opens.name], scheme),
+            dict(self.terms.roster.members),
+        )
+        found, self.shown[place.label] = compared(question, sums, context, list(names), self.witness)
+        assert np.array_equal(found[question.opens.name], bits[question.opens.name])
+
+    def _named(self, question: Question, salt: bytes) -> bytes:
+        plan, panel = self.run.small.plan, self.run.small.panel
+        return masking.question(salt, questions.encode(question), b"" if plan.of_tables else panel.digest)
+
     def _words(self, question: Question, sums: Arrays, number: int, salt: bytes) -> bytes:
         """The sums as the words that they were read from, or such as are read the same."""
-        plan, panel = self.run.small.plan, self.run.small.panel
+        plan = self.run.small.plan
         scheme = plan.scheme(question.ring_bits)
         parts = [scheme.zeros(scheme.check_words)]
         for array in question.sends:
@@ -81,12 +101,12 @@ class Server:
                 else scheme.encode_integers(sums[array.name])
             )
         total = np.concatenate(parts)
-        named = masking.question(salt, questions.encode(question), b"" if plan.of_tables else panel.digest)
-        second = second_check_of(total, scheme, Witnessed(self.witness, number, named), padded=True)
+        witnessed = Witnessed(self.witness, number, self._named(question, salt))
+        second = second_check_of(total, scheme, witnessed, padded=True)
         scheme.set_checks(total, check_of(total, scheme, salt, plan.cohorts), second)
         return scheme.to_bytes(total)
 
-    def follow(self, told: Callable[[str], Told]) -> list[bool]:
+    def follow(self, told: Callable[[str], Told], show: Callable[[str], Shown] | None = None) -> list[bool]:
         """Follow the study on what is told: whether each question is found. None is ever another one.
 
         What branches go on from is held on the disk, however small it is.
@@ -94,6 +114,7 @@ class Server:
         following = Following(
             self.terms,
             told,
+            show or self.shown.__getitem__,
             lambda: self.run.small.panel,
             lambda: self.witness,
             lambda question, place, told: None,
@@ -180,7 +201,6 @@ BITS_OF_NO_SUCH_FORM: dict[str, Callable[[np.ndarray], object]] = {
 @pytest.mark.parametrize("change", BITS_OF_NO_SUCH_FORM)
 @pytest.mark.parametrize("name", [name for name in STUDIES if OPENS.of(small(name).plan) == BITS])
 def test_bits_of_another_form_are_not_believed(name: str, change: str) -> None:
-    """A check fits none; but they can only be such as a comparison tells."""
     asked = server(name)
     opened = {
         message.place

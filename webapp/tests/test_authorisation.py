@@ -171,6 +171,7 @@ nobody people caller wrong revoked other cohort
 401    401    401    401   401     404   +      GET cohort/list
 401    401    401    401   401     +     +      GET cohort/questions
 401    401    401    401   401     404   404    GET cohort/told/<place>
+401    401    401    401   401     404   404    GET cohort/shown/<place>
 401    401    401    401   401     404   +      PUT cohort/shares/<round_id>
 401    401    401    401   401     404   +      PUT cohort/dealings/<round_id>
 401    401    401    401   401     404   404    PUT cohort/codes/<column>

@@ -26,6 +26,7 @@ from unpooled.protocol.messages import (
     Witnesses,
 )
 from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
+from unpooled.protocol.showing import Transcript
 from unpooled.protocol.two_party import Lengths
 from unpooled_compensator.sessions import Session, Sessions, Side
 from unpooled_compensator.store import NoStudy, Store
@@ -114,11 +115,8 @@ class Compensator:
 
     def _witnesses(self, enrolment: Enrolment, seeds: Sequence[bytes]) -> Witnesses:
         """Seal the study's witness for each of its cohorts, with both keys of codes if it has any."""
-        study, own = enrolment.study, b""
-        if enrolment.code_key:
-            own = oprf.public_key(codes.compensator_key(seeds, study))
-        keys = enrolment.code_key + own
-        made = witness.make(seeds, study, enrolment.plan_hash, enrolment.roster.hash(), keys)
+        own = _own_code_key(enrolment, seeds)
+        keys, made = enrolment.code_key + own, _witness(enrolment, seeds)
         return Witnesses(
             tuple(
                 (box.cohort, witness.seal(made, seed, enrolment.purpose(box.cohort, self._key.public), keys))
@@ -271,7 +269,8 @@ class Compensator:
             seed for (name, _), seed in zip(request.uploads, seeds, strict=True) if name == context.dealer
         ]
         vector = masking.scheme(request.scheme).from_bytes(masks, request.words)
-        return two_party.compensator_side(vector, seed, request.shuffle, context)
+        transcript = Transcript(_witness(enrolment, seeds), request)
+        return two_party.compensator_side(vector, seed, request.shuffle, context, transcript)
 
     def _take_round(self, request: ReleaseRequest, enrolment: Enrolment, content: bytes) -> None:
         """Record for what a round is answered; Refused if that was something else."""
@@ -343,6 +342,16 @@ class Compensator:
         _check_study(study)
         self._store.end(study)
         self._sessions.drop_study(study)
+
+
+def _own_code_key(enrolment: Enrolment, seeds: Sequence[bytes]) -> bytes:
+    """The compensator's public key of codes, where the enrolment has the server's; else nothing."""
+    return oprf.public_key(codes.compensator_key(seeds, enrolment.study)) if enrolment.code_key else b""
+
+
+def _witness(enrolment: Enrolment, seeds: Sequence[bytes]) -> bytes:
+    keys = enrolment.code_key + _own_code_key(enrolment, seeds)
+    return witness.make(seeds, enrolment.study, enrolment.plan_hash, enrolment.roster.hash(), keys)
 
 
 def _sum_of_masks(request: ReleaseRequest, enrolment: Enrolment, seeds: Sequence[bytes]) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ a network. `run_alone` is what a cohort finds in its own data, beside a study.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -28,10 +29,11 @@ from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import Conditioned, conditioned
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import OwnPlan, Plan
-from unpooled.protocol import masking, witness
+from unpooled.protocol import masking, two_party, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
+from unpooled.protocol.showing import set_third_check
 from unpooled.protocol.witness import Witnessed
 
 IN_PROCESS = "in process"
@@ -137,40 +139,64 @@ class _Federation:
         named = masking.question(salt, message)
         witnessed = Witnessed(self.witness, self.round, named)
         masked, masks = scheme.zeros(words), scheme.zeros(words)
+        dealer, compared, dealing = self.round % k, self._compared(asked, scheme.label, words, named), b""
+        if compared:
+            dealing = two_party.deal(self.seeds[dealer], self.own_seeds[dealer], compared)
+        uploads = list[tuple[str, bytes]]()
         for place, (cohort, seed) in enumerate(zip(self.cohorts, self.seeds, strict=True)):
             own, columns = replace(witnessed, adds_pad=place == 0), asked.columns_under(self.plan)
             answered = questions.answer(asked, drawing(cohort, asked, self.own_seeds[place]))
             share = questions.pack(asked, answered, scheme, k, salt, columns, own)
             name, _ = self.roster.members[place]
-            own_mask = masking.mask(seed, self._mask_context(asked, name, scheme.label, words, named))
-            upload = scheme.to_bytes(scheme.add(share, own_mask))
+            nonce = os.urandom(masking.NONCE_BYTES)
+            context = self._mask_context(asked, name, scheme.label, words, named, nonce)
+            own_mask = masking.mask(seed, context)
+            sent = scheme.add(share, own_mask)
+            if compared:
+                dealt = hashlib.sha256(dealing).digest() if place == dealer else b""
+                set_third_check(sent, self.witness, context, dealt)
+            upload = scheme.to_bytes(sent)
+            uploads.append((name, nonce))
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
         self.cohorts = [after(asked, cohort) for cohort in self.cohorts]
-        if question.opens is None:
+        if compared is None:
             total = scheme.subtract(masked, masks)
             return questions.unpack(question, total, scheme, k, salt), lambda: questions.verified(
                 asked, scheme.to_bytes(total), scheme, k, salt, witnessed
             )
-        dealer = self.round % k
-        context = DealingContext(
+        bits, shown = compared_sums.in_process(
+            question,
+            masked,
+            masks,
+            scheme,
+            tuple(uploads),
+            dealing,
+            self.seeds[dealer],
+            compared,
+            self.witness,
+        )
+        names = [name for name, _ in uploads]
+        return bits, lambda: compared_sums.shown_bits(asked, shown, scheme, names, compared, self.witness)
+
+    def _compared(self, asked: Question, scheme: str, words: int, digest: bytes) -> DealingContext | None:
+        """Name the dealing of this round; None if its sums are read."""
+        if asked.opens is None:
+            return None
+        return DealingContext(
             study=IN_PROCESS,
             plan_hash=self.plan_hash,
             roster_hash=self.roster_hash,
             dealer=dealer_of(self.roster, self.round),
             round=self.round,
-            question=named,
-            scheme=scheme.label,
-            circuit=question.opens.circuit,
+            question=digest,
+            scheme=scheme,
+            circuit=asked.opens.circuit,
             words=words,
         )
-        bits = compared_sums.in_process(
-            question, masked, masks, scheme, k, (self.seeds[dealer], self.own_seeds[dealer]), context
-        )
-        return bits, lambda: dict(bits)
 
     def _mask_context(
-        self, asked: Question, cohort: str, scheme: str, words: int, digest: bytes
+        self, asked: Question, cohort: str, scheme: str, words: int, digest: bytes, nonce: bytes
     ) -> MaskContext:
         return masking.context_of(
             asked.opens.circuit if asked.opens else None,
@@ -182,5 +208,5 @@ class _Federation:
             question=digest,
             scheme=scheme,
             words=words,
-            nonce=os.urandom(masking.NONCE_BYTES),
+            nonce=nonce,
         )

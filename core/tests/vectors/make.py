@@ -28,6 +28,7 @@ from two_parties import session
 
 FOLDER = Path(__file__).parent
 VERSION = 6
+THIRD_WORDS = 64
 
 
 def main() -> None:
@@ -232,6 +233,17 @@ def named() -> Record:
     return Record("unpooled/question", {**question(14).fields, **changed})
 
 
+def shown() -> Record:
+    fields = {
+        "uploads": release().fields["uploads"],
+        "shuffle": SHUFFLE,
+        "total": octets("total of masked shares", 328),
+        "dealing": octets("dealing", 100),
+        "answers": (octets("first answer", 50), octets("last answer", 60)),
+    }
+    return Record("unpooled/shown", fields)
+
+
 def told() -> Record:
     fields = {"round": 12, "salt": octets("salt 12", 32), "total": octets("total", 84)}
     return Record("unpooled/told", fields)
@@ -267,7 +279,7 @@ def dealing_context() -> Record:
         "question": octets("question", 32),
         "scheme": "z32",
         "circuit": "at-least",
-        "words": 18,
+        "words": 18 + THIRD_WORDS,
         "version": VERSION,
     }
     return Record("unpooled/dealing", fields)
@@ -327,6 +339,7 @@ def messages() -> Any:
         questions(),
         questions_with_words(),
         told(),
+        shown(),
     )
     contexts = (context("z32", 5), compared_context("z256", 2, "grows:15"), dealing_context())
     return [case(message) for message in (*made, *contexts)]
@@ -403,13 +416,38 @@ def masks() -> Any:
 
 def comparison() -> Any:
     named, masks, own = dealing_context(), octets("sum of masks", 72), octets("own seed", 32)
+    masks += octets("masks that nobody uses", 4 * THIRD_WORDS)
     keys = [hkdf(seed, encode(named)) for seed in (own, SEEDS["Graz"], SHUFFLE)]
     *dealt, order = (keystream(key, 1 << 15) for key in keys)
     made = session(dealt, masks, len(COHORTS), order)
     dealing = keys[0].hex() + made.pop("dealing")
+    made["total"] += third_check(bytes.fromhex(made["total"])[64:], bytes.fromhex(dealing)).hex()
+    asked = {**opening().fields, "scheme": "z32", "words": named.fields["words"], "circuit": "at-least"}
+    sent = zip(made["server"], made["compensator"], strict=True)
+    heard = bytes.fromhex("".join(message for pair in sent for message in pair))
+    key = hkdf(witness(), encode(("unpooled/witness/comparison", Record("unpooled/opening", asked))))
+    made["compensator"][-1] += hmac.digest(key, heard, "sha256").hex()
+    about_all = {"witness": witness().hex(), "uploads": typed(asked["uploads"])}
     about = {"seed": SEEDS["Graz"].hex(), "own": own.hex(), "context": typed(named), "masks": masks.hex()}
     about["shuffle"] = SHUFFLE.hex()
-    return {**about, "dealing": dealing, **made}
+    return {**about, **about_all, "dealing": dealing, **made}
+
+
+def third_check(masked: bytes, dealing: bytes) -> bytes:
+    """64 sums of the words that random bits choose, and a pad of each cohort, modulo 2^32."""
+    words = [number for (number,) in struct.iter_unpack("<I", masked)]
+    key = hkdf(witness(), encode(("unpooled/witness/third", 12, octets("question", 32))))
+    rows = [number for (number,) in struct.iter_unpack("<Q", keystream(key, 8 * len(words)))]
+    sums = [sum(word for word, row in zip(words, rows, strict=True) if row >> j & 1) for j in range(64)]
+    for name in COHORTS:
+        dealt = hashlib.sha256(dealing).digest() if name == "Graz" else b""
+        named = compared_context("z32", 18 + THIRD_WORDS, "at-least")
+        named.fields.update(cohort=name, nonce=octets(f"nonce {name}", 16))
+        pad = keystream(
+            hkdf(witness(), encode(("unpooled/witness/third-pad", named, dealt))), 4 * THIRD_WORDS
+        )
+        sums = [total + number for total, (number,) in zip(sums, struct.iter_unpack("<I", pad), strict=True)]
+    return b"".join(word(total, 32) for total in sums)
 
 
 # Checks.

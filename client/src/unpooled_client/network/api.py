@@ -23,7 +23,7 @@ from unpooled.panel.list_file import MOST_BYTES
 from unpooled.protocol import VERSION, bodies, stages
 from unpooled.protocol.codes import answer_bytes, patience
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.messages import Questions, Told
+from unpooled.protocol.messages import Questions, Shown, Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection
@@ -213,6 +213,10 @@ class Api:
     def told(self, place: str) -> Told:
         """The sums that were asked for at a place in the study, given its label."""
         return decoded(self._ask("GET", f"told/{place}", most=_MOST_QUESTIONS), Told)
+
+    def shown(self, place: str) -> Shown:
+        """The comparison at a place in the study, given its label."""
+        return decoded(self._ask("GET", f"shown/{place}", most=_MOST_QUESTIONS), Shown)
 
     def put_share(self, round_number: int, nonce: bytes, share: bytes) -> None:
         self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})

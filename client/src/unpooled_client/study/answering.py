@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections import Counter
@@ -10,14 +11,14 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described.what_leaves import DEALING, TO_SERVER, Form
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.protocol import messages
-from unpooled.protocol.messages import Questions, Told
+from unpooled.protocol.messages import Questions
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
@@ -40,6 +41,8 @@ from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identi
 if TYPE_CHECKING:
     from unpooled_client.state.folder import Acceptance
     from unpooled_client.study.word_codes import Coding
+
+T = TypeVar("T")
 
 MOST_THREADS = 8
 """A server has no more questions open at once."""
@@ -93,7 +96,8 @@ class Work:
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
         following = Following(
             self.terms,
-            self._sums_of,
+            functools.partial(self._of_place, self.session.api.told),
+            functools.partial(self._of_place, self.session.api.shown),
             self.alignments.agreed_panel,
             lambda: self.answerer.witness,
             lambda question, place, told: book.hear(question, Heard.of(place, told)),
@@ -210,10 +214,13 @@ class Work:
         self.outbox.append(sent)
         return share if delivered else None
 
-    def _sums_of(self, place: str) -> Told:
-        """The sums of a place; Gone where the study has ended meanwhile, Distrust if they are kept back."""
+    def _of_place(self, get: Callable[[str], T], place: str) -> T:
+        """The sums of a place, or how they were compared; Gone where the study has ended meanwhile.
+
+        Distrust if they are kept back.
+        """
         try:
-            return self.session.api.told(place)
+            return get(place)
         except Refused as error:
             if error.status != 404:
                 raise

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from unpooled.asking import compared_sums
 from unpooled.asking import question as questions
 from unpooled.asking.driver import Place, Tree, digest
 from unpooled.asking.procedure import Study
@@ -24,7 +25,7 @@ from unpooled.memory.spool import Shelf
 from unpooled.methods import questions_of, whole, with_chunks
 from unpooled.panel.panel import Panel
 from unpooled.protocol import codec, masking, messages
-from unpooled.protocol.messages import Told
+from unpooled.protocol.messages import Shown, Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, Distrust, Terms
@@ -37,6 +38,8 @@ class Following:
     terms: Terms
     fetch: Callable[[str], Told]
     """Gets the sums of a place, given its label."""
+    show: Callable[[str], Shown]
+    """Gets the comparison at a place, likewise."""
     panel: Callable[[], Panel]
     """The agreed variants, once there are any."""
     witness: Callable[[], bytes]
@@ -80,16 +83,38 @@ class Following:
         """The sums that were asked for at a place; ProtocolError if they are not what cohorts have sent."""
         told = self.fetch(place.label)
         self._count(len(told.total))
-        found = _bits(question, told.total) if question.opens else self._verified(question, told)
+        found = self._compared(question, told, place) if question.opens else self._verified(question, told)
         self.heard(question, place.label, told)
         return found
 
     def _verified(self, question: Question, told: Told) -> Arrays:
         plan = self.terms.plan
-        panel = b"" if plan.of_tables else self.panel().digest
-        named = masking.question(told.salt, questions.encode(question), panel)
-        scheme, witnessed = plan.scheme(question.ring_bits), Witnessed(self.witness(), told.round, named)
+        witnessed = Witnessed(self.witness(), told.round, self._named(question, told))
+        scheme = plan.scheme(question.ring_bits)
         return questions.verified(question, told.total, scheme, plan.cohorts, told.salt, witnessed)
+
+    def _compared(self, question: Question, told: Told, place: Place) -> Arrays:
+        """The bits that are told; ProtocolError if they are not those of what the cohorts have sent.
+
+        Whoever dealt takes them as they are told: in the rest it would read the sums. If it is told others,
+        it is led to other questions than the rest of the cohorts, and its masks do not cancel.
+        """
+        bits, terms = _bits(question, told.total), self.terms
+        context = terms.dealing(question, told.round, self._named(question, told))
+        if context.dealer == terms.cohort:
+            return bits
+        shown, scheme = self.show(place.label), terms.plan.scheme(question.ring_bits)
+        self._count(len(shown.total) + len(shown.dealing) + sum(map(len, shown.answers)))
+        names = [name for name, _ in terms.roster.members]
+        found = compared_sums.shown_bits(question, shown, scheme, names, context, self.witness())
+        if any(not np.array_equal(bits[name], found[name]) for name in bits):
+            raise ProtocolError(f"{question.title}: the server tells other bits than its comparison gives")
+        return bits
+
+    def _named(self, question: Question, told: Told) -> bytes:
+        """The digest of a question in the round of which the server tells."""
+        panel = b"" if self.terms.plan.of_tables else self.panel().digest
+        return masking.question(told.salt, questions.encode(question), panel)
 
     def _count(self, received: int) -> None:
         now = time.perf_counter()
@@ -98,7 +123,7 @@ class Following:
 
 
 def _bits(question: Question, told: bytes) -> Arrays:
-    """The bits that a comparison tells: no check fits them. ProtocolError if they are of another form."""
+    """The bits that are told of a comparison. ProtocolError if they are of another form."""
     found = codec.decode(told)
     want = questions.shape(question, question.opens) if question.opens else ()
     match found:

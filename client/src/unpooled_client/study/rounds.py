@@ -21,9 +21,10 @@ from unpooled.asking.question import Arrays, Question
 from unpooled.errors import CodecError, ProtocolError
 from unpooled.methods.presence import Presence
 from unpooled.protocol import masking, messages, two_party, witness
-from unpooled.protocol.dealing import DealingContext, dealer_of
+from unpooled.protocol.dealing import dealer_of
 from unpooled.protocol.masking import MaskContext, Scheme
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.showing import set_third_check
 from unpooled.protocol.witness import Witnessed
 from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, TELL_OPERATOR, Distrust, Terms
@@ -176,26 +177,22 @@ class Entered:
     @property
     def _bound(self) -> dict[str, Any]:
         """Names that bind both masks and dealings."""
+        return self.answerer.terms.bound(self.question, self.message.round, self.named)
+
+    @property
+    def _deals(self) -> bool:
+        """Tell whether it is this cohort's turn to deal for a comparison, which it does before it answers."""
         terms = self.answerer.terms
-        return {
-            "study": terms.study,
-            "plan_hash": terms.plan_hash,
-            "roster_hash": terms.roster_hash,
-            "round": self.message.round,
-            "question": self.named,
-            "scheme": self.scheme.label,
-            "words": self.words,
-        }
+        return bool(self.question.opens) and dealer_of(terms.roster, self.message.round) == terms.cohort
 
     def dealing(self) -> Dealing | None:
         """Return this cohort's dealing, the same whenever it is asked; None if it is another's turn."""
         own, question, number = self.answerer, self.question, self.message.round
-        if question.opens is None or dealer_of(own.terms.roster, number) != own.terms.cohort:
+        if not self._deals:
             return None
-        circuit = question.opens.circuit
-        context = DealingContext(dealer=own.terms.cohort, circuit=circuit, **self._bound)
+        context = own.terms.dealing(question, number, self.named)
         data = two_party.deal(own.seed, own.own, context)
-        own.book.deal(question, Dealt(number, circuit, hashlib.sha256(data).digest()))
+        own.book.deal(question, Dealt(number, context.circuit, hashlib.sha256(data).digest()))
         return Dealing(number, data, question.title)
 
     def share(self, cohort: Cohort) -> Share:
@@ -210,7 +207,12 @@ class Entered:
         arrays, columns = self.answerer.compute(question, cohort), question.columns_under(plan)
         salt, witnessed = self.message.salt, self.witnessed
         packed = questions.pack(question, arrays, scheme, plan.cohorts, salt, columns, witnessed)
-        data = scheme.to_bytes(scheme.add(packed, masking.mask(self.answerer.seed, self.context(nonce))))
+        context = self.context(nonce)
+        masked = scheme.add(packed, masking.mask(self.answerer.seed, context))
+        if question.opens:
+            dealt = self.answerer.book.dealt[self.message.round].digest if self._deals else b""
+            set_third_check(masked, witnessed.witness, context, dealt)
+        data = scheme.to_bytes(masked)
         if len(data) != self.words * scheme.word_bytes:
             raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {self.words} words")
         return Share(

@@ -7,10 +7,13 @@ here are part of every mask's key, so answers to different plans never unmask.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from unpooled.asking.question import Question, words
 from unpooled.errors import UnpooledError
 from unpooled.methods import check
 from unpooled.plan.plan import Plan
+from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint
@@ -53,6 +56,26 @@ class Terms:
     def purpose(self) -> Purpose:
         """Purpose of the seed."""
         return Purpose(self.study, self.plan_hash, self.roster_hash, self.cohort, self.plan.compensator_key)
+
+    def bound(self, question: Question, number: int, named: bytes) -> dict[str, Any]:
+        """Names that bind masks and dealings of round `number`, in which `named` is the question's digest."""
+        scheme = self.plan.scheme(question.ring_bits)
+        return {
+            "study": self.study,
+            "plan_hash": self.plan_hash,
+            "roster_hash": self.roster_hash,
+            "round": number,
+            "question": named,
+            "scheme": scheme.label,
+            "words": words(question, scheme),
+        }
+
+    def dealing(self, question: Question, number: int, named: bytes) -> DealingContext:
+        """Name the dealing for a round whose sums are compared."""
+        if question.opens is None:
+            raise AssertionError(f"{question.title}: nothing is compared")
+        dealer, circuit = dealer_of(self.roster, number), question.opens.circuit
+        return DealingContext(dealer=dealer, circuit=circuit, **self.bound(question, number, named))
 
 
 def check_identity(study: Study, saved: Saved) -> None:

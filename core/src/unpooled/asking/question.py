@@ -27,7 +27,7 @@ from unpooled.errors import BoundError, CodecError, ProtocolError, listed
 from unpooled.plan.common_options import MAX_ITERATIONS
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec
-from unpooled.protocol.masking import NOT_CANCELLED, Scheme
+from unpooled.protocol.masking import NOT_CANCELLED, THIRD_WORDS, Scheme
 from unpooled.protocol.witness import Witnessed
 
 Arrays: TypeAlias = Mapping[str, np.ndarray]
@@ -235,7 +235,13 @@ def shape(question: Question, array: Sent | Bits) -> tuple[int, ...]:
 
 def words(question: Question, scheme: Scheme) -> int:
     """Exact number of words in one cohort's share of a question."""
-    return scheme.check_words + sum(math.prod(shape(question, array)) for array in question.sends)
+    sizes = (math.prod(shape(question, array)) for array in question.sends)
+    return check_words(question, scheme) + sum(sizes)
+
+
+def check_words(question: Question | type[Question], scheme: Scheme) -> int:
+    """Number of words of its checks: in a share whose sums are compared, the last are the third one."""
+    return scheme.check_words + (THIRD_WORDS if question.opens else 0)
 
 
 def check_fits(question: Question, scheme: Scheme, cohorts: int) -> None:
@@ -264,7 +270,8 @@ def pack(
     """One cohort's share before masking: both checks, by the round's salt and witness, then every array.
 
     Where sums are compared, or may wrap, the checks are 1 and 0 in every share: a combination of sums would
-    tell of them, or not fit. The second is also 0 without a witness, where sums are told to nobody.
+    tell of them, or not fit. The second is also 0 without a witness, where sums are told to nobody. There is
+    room for the third check, which is of masked words.
 
     Raises BoundError if an element cannot be summed safely; of the question's `columns` it names those.
     """
@@ -278,6 +285,8 @@ def pack(
             bad = [column for column, row in rows if not _may_be_sent(question, array, row, scheme, cohorts)]
             raise _beyond(question, array, bad)
         parts.append(_encode(question, array, values, scheme, cohorts))
+    if question.opens:
+        parts.append(scheme.zeros(THIRD_WORDS))
     share = np.concatenate(parts)
     if not _is_combined(question):
         scheme.set_checks(share, 1)

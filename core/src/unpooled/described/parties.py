@@ -11,6 +11,7 @@ from unpooled.described.what_leaves import (
     CODES,
     DEALING,
     EVERYONE_BY_SUM,
+    SERVER,
     Form,
     what_leaves,
 )
@@ -34,6 +35,7 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
     clear = _listed(line.what for line in leaves if line.form == Form.CLEAR and DEALING not in line.what)
     arrays = sum(line.readable_by in (EVERYONE_BY_SUM, BY_SUM, BY_NOBODY) for line in leaves)
     compared = any(line.readable_by == BY_NOBODY for line in leaves)
+    shown = any(DEALING in line.what and line.readable_by != SERVER for line in leaves)
     agreed = "" if plan.of_tables else "the list of variants that the study is about, "
     lists = "" if plan.of_tables else "a list of variants, "
     return (
@@ -66,9 +68,11 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
         Party(
             "each cohort",
             f"the plan, the names and public keys of the others, {agreed}"
-            "the sums over all cohorts on which questions depend, the results",
-            "all of that, and its own data; so of these sums, less its own numbers, what all others have "
-            "together",
+            "the sums over all cohorts on which questions depend, "
+            + ("all that the server has of sums that are compared, masked, " if shown else "")
+            + "the results",
+            ("all of that but what is masked" if shown else "all of that")
+            + ", and its own data; so of these sums, less its own numbers, what all others have together",
             "anything of one other cohort",
         ),
         Party(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unpooled.asking.question import Bits, Count, Foreseen, Question, Sent, shape, words
+from unpooled.asking.question import Bits, Count, Foreseen, Question, Sent, check_words, shape, words
 from unpooled.asking.sizes import LIST_BYTES, VARIANTS, Sizes
 from unpooled.errors import listed
 from unpooled.methods import algorithm, questions_of, with_chunks
@@ -317,7 +317,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
     readable_by = BY_NOBODY if kind.opens else BY_SUM if kind.only_server(plan) else EVERYONE_BY_SUM
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
-        check = scheme.check_words * (array is arrays[0])
+        check = check_words(kind, scheme) * (array is arrays[0])
         limit = "" if foreseen is None or foreseen.exact else "at most "
         rounds = foreseen.rounds if foreseen else 1
         usual = (foreseen and foreseen.usual_rounds) or rounds
@@ -340,11 +340,11 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             array.of_one,
         )
     if kind.opens and arrays:
-        yield _dealt(kind, kind.opens, foreseen, scheme, "" if kind.only_server(plan) else " and all cohorts")
+        yield _dealt(kind, kind.opens, foreseen, scheme, is_told=not kind.only_server(plan))
 
 
 def _dealt(
-    kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme, and_cohorts: str
+    kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme, *, is_told: bool
 ) -> Leaving:
     """Describe what the cohort sends whose turn it is to deal, and what the comparison tells."""
     bytes_ = None
@@ -353,10 +353,12 @@ def _dealt(
         bytes_ = sum(two_party.lengths(scheme.label, opens.circuit, share).dealing for share in shares)
     return Leaving(
         f"{kind.title}: {DEALING}",
-        f"with it, server and compensator compare the sums above. They tell the server{and_cohorts} "
-        f"{opens.learns}. The cohorts send such randomness in turn",
+        f"with it, server and compensator compare the sums above. They tell the server{' and all cohorts' * is_told} "
+        f"{opens.learns}. The cohorts send such randomness in turn"
+        + "; the others are shown it, with the masked sums, and find the same bits"
+        * is_told,
         Form.CLEAR,
-        SERVER,
+        f"{SERVER}, all cohorts" if is_told else SERVER,
         TO_SERVER,
         "by itself nothing; it is not made from data",
         "at most as many random bits as the comparison takes",

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, ClassVar, Generic, TypeVar, cast
 from unpooled import method_modules
 from unpooled.asking.cohort import ArrayTable, Table
 from unpooled.asking.procedure import Procedure
-from unpooled.asking.question import Arrays, Question, words
+from unpooled.asking.question import Arrays, Question, check_words, words
 from unpooled.asking.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.privacy_options import is_exact, noise_in_words
@@ -221,7 +221,7 @@ def _variant_bytes(kind: type[Question], plan: Plan, one: Sizes) -> int:
         return 0
     scheme = plan.scheme(kind.ring_bits)
     most = max(words(question, scheme) for question in foreseen.questions)
-    return scheme.word_bytes * (most - scheme.check_words)
+    return scheme.word_bytes * (most - check_words(kind, scheme))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from unpooled.protocol import VERSION, masking
 from unpooled.protocol.gates import Dealt, require
-from unpooled.protocol.masking import SEED_BYTES
-from unpooled.protocol.messages import Roster
+from unpooled.protocol.masking import SEED_BYTES, MaskContext
+from unpooled.protocol.messages import OpeningRequest, Roster
 
 KEY_BYTES = 32
 
@@ -36,8 +36,29 @@ class DealingContext:
     scheme: str
     circuit: str
     words: int
-    """Number of words of a share, with its check."""
+    """Number of words of a share, with its checks."""
     version: int = VERSION
+
+    def upload(self, cohort: str, nonce: bytes) -> MaskContext:
+        """Name the upload of a cohort that the dealing is for."""
+        return masking.context_of(
+            self.circuit,
+            study=self.study,
+            plan_hash=self.plan_hash,
+            roster_hash=self.roster_hash,
+            cohort=cohort,
+            round=self.round,
+            question=self.question,
+            scheme=self.scheme,
+            words=self.words,
+            nonce=nonce,
+        )
+
+    def opening(self, uploads: tuple[tuple[str, bytes], ...], shuffle: bytes) -> OpeningRequest:
+        """Make the request by which the comparison begins."""
+        return OpeningRequest(
+            self.study, self.round, self.question, self.scheme, self.words, uploads, self.circuit, shuffle
+        )
 
 
 def dealer_of(roster: Roster, round: int) -> str:

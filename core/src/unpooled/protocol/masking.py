@@ -8,7 +8,8 @@ comparison with the literature: it hides less, and costs precision (docs/protoco
 
 A share begins with its checks, the first for the server, the second for the cohorts. Of modular masks each is
 one number of 256 bits in several words, and is added with its carries: added word by word it would tell the
-server more than the sum.
+server more than the sum. Where sums are compared, a third check is the last of a share (`THIRD_WORDS`). It is
+of the masked words, and not masked by this.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ NONCE_BYTES = 16
 SALT_BYTES = 32
 CHECK_BYTES = 32
 CHECKS_BYTES = 2 * CHECK_BYTES
+THIRD_WORDS = 64
+"""Number of words of the third check, with which a share ends whose sums are compared (`showing`)."""
 MAX_VARIANCE = 1e30  # beyond it nothing is left of a number under its mask
 _MAX_FRACTION_BITS = 1074  # the finest of a float64
 _CHECK_MODULUS = 1 << (8 * CHECK_BYTES)

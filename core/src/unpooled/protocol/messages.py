@@ -149,6 +149,23 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A comparison as it went on, as every cohort is shown it but the one that dealt.
+
+    The server's side of it follows from this, and so do the bits (`unpooled.asking.compared_sums`). Whoever
+    dealt would read the sums in it.
+    """
+
+    name: ClassVar[str] = "unpooled/shown"
+
+    uploads: tuple[tuple[str, bytes], ...]  # as the compensator was asked about them
+    shuffle: bytes
+    total: bytes  # the words of the sum of the masked shares
+    dealing: bytes
+    answers: tuple[bytes, ...]  # of the compensator, the last one with its tag
+
+
+@dataclass(frozen=True)
 class Questions:
     """The rounds that a cohort has not answered yet, oldest first, and the state of the study."""
 
@@ -173,6 +190,7 @@ RECORDS = (
     Question,
     Questions,
     Told,
+    Shown,
     Box,
 )
 

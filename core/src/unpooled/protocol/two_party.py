@@ -37,9 +37,10 @@ from unpooled.protocol.gates import (
     planes_to_bits,
     require,
 )
-from unpooled.protocol.masking import CHECKS_BYTES, Scheme
+from unpooled.protocol.masking import CHECKS_BYTES, THIRD_WORDS, Scheme
 from unpooled.protocol.ring import check_length
 from unpooled.protocol.sacrificing import SAME, opening_bytes, sacrificed, shuffled, with_spares
+from unpooled.protocol.showing import TAG_BYTES, Transcript
 
 MAX_COMPARISONS = 2**20
 """Maximum number of comparisons in one session."""
@@ -71,7 +72,7 @@ class WrongDealing(ProtocolError):
 
 
 def lengths(scheme: str, label: str, words: int) -> Lengths:
-    """The lengths of a comparison of shares of `words` words, each with its check.
+    """The lengths of a comparison of shares of `words` words, each with its checks.
 
     ProtocolError if there is no such comparison.
     """
@@ -79,6 +80,7 @@ def lengths(scheme: str, label: str, words: int) -> Lengths:
     layers, opened = found.dealt(rows), _openings(found, rows)
     server = [sum(opened[:-1][max(0, k) : k + 2]) for k in range(-1, len(opened) - 1, 2)]
     compensator = [sum(opened[k : k + 2]) for k in range(0, len(opened), 2)]
+    compensator[-1] += TAG_BYTES
     return Lengths(
         dealing.dealing_bytes(with_spares(layers)),
         tuple(map(operator.add, server, _heads(Side.SERVER, layers))),
@@ -96,7 +98,7 @@ def _of(scheme: str, label: str, words: int) -> tuple[Circuit, int]:
     """A circuit, and the number of its rows with those that are known."""
     kind = masking.scheme(scheme)
     found = circuit(label, kind)
-    rows, rest = divmod(words - kind.check_words, found.row_words)
+    rows, rest = divmod(words - kind.check_words - THIRD_WORDS, found.row_words)
     require(rows > 0 and rest == 0, f"{label}: no comparison has shares of {words} words")
     most = MAX_COMPARISONS // found.comparisons_of_row
     require(rows <= most, f"{label}: a comparison has at most {most:,} rows; got {rows:,}")
@@ -127,7 +129,7 @@ def server_side(
     known_words, known_bits = found.known()
     layers = found.dealt(rows)
     half = dealing.server_half(with_spares(layers), dealt)
-    own = share[kind.check_words :], known_words
+    own = share[kind.check_words : -THIRD_WORDS], known_words
     order, bits, sacrifice, same = _begun(Side.SERVER, found, own, half, shuffle, context)
     checks = _server_checks(sacrifice, same, kind, share[: kind.check_words], checked, context.dealer)
     session = _two_layers_each(bits, _openings(found, rows))
@@ -147,19 +149,20 @@ def server_side(
 
 
 def compensator_side(
-    masks: np.ndarray, seed: bytes, shuffle: bytes, context: DealingContext
+    masks: np.ndarray, seed: bytes, shuffle: bytes, context: DealingContext, transcript: Transcript
 ) -> Generator[bytes, bytes, None]:
     """The compensator's answers; before the first it yields nothing, b"".
 
-    `masks` is the sum of the masks of all shares, the check's first; `seed` is the dealer's, `shuffle` what
+    `masks` is the sum of the masks of all shares, the checks' first; `seed` is the dealer's, `shuffle` what
     the server drew. Raises ProtocolError for a message of a wrong length.
     """
     kind, want = masking.scheme(context.scheme), lengths(context.scheme, context.circuit, context.words)
     found, rows = _of(context.scheme, context.circuit, context.words)
     layers = found.dealt(rows)
     half = dealing.compensator_half(with_spares(layers), seed, context)
-    own = kind.subtract(kind.zeros(context.words), masks)[kind.check_words :], np.zeros_like(found.known()[0])
-    _, bits, sacrifice, same = _begun(Side.COMPENSATOR, found, own, half, shuffle, context)
+    own = kind.subtract(kind.zeros(context.words), masks)[kind.check_words : -THIRD_WORDS]
+    known = np.zeros_like(found.known()[0])
+    _, bits, sacrifice, same = _begun(Side.COMPENSATOR, found, (own, known), half, shuffle, context)
     checks = _compensator_checks(sacrifice, same, kind.to_bytes(masks[: kind.check_words]))
     sizes = iter(_openings(found, rows))
     reply, answer = next(checks), next(bits)
@@ -169,7 +172,9 @@ def compensator_side(
         shown = checks.send(message[:head])
         reply = shown + answer + _sent(bits, message[head:], itertools.islice(sizes, 1 if number == 0 else 2))
         answer = b""
-    yield reply
+        transcript.add(message)
+        transcript.add(reply)
+    yield reply + transcript.tag()
 
 
 def _begun(

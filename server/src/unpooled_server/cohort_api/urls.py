@@ -35,6 +35,7 @@ urlpatterns = [
     path("list", views.coordinator_list),
     path("questions", views.questions),
     path("told/<place:place>", views.told),
+    path("shown/<place:place>", views.shown),
     path("shares/<round:round_id>", views.share),
     path("codes/<round:column>", views.codes),
     path("dealings/<round:round_id>", views.dealing),

@@ -175,6 +175,16 @@ def told(request: HttpRequest, cohort: Cohort, place: str) -> HttpResponseBase:
     return _file(path)
 
 
+@endpoint(Phase.ROUNDS, "GET")
+def shown(request: HttpRequest, cohort: Cohort, place: str) -> HttpResponseBase:
+    """The comparison at a place in the study, for all cohorts but the one that dealt."""
+    path = dealings.shown_to(cohort, place)
+    if path is None:
+        raise Missing("nothing-shown", f"No comparison is shown of the place {place[:80]}.")
+    takes_long(request, cohort)
+    return _file(path)
+
+
 def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")[:_MAX_SEEN] if word.isdecimal() and len(word) < 19]
 

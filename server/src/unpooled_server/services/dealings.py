@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
-from unpooled.protocol import two_party
+from unpooled.protocol import messages, two_party
 from unpooled.protocol.dealing import dealer_of
+from unpooled.protocol.messages import Told
 from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.errors import Conflict
 from unpooled_server.models import Cohort, Round, Study
@@ -41,6 +43,20 @@ def is_there(current: Round) -> bool:
 def load(current: Round) -> bytes:
     """The dealing of a round; LostFile if it is not all there."""
     return store.load_share(store.dealing_path(current.study_id, current.pk), size(current))
+
+
+def shown_to(cohort: Cohort, place: str) -> Path | None:
+    """The comparison at a place, as this cohort may see it; None if there is none.
+
+    Whoever dealt knows what masks the openings, and would read the sums.
+    """
+    shown, told = (path(cohort.study_id, place) for path in (store.shown_path, store.told_path))
+    if not (shown.exists() and told.exists()):  # what is told of it comes last
+        return None
+    named: Told = messages.decode(told.read_bytes(), Told)
+    if dealer(cohort.study, named.round) == cohort.name:
+        raise Conflict("own-dealing", "This cohort dealt for that comparison, and is told its bits alone.")
+    return shown
 
 
 def _deals(cohort: Cohort, round_id: int, wanted: Awaited) -> bool:

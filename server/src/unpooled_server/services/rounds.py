@@ -14,7 +14,7 @@ from unpooled.asking.question import Question
 from unpooled.errors import UnpooledError
 from unpooled.methods import questions_of
 from unpooled.protocol import codec, masking
-from unpooled.protocol.messages import ReleaseRequest, Told
+from unpooled.protocol.messages import ReleaseRequest, Shown, Told
 from unpooled_server.compensator_client import Compensator, compensator
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Round, Share, Study
@@ -49,7 +49,7 @@ def _advance(current: Round, study: Study) -> None:
     peer = compensator()
     began = time.monotonic()
     try:
-        question, found, total = (_bits if current.circuit else _sums)(current, study, shares, peer)
+        question, found, told = (_bits if current.circuit else _sums)(current, study, shares, peer)
     except store.LostFile as error:
         # Not if another worker has summed the round in the meantime, and deleted what is no longer needed.
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
@@ -60,9 +60,13 @@ def _advance(current: Round, study: Study) -> None:
     if branch is None:
         raise OtherRelease("older than this one", branches.RELEASE)
     if branch.is_told:
-        told = Told(current.pk, bytes(current.salt), total or came)
-        store.keep_bytes(store.told_path(study.pk, branch.asks_at), codec.encode(told))
-    del total
+        if isinstance(told, Shown):
+            store.keep_bytes(store.shown_path(study.pk, branch.asks_at), codec.encode(told))
+        total = came if isinstance(told, Shown) else told
+        found_at = Told(current.pk, bytes(current.salt), total)
+        store.keep_bytes(store.told_path(study.pk, branch.asks_at), codec.encode(found_at))
+        del total, found_at
+    del told
     try:
         progress = branches.gone_on(study, branch.pk, bytes(branch.waits_for), came)
     except branches.OvertakenError:
@@ -142,12 +146,12 @@ def _total(
 
 def _bits(
     current: Round, study: Study, shares: Sequence[Share], peer: Compensator
-) -> tuple[Question, dict[str, np.ndarray], bytes]:
+) -> tuple[Question, dict[str, np.ndarray], Shown]:
     """The question of a round, and on which side of their bounds its sums lie: nobody reads these."""
     meter = compensator_meter(study.pk, Phase.ROUNDS)
-    question, bits = sessions.compare(current, study, shares, peer, meter)
+    found = sessions.compare(current, study, shares, peer, meter)
     current.release_seconds = sum(current.turn_seconds)
-    return question, bits, b""
+    return found
 
 
 def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progress: branches.Progress) -> None:

@@ -19,7 +19,7 @@ from unpooled.asking.question import Question
 from unpooled.errors import ProtocolError
 from unpooled.protocol import masking, two_party
 from unpooled.protocol.dealing import DealingContext, dealer_of
-from unpooled.protocol.messages import SHUFFLE_BYTES, OpeningRequest, Roster
+from unpooled.protocol.messages import SHUFFLE_BYTES, Roster, Shown
 from unpooled_server.compensator_client import ComparisonLost, Compensator, CompensatorAway, Meter
 from unpooled_server.models import Round, Share, Study
 from unpooled_server.names import RoundState
@@ -40,22 +40,13 @@ Ask = Callable[[int, bytes, int], bytes]
 
 def compare(
     current: Round, study: Study, shares: Sequence[Share], peer: Compensator, meter: Meter
-) -> tuple[Question, Bits]:
-    """The question of a round, and on which side of their bounds the sums over all cohorts lie."""
+) -> tuple[Question, Bits, Shown]:
+    """The question of a round, on which side of their bounds its sums lie, and what cohorts are shown."""
     question = masked.asked(current, study.plan)
     total, dealing = masked.total(current, shares), dealings.load(current)
     context, shuffle = _context(current, study, whole_roster(study)), _shuffle(current)
     uploads = masked.uploads(shares)
-    request = OpeningRequest(
-        study.pk,
-        current.pk,
-        context.question,
-        current.scheme,
-        current.words,
-        uploads,
-        current.circuit,
-        shuffle,
-    )
+    request = context.opening(uploads, shuffle)
 
     def ask(number: int, openings: bytes, size: int) -> bytes:
         if number == 1:
@@ -66,7 +57,8 @@ def compare(
     for _ in range(MOST_BEGINNINGS):
         turns = open_bits(question, total, scheme, study.plan.cohorts, dealing, shuffle, context)
         try:
-            return question, _played(turns, current, ask)
+            bits, answers = _played(turns, current, ask)
+            return question, bits, Shown(uploads, shuffle, scheme.to_bytes(total), dealing, answers)
         except ComparisonLost:
             note(study.pk, PLATFORM, "the compensator has lost a comparison; it begins again")
     raise CompensatorAway("the compensator has lost a comparison several times")
@@ -93,25 +85,24 @@ def _context(current: Round, study: Study, roster: Roster) -> DealingContext:
     )
 
 
-def _played(turns: Generator[bytes, bytes, Bits], current: Round, ask: Ask) -> Bits:
-    """All turns, one after the other; how long each took is noted with the round."""
-    seconds: list[float] = []
+def _played(turns: Generator[bytes, bytes, Bits], current: Round, ask: Ask) -> tuple[Bits, tuple[bytes, ...]]:
+    """All turns, one after the other, and the answers; how long each took is noted with the round."""
+    seconds, answers = list[float](), list[bytes]()
     sizes = two_party.lengths(current.scheme, current.circuit, current.words).compensator
     openings, noted = next(turns), time.monotonic()
     try:
         for number, size in enumerate(sizes, start=1):
             began = time.monotonic()
-            answer = ask(number, openings, size)
+            answers.append(ask(number, openings, size))
             now = time.monotonic()
             seconds.append(round(now - began, 6))
             if now - noted > NOTED_EVERY:
                 _note(current, seconds)
                 noted = now
-            openings = turns.send(answer)
+            openings = turns.send(answers[-1])
     except StopIteration as end:
         _note(current, seconds)
-        bits: Bits = end.value
-        return bits
+        return end.value, tuple(answers)
     raise ProtocolError("the comparison does not end")
 
 

@@ -3,6 +3,7 @@
 HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
                            /<round>.dealing               of a round that is compared, as long
                     /told/<place>                     sums of a round, as cohorts are told them
+                         /<place>.shown               a comparison, as all are shown it who have not dealt
                     /rows/<random>.npy                    some result rows
                          /merged-<table>/<name>.npy   all of a table, sorted, in place of those
                     /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
@@ -94,6 +95,11 @@ def dealing_path(study: str, round_id: int) -> Path:
 def told_path(study: str, place: str) -> Path:
     """The file with the sums that were asked for at a place, given its label."""
     return study_folder(study) / "told" / place
+
+
+def shown_path(study: str, place: str) -> Path:
+    """The file with the comparison at a place, as cohorts are shown it."""
+    return study_folder(study) / "told" / f"{place}.shown"
 
 
 def told_digest(study: str, place: str) -> str:
