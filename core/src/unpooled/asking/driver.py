@@ -319,7 +319,10 @@ def digest(waits_for: Question | Each | None) -> bytes:
     """SHA-256 of a question as cohorts receive it, or of calls; empty for nothing."""
     match waits_for:
         case Question():
-            return hashlib.sha256(questions.encode(waits_for)).digest()
+            found = hashlib.sha256()
+            for piece in questions.pieces(waits_for):
+                found.update(piece)
+            return found.digest()
         case Each():
             calls = tuple((call.procedure.name, call.arguments) for call in waits_for.calls)
             return hashlib.sha256(codec.encode(calls)).digest()

@@ -17,7 +17,7 @@ import hashlib
 import itertools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -310,16 +310,20 @@ def context_of(circuit: str | None, **fields: Any) -> MaskContext:
     return MaskContext(**fields) if circuit is None else ComparedContext(circuit=circuit, **fields)
 
 
-def question(salt: bytes, step: bytes, panel: bytes = b"") -> bytes:
+def question(salt: bytes, step: bytes | Iterable[bytes | memoryview], panel: bytes = b"") -> bytes:
     """Digest of what a round asks: the server's 32 random bytes, the step as cohorts receive it, the panel.
 
     `panel` is the digest of the agreed variants, empty before there are any. A step names variants by their
     place in the panel: without it a server could give each cohort another panel, and ask about a variant of
-    one cohort under a number at which the others have one that does not vary.
+    one cohort under a number at which the others have one that does not vary. A long step may come in pieces.
     """
     if len(salt) != SALT_BYTES:
         raise ProtocolError(f"a round's salt has {SALT_BYTES} bytes; got {len(salt)}")
-    return hashlib.sha256(salt + step + panel).digest()  # a step's encoding says where it ends
+    digest = hashlib.sha256(salt)
+    for piece in [step] if isinstance(step, bytes) else step:
+        digest.update(piece)
+    digest.update(panel)  # a step's encoding says where it ends
+    return digest.digest()
 
 
 def mask(seed: bytes, context: MaskContext) -> np.ndarray:

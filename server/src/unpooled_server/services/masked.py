@@ -13,6 +13,7 @@ from unpooled.methods import questions_of
 from unpooled.plan.plan import Plan
 from unpooled.protocol import masking
 from unpooled_server.models import Asked, Round, Share
+from unpooled_server.services.branches import Content
 from unpooled_server.storage import store
 
 
@@ -21,7 +22,8 @@ def asked(current: Round, plan: Plan) -> Question:
     found = Asked.objects.filter(round=current).first()
     if found is None:
         raise store.LostFile("what was asked is gone")
-    return questions.decode(bytes(found.message), questions_of(plan))
+    content = Content(bytes(found.message), found.file).read(current.study)
+    return questions.decode(content, questions_of(plan))
 
 
 def total(current: Round, shares: Iterable[Share]) -> np.ndarray:

@@ -162,8 +162,12 @@ def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progres
             release_seconds=current.release_seconds,
             sum_seconds=current.sum_seconds,
         )
-        if won:
-            Asked.objects.filter(round=current).delete()
+        if not won:
+            branches.forget(study, progress)
+        else:
+            asked = Asked.objects.filter(round=current)
+            branches.drop_files(study, asked.values_list("file", flat=True))
+            asked.delete()
             branches.store_next(study, branch, came, progress)
 
 

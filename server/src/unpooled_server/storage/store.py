@@ -2,6 +2,7 @@
 
 HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
                            /<round>.dealing               of a round that is compared, as long
+                    /states/<digest>.<random>             what is kept of a branch, or asked, where it is long
                     /told/<place>                     sums of a round, as cohorts are told them
                     /rows/<random>.npy                    some result rows
                          /merged-<table>/<name>.npy   all of a table, sorted, in place of those
@@ -15,6 +16,7 @@ from __future__ import annotations
 import collections
 import fcntl
 import hashlib
+import mmap
 import os
 import secrets
 import shutil
@@ -104,6 +106,49 @@ def told_digest(study: str, place: str) -> str:
         return ""
 
 
+LARGE = 1 << 22
+"""Bytes from which what is kept of a branch, or asked, lies in a file.
+
+A database holds a row several times over while it writes or reads it, keeps what was deleted for a while, and
+writes all of it to its log as well. Up to this a file's two flushes of the disk cost more than that.
+"""
+
+
+def state_path(study: str, name: str) -> Path:
+    return study_folder(study) / "states" / name
+
+
+def keep_state(study: str, pieces: Collection[bytes | memoryview]) -> str:
+    """Keep bytes in a file; its name, which begins with their SHA-256 in hex.
+
+    Nobody else has the name, whatever the bytes are: so whose row names it may erase it.
+    """
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    name = f"{digest.hexdigest()}.{secrets.token_hex(8)}"
+    with whole_file(state_path(study, name)) as out:
+        out.writelines(pieces)
+    return name
+
+
+def load_state(study: str, name: str) -> mmap.mmap:
+    """The bytes in a file, mapped; LostFile if they are not there, or are others."""
+    try:
+        with state_path(study, name).open("rb") as file:
+            found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (FileNotFoundError, ValueError) as error:  # ValueError of an empty file
+        raise LostFile(f"a state of the study is lost ({name[:12]})") from error
+    if hashlib.sha256(found).hexdigest() != name.partition(".")[0]:
+        raise LostFile(f"a state of the study is damaged ({name[:12]})")
+    return found
+
+
+def drop_states(study: str, names: Iterable[str]) -> None:
+    for name in names:
+        state_path(study, name).unlink(missing_ok=True)
+
+
 class OtherBytes(ProtocolError):
     """New bytes under a name that others have already: a nonce, or the round of a dealing."""
 
@@ -165,8 +210,8 @@ def share_is_there(path: Path, size: int) -> bool:
 
 
 def drop_what_cohorts_sent(study: str) -> None:
-    """Masked shares, what cohorts were told of their sums, and the cohorts' own lists of variants."""
-    for name in ("shares", "told", "lists"):
+    """Delete masked shares, what cohorts were told, states that hold sums, and cohorts' lists of variants."""
+    for name in ("shares", "told", "states", "lists"):
         shutil.rmtree(study_folder(study) / name, ignore_errors=True)
 
 
