@@ -31,7 +31,7 @@ def total(current: Round, shares: Iterable[Share]) -> np.ndarray:
     scheme = masking.scheme(current.scheme)
     found = scheme.zeros(current.words)
     for share in shares:
-        found = scheme.add(found, scheme.from_bytes(store.load_share(path(share), share.size), current.words))
+        scheme.add_to(found, scheme.from_bytes(store.load_share(path(share), share.size), current.words))
     return found
 
 

@@ -135,7 +135,8 @@ def _total(
     """The same from the masks: masked shares added up, less the sum of their masks."""
     plan, scheme = study.plan, masking.scheme(current.scheme)
     question = masked.asked(current, plan)
-    total = scheme.subtract(masked.total(current, shares), scheme.from_bytes(masks, current.words))
+    total = masked.total(current, shares)
+    scheme.subtract_from(total, scheme.from_bytes(masks, current.words))
     sums = questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
     return question, sums, scheme.to_bytes(total)
 

@@ -191,12 +191,15 @@ def _digest(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def load_share(path: Path, size: int) -> bytes:
-    """The bytes of a committed share or a dealing; LostFile if they are not all there."""
+def load_share(path: Path, size: int) -> memoryview:
+    """The bytes of a committed share or a dealing, mapped; LostFile if they are not all there."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError as error:
         raise LostFile("masked bytes of a cohort are lost") from error
+    except ValueError:  # an empty file cannot be mapped
+        data = memoryview(b"")
     if len(data) != size:
         raise LostFile("masked bytes of a cohort are damaged")
     return data
