@@ -309,6 +309,8 @@ class Round(models.Model):
     # Of each turn with the compensator so far, one after the other.
     turn_seconds = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=16, choices=RoundState.choices, default=RoundState.OPEN)
+    # SHA-256 of what cohorts are told of its sums; empty if they are told nothing.
+    told = models.BinaryField(default=b"", blank=True)
     release_seconds = models.FloatField(default=0.0)
     sum_seconds = models.FloatField(default=0.0)
     opened_at = models.DateTimeField(default=timezone.now)
@@ -353,6 +355,8 @@ class Share(models.Model):
     cohort = models.ForeignKey(Cohort, on_delete=models.CASCADE, related_name="shares")
     nonce = models.CharField(max_length=32)
     size = models.PositiveBigIntegerField()
+    # The cohort keeps what its own run of the study goes on from: at this question, and at the one before.
+    keeps = models.BooleanField(default=False)
     received_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -38,7 +38,7 @@ CHECKS_BYTES = 2 * CHECK_BYTES
 MAX_VARIANCE = 1e30  # beyond it nothing is left of a number under its mask
 _MAX_FRACTION_BITS = 1074  # the finest of a float64
 _BLOCK, _SLACK = 1 << 16, 15
-"""Bytes of a keystream at once, and those beyond its end that `update_into` wants to see, and leaves alone."""
+"""Bytes of a keystream at once, and those beyond its end that `update_into` wants, and leaves alone."""
 _CHECK_MODULUS = 1 << (8 * CHECK_BYTES)
 
 

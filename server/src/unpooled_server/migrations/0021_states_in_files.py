@@ -12,5 +12,7 @@ class Migration(migrations.Migration):
         migrations.AddField("branch", "last_files", models.JSONField(blank=True, default=list)),
         migrations.AddField("kept", "file", models.CharField(blank=True, default="", max_length=100)),
         migrations.AddField("asked", "file", models.CharField(blank=True, default="", max_length=100)),
+        migrations.AddField("round", "told", models.BinaryField(blank=True, default=b"")),
+        migrations.AddField("share", "keeps", models.BooleanField(default=False)),
         migrations.AlterField("round", "turn", models.PositiveIntegerField(default=0)),
     ]

@@ -60,9 +60,11 @@ def _advance(current: Round, study: Study) -> None:
     if branch is None:
         raise OtherRelease("older than this one", branches.RELEASE)
     if branch.is_told:
-        told = Told(current.pk, bytes(current.salt), total or came)
-        store.keep_bytes(store.told_path(study.pk, branch.asks_at), codec.encode(told))
+        told = codec.pieces(Told(current.pk, bytes(current.salt), total or came))
+        current.told = store.keep_told(study.pk, branch.asks_at, told)
+        del told
     del total
+    place = branch.asked
     try:
         progress = branches.gone_on(study, branch.pk, bytes(branch.waits_for), came)
     except branches.OvertakenError:
@@ -70,6 +72,9 @@ def _advance(current: Round, study: Study) -> None:
     current.sum_seconds = time.monotonic() - began - current.release_seconds
     _conclude(current, study, branch, came, progress)
     masked.drop(current, shares)
+    if branch.path == "" and all(share.keeps for share in shares):
+        # Each cohort goes on from its state at this question, or at the one before if that one is lost.
+        store.drop_told(study.pk, place - 1)
 
 
 def _mark_released(current: Round, study: Study) -> bool:
@@ -115,10 +120,7 @@ def _sums(
     current: Round, study: Study, shares: Sequence[Share], peer: Compensator
 ) -> tuple[Question, dict[str, np.ndarray], bytes]:
     """The question of a round and its sums over all cohorts, also as the words that they were read from."""
-    began = time.monotonic()
-    masks = _release(study, current, shares, peer)
-    current.release_seconds = time.monotonic() - began
-    return _total(current, study, shares, masks)
+    return _total(current, study, shares, _release(study, current, shares, peer))
 
 
 def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compensator) -> bytes:
@@ -126,7 +128,10 @@ def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compen
     request = ReleaseRequest(
         study.pk, current.pk, bytes(current.question), current.scheme, current.words, masked.uploads(shares)
     )
-    return peer.release(request, compensator_meter(study.pk, Phase.ROUNDS))
+    began = time.monotonic()
+    masks = peer.release(request, compensator_meter(study.pk, Phase.ROUNDS))
+    current.release_seconds = time.monotonic() - began
+    return masks
 
 
 def _total(
@@ -137,6 +142,7 @@ def _total(
     question = masked.asked(current, plan)
     total = masked.total(current, shares)
     scheme.subtract_from(total, scheme.from_bytes(masks, current.words))
+    del masks  # these can be long, as are the numbers that come now
     sums = questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
     return question, sums, scheme.to_bytes(total)
 
@@ -162,6 +168,7 @@ def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progres
             aggregated_at=timezone.now(),
             release_seconds=current.release_seconds,
             sum_seconds=current.sum_seconds,
+            told=current.told,
         )
         if not won:
             branches.forget(study, progress)

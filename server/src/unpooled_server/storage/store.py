@@ -98,6 +98,22 @@ def told_path(study: str, place: str) -> Path:
     return study_folder(study) / "told" / place
 
 
+def keep_told(study: str, place: str, pieces: Collection[bytes | memoryview]) -> bytes:
+    """Keep what cohorts are told of a place; its SHA-256."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    keep_blocks(told_path(study, place), pieces)
+    return digest.digest()
+
+
+def drop_told(study: str, before: int) -> None:
+    """Delete the sums of the first questions of the branch from which all others come."""
+    for path in (study_folder(study) / "told").glob("[0-9]*"):
+        if path.name.isdecimal() and int(path.name) < before:
+            path.unlink(missing_ok=True)
+
+
 def told_digest(study: str, place: str) -> str:
     """SHA-256 of what cohorts are told of a place, in hex; empty where that is lost."""
     try:
@@ -394,7 +410,7 @@ def keep_bytes(path: Path, data: bytes) -> None:
     keep_blocks(path, [data])
 
 
-def keep_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+def keep_blocks(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
     with whole_file(path) as out:
         out.writelines(blocks)
 
