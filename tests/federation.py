@@ -205,7 +205,7 @@ class UnpooledUp(Federation):
 
 @dataclass
 class Cohort:
-    """A cohort, whose client reads its files: PLINK's of a prefix, or a table."""
+    """A cohort, whose client reads its files: PLINK's of a prefix, a table, or a folder of images."""
 
     federation: Federation
     name: str
@@ -222,7 +222,8 @@ class Cohort:
         if self._party is None:
             self.folder.mkdir(parents=True, exist_ok=True)
             places = ["--state", str(self.folder / "state"), "--out", str(self.folder / "results")]
-            kind = "--table" if self.prefix.suffix == ".csv" else "--bfile"
+            is_table = self.prefix.suffix == ".csv" or self.prefix.is_dir()
+            kind = "--table" if is_table else "--bfile"
             files = [kind, str(self.prefix)]
             arguments = ["run", self.invitation.to_text(), *places, *files, "--yes", "--json", *self.more]
             self._party = self.federation.python(

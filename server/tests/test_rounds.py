@@ -337,5 +337,6 @@ def test_a_question_whose_sum_could_overflow_is_never_asked(answered: Federation
 
     asked = Round.objects.count()
     with pytest.raises(BoundError):
-        branches._open_rounds(answered.study, [(first_round(answered).branch, TooLarge(0, 5))])
+        asks = first_round(answered).branch, TooLarge(0, 5), branches.Content(b"")
+        branches._open_rounds(answered.study, [asks])
     assert Round.objects.count() == asked

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,7 @@ from unpooled.described.file_list import result_files
 from unpooled.methods import algorithm
 from unpooled.panel.agreement import align
 from unpooled.panel.panel import Panel
-from unpooled_server.models import Kept, Share
-from unpooled_server.services import branches
+from unpooled_server.models import Asked, Branch, Kept, Share
 from unpooled_server.storage import store
 
 Make = Callable[..., Federation]
@@ -55,18 +55,24 @@ def assert_files_as_in_process(trial: Federation, cohort: int = 0) -> None:
 
 
 @pytest.mark.services
-def test_what_is_kept_of_branches_may_be_in_many_rows(
-    federation: Make, monkeypatch: pytest.MonkeyPatch
+def test_what_is_kept_of_branches_may_be_in_files(
+    federation: Make, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Callable[..., Any]
 ) -> None:
-    """Arguments and values are cut into rows, and found again; a journal lies behind them."""
-    monkeypatch.setattr(branches, "_LONGEST", 20)
+    """Arguments, values, journals and questions are found again; what is superseded twice is erased."""
+    monkeypatch.setattr(store, "LARGE", 20)
     trial = federation(chunk_size=2)
-    trial.running()
-    trial.answer()
-    work()
-    assert Kept.objects.filter(asked=b"", number__gt=1).exists()
+    with django_capture_on_commit_callbacks(execute=True):
+        trial.running()
+        trial.answer()
+        work()
+    named = {*Kept.objects.values_list("file", flat=True), *Asked.objects.values_list("file", flat=True)}
+    named |= {file for files in Branch.objects.values_list("last_files", flat=True) for file in files}
+    folder = store.state_path(trial.study_id, "")
+    assert {path.name for path in folder.iterdir()} == named - {""}
+    assert Kept.objects.filter(asked=b"").exclude(file="").exists()
     trial.run_on()
     assert_files_as_in_process(trial)
+    assert not folder.exists()
 
 
 def test_a_list_of_the_coordinator_is_answered_by_masked_presence(federation: Make) -> None:

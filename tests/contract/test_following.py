@@ -6,6 +6,8 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,9 @@ from unpooled.protocol import codec, masking, messages, witness
 from unpooled.protocol.masking import CHECK_BYTES
 from unpooled.protocol.messages import Roster, Shown, Told
 from unpooled.protocol.witness import Witnessed
+from unpooled_client.study import resting
 from unpooled_client.study.following import Following
+from unpooled_client.study.resting import RestingPlaces
 from unpooled_client.study.trust import Distrust, Terms
 
 from .comparisons import compared, sums_giving
@@ -106,20 +110,27 @@ class Server:
         scheme.set_checks(total, check_of(total, scheme, salt, plan.cohorts), second)
         return scheme.to_bytes(total)
 
+    def following(
+        self, told: Callable[[str], Told], show: Callable[[str], Shown] | None = None, **more: Any
+    ) -> Following:
+        """A cohort's run of the study on what is told."""
+        panel = self.run.small.panel
+        return Following(
+            self.terms,
+            told,
+            show or self.shown.__getitem__,
+            lambda: panel,
+            lambda: self.witness,
+            lambda question, place, told: None,
+            **more,
+        )
+
     def follow(self, told: Callable[[str], Told], show: Callable[[str], Shown] | None = None) -> list[bool]:
         """Follow the study on what is told: whether each question is found. None is ever another one.
 
         What branches go on from is held on the disk, however small it is.
         """
-        following = Following(
-            self.terms,
-            told,
-            show or self.shown.__getitem__,
-            lambda: self.run.small.panel,
-            lambda: self.witness,
-            lambda question, place, told: None,
-            shelf=Shelf(room=0, segment=1 << 16, least=1),
-        )
+        following = self.following(told, show, shelf=Shelf(room=0, segment=1 << 16, least=1))
         found = []
         for message in self.asked:
             try:
@@ -140,6 +151,37 @@ def server(name: str) -> Server:
 def test_a_cohort_finds_each_question_itself(name: str) -> None:
     asked = server(name)
     assert asked.asked and all(asked.follow(asked.told.__getitem__))
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if "network" in name or "updates" in name])
+def test_a_cohort_that_starts_again_goes_on_from_its_states(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Started again at each question, it wants no sums from before its last state but one."""
+    monkeypatch.setattr(resting, "LARGE", 0)
+    run, seed = server(name), bytes(32)
+    wanted: list[str] = []
+
+    def told(place: str) -> Told:
+        wanted.append(place)
+        return run.told[place]
+
+    for message in run.asked:
+        before = max(RestingPlaces(tmp_path, seed).kept, default=0)
+        wanted.clear()
+        following = run.following(told, places=RestingPlaces(tmp_path, seed))
+        assert driver.digest(following.question(message)) == message.digest
+        assert all(int(place) >= before for place in wanted if place.isdecimal())
+    last, newest = (
+        RestingPlaces(tmp_path, seed),
+        lambda seed: RestingPlaces(tmp_path, seed).newest(run.run.study),
+    )
+    older, newer = sorted(last.kept)
+    damaged = bytearray((tmp_path / str(newer)).read_bytes())
+    damaged[-1] ^= 1
+    (tmp_path / str(newer)).write_bytes(damaged)
+    assert newest(seed).asked == older
+    assert newest(bytes([1]) * 32) is None  # of another seed
 
 
 def a_word(told: Told) -> Told:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vjp, vmap
 
-from unpooled_networks.resnets import Architecture, Conv, Norm, Part, Pool, resnet
+from unpooled_networks.resnets import ARCHITECTURES, Architecture, Conv, Norm, Part, Pool, resnet
 
 Shape = tuple[int, int, int, int]
 """Channels, rows and columns of an image, and number of scores."""
@@ -40,7 +40,11 @@ def _three_convolutions(channels: int) -> Architecture:
     return Architecture(channels, parts, activation=nn.Mish, average=2)
 
 
-NETWORKS = {"knconv": _three_convolutions(16), "knconv-wide": _three_convolutions(64)}
+NETWORKS = {
+    "knconv": _three_convolutions(16),
+    "knconv-wide": _three_convolutions(64),
+    **{name.lower(): ARCHITECTURES[name] for name in ("KNResNet-13", "KNResNet-18")},
+}
 
 
 def build(name: str, shape: Shape) -> nn.Sequential:

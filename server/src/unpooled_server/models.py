@@ -242,6 +242,8 @@ class Branch(models.Model):
     waits_for = models.BinaryField(default=b"", blank=True)
     # Where cohorts follow the study: the path by which they find it, as the label of a place has it.
     path = models.CharField(max_length=200, null=True)
+    # Files of its state before the one that is kept.
+    last_files = models.JSONField(default=list, blank=True)
     # How many questions it has asked before the one that it waits for, and how many branches it has begun.
     asked = models.PositiveIntegerField(default=0)
     begun = models.PositiveIntegerField(default=0)
@@ -266,8 +268,8 @@ class Branch(models.Model):
 class Kept(models.Model):
     """Stored state of a branch: the arguments of its call, then its journal; in the end its value.
 
-    Arguments and value come first, in several rows where they are long, and these have nothing in `asked`.
-    It has a table of its own: these are megabytes, and a branch is looked at and changed often.
+    Arguments or value come first, and have nothing in `asked`. It has a table of its own: these can be
+    megabytes, and a branch is looked at and changed often. What is larger lies in files.
     """
 
     branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="kept")
@@ -275,6 +277,8 @@ class Kept(models.Model):
     # Digest of what was waited for.
     asked = models.BinaryField(default=b"", blank=True)
     data = models.BinaryField()
+    # Where the data lies if it is large; empty if it is in the row.
+    file = models.CharField(max_length=100, default="", blank=True)
 
     class Meta:
         ordering: ClassVar = ["number"]
@@ -293,7 +297,7 @@ class Round(models.Model):
     # Who asks. Rounds of releases that knew no branches have none.
     branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="rounds", null=True)
     step_name = models.CharField(max_length=80)
-    turn = models.PositiveSmallIntegerField(default=0)
+    turn = models.PositiveIntegerField(default=0)
     salt = models.BinaryField()
     question = models.BinaryField()
     scheme = models.CharField(max_length=60)
@@ -305,6 +309,8 @@ class Round(models.Model):
     # Of each turn with the compensator so far, one after the other.
     turn_seconds = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=16, choices=RoundState.choices, default=RoundState.OPEN)
+    # SHA-256 of what cohorts are told of its sums; empty if they are told nothing.
+    told = models.BinaryField(default=b"", blank=True)
     release_seconds = models.FloatField(default=0.0)
     sum_seconds = models.FloatField(default=0.0)
     opened_at = models.DateTimeField(default=timezone.now)
@@ -334,6 +340,8 @@ class Asked(models.Model):
 
     round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="asked")
     message = models.BinaryField()
+    # Where it lies if it is large; empty if it is in the row.
+    file = models.CharField(max_length=100, default="", blank=True)
 
     def __str__(self) -> str:
         return f"question of {self.round_id}"
@@ -347,6 +355,8 @@ class Share(models.Model):
     cohort = models.ForeignKey(Cohort, on_delete=models.CASCADE, related_name="shares")
     nonce = models.CharField(max_length=32)
     size = models.PositiveBigIntegerField()
+    # The cohort keeps what its own run of the study goes on from: at this question, and at the one before.
+    keeps = models.BooleanField(default=False)
     received_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

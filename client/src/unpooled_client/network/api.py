@@ -218,8 +218,10 @@ class Api:
         """The comparison at a place in the study, given its label."""
         return decoded(self._ask("GET", f"shown/{place}", most=_MOST_QUESTIONS), Shown)
 
-    def put_share(self, round_number: int, nonce: bytes, share: bytes) -> None:
-        self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})
+    def put_share(self, round_number: int, nonce: bytes, share: bytes, keeps: bool = False) -> None:
+        """Send a share; `keeps` says that no sums are wanted any more from before the round's question."""
+        headers = {"Unpooled-Nonce": nonce.hex()} | ({"Unpooled-Keeps": "yes"} if keeps else {})
+        self._ask("PUT", f"shares/{round_number}", content=share, headers=headers)
 
     def put_dealing(self, round_number: int, dealing: bytes) -> None:
         self._ask("PUT", f"dealings/{round_number}", content=dealing)

@@ -1,6 +1,8 @@
 """State that a cohort's client must not lose, in one folder per study and cohort.
 
     state.json     keys, seed, what was agreed to and released, digests of the data files: secret, atomic
+    states/        the last two states of this cohort's own run, where these are large
+                   (unpooled_client.study.resting)
     book           every question that was answered, and every sum told, by their digests
                    (unpooled_client.study.book)
     ledger.jsonl   everything that was sent (unpooled_client.state.ledger)
@@ -220,6 +222,8 @@ class StateFolder:
         """Path of the record of answers: `unpooled_client.study.book`."""
         self.derived = path / "derived"
         """Path of what was derived from this cohort's people: `unpooled_client.study.deriving`."""
+        self.states = path / "states"
+        """Folder of large states of this cohort's own run: `unpooled_client.study.resting`."""
 
     @property
     def as_option(self) -> str:

@@ -34,6 +34,7 @@ from unpooled_client.study.following import Following
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
+from unpooled_client.study.resting import RestingPlaces
 from unpooled_client.study.rounds import Answerer, Compute, Dealing, Share
 from unpooled_client.study.session import BEFORE, OVER, Session
 from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identity
@@ -94,7 +95,8 @@ class Work:
         if self.cluster is not None:
             compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
-        following = Following(
+        self.resting = RestingPlaces(self.session.folder.states, acceptance.seed)
+        self.following = Following(
             self.terms,
             functools.partial(self._of_place, self.session.api.told),
             functools.partial(self._of_place, self.session.api.shown),
@@ -102,9 +104,10 @@ class Work:
             lambda: self.answerer.witness,
             lambda question, place, told: book.hear(question, Heard.of(place, told)),
             self._tell_of_sums,
+            self.resting,
         )
         self.answerer = Answerer(
-            self.terms, acceptance.seed, book, compute, acceptance.own, following.question
+            self.terms, acceptance.seed, book, compute, acceptance.own, self.following.question
         )
         self.last_pass = last_pass(self.terms.plan)
         # Threads that send hold no place, so that computing goes on while they wait for the server.
@@ -145,6 +148,7 @@ class Work:
                 found, asking = asking.result(), None
                 yield from self._begin(found)
                 if found.state in OVER and not self.running:
+                    self.resting.forget()
                     return
                 if (yield from self._is_void(found)):
                     return
@@ -207,10 +211,11 @@ class Work:
         sent = self.session.record(
             quantity, share.data, Form.MASKED, TO_SERVER, round=share.round, arrays=share.arrays
         )
-        delivered = self._put(share)
+        keeps = bool(message.place) and self.following.keeps(message)
+        delivered = self._put(share, keeps)
         # The server takes no share before its dealing, which may still have been on its way.
         if dealt and not delivered:
-            delivered = dealt.result() and self._put(share)
+            delivered = dealt.result() and self._put(share, keeps)
         self.outbox.append(sent)
         return share if delivered else None
 
@@ -240,8 +245,8 @@ class Work:
             working = len(self.running)
             self.session.tell(StepProgress(VERIFYING, self.received, None, BYTES, working, took=took))
 
-    def _put(self, share: Share) -> bool:
-        return self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data))
+    def _put(self, share: Share, keeps: bool) -> bool:
+        return self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data, keeps))
 
     def _deal(self, dealing: Dealing) -> bool:
         """Deliver what a round is compared by; False where the server no longer waits for it."""

@@ -28,6 +28,7 @@ from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Shown, Told
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.witness import Witnessed
+from unpooled_client.study.resting import RestingPlaces
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, Distrust, Terms
 
 
@@ -47,13 +48,17 @@ class Following:
     """Takes note of the sum of a place that was told, and is what cohorts have sent."""
     tell: Callable[[int, float], None] = lambda received, seconds: None
     """Hears how many bytes of sums have come since it was called, and how long following took."""
+    places: RestingPlaces | None = None
+    """Where large states are kept for after a restart."""
     shelf: Shelf = field(default_factory=Shelf)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def _tree(self) -> Tree:
         plan = with_chunks(self.terms.plan)
-        return Tree(whole(Study(plan, self.panel)), questions_of(plan), self._sums, shelf=self.shelf)
+        study = Study(plan, self.panel)
+        resting = self.places.newest(study) if self.places else None
+        return Tree(whole(study), questions_of(plan), self._sums, shelf=self.shelf, resting=resting)
 
     def question(self, message: messages.Question) -> Question:
         """The question that a message names; Distrust where this cohort's own run asks no such question."""
@@ -62,6 +67,8 @@ class Following:
             with self.lock:
                 self._since = time.perf_counter()
                 question = self._tree.question(Place.of(message.place))
+                if self.places and (resting := self._tree.resting):
+                    self.places.keep(resting)
                 self._count(0)
         except (ProtocolError, Refuse) as error:
             raise Distrust(
@@ -78,6 +85,11 @@ class Following:
                 SAME_RELEASE,
             )
         return question
+
+    def keeps(self, message: messages.Question) -> bool:
+        """Tell whether this cohort needs no sums any more from before the question that a message names."""
+        place = Place.of(message.place)
+        return self.places is not None and not place.path and self.places.has_both(place.number)
 
     def _sums(self, place: Place, question: Question) -> Arrays:
         """The sums that were asked for at a place; ProtocolError if they are not what cohorts have sent."""

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from unpooled.asking import question as questions
-from unpooled.asking.procedure import Call, Each, Finish, Go, Later, Rows
+from unpooled.asking.procedure import PROCEDURES, Call, Each, Finish, Go, Later, Rows, Study
 from unpooled.asking.question import Arrays, Question
-from unpooled.errors import ProtocolError
+from unpooled.errors import CodecError, ProtocolError
 from unpooled.memory.spool import Shelf
 from unpooled.protocol import codec
 
@@ -195,6 +195,32 @@ class Place:
         return cls(tuple(path), number)
 
 
+@dataclass(frozen=True, eq=False)
+class Resting:
+    """A study from which everything follows that is asked from now on: nothing else is under way."""
+
+    call: Call[Any]
+    """Call of the branch from which all others come."""
+    asked: int
+    """Number of questions that it has asked before."""
+    begun: int
+    """Number of branches that it has begun before."""
+
+    def pieces(self) -> list[bytes | memoryview]:
+        """Encode it, in pieces of which those of large arrays are no copies."""
+        head = codec.encode((self.call.procedure.name, self.asked, self.begun))
+        return [len(head).to_bytes(4, "little"), head, *codec.pieces(self.call.arguments)]
+
+    @classmethod
+    def of(cls, data: bytes | memoryview, study: Study) -> Resting:
+        """Read what `pieces` has written; CodecError for other bytes."""
+        length = int.from_bytes(data[:4], "little")
+        match codec.decode(bytes(data[4 : 4 + length])):
+            case (str(name), int(asked), int(begun)):
+                return cls(PROCEDURES[name].call(study, bytes(data[4 + length :])), asked, begun)
+        raise CodecError("got something else than a state of a study")
+
+
 class Tree:
     """All branches of a study in memory, each run only as far as somebody wants to know of it."""
 
@@ -205,14 +231,18 @@ class Tree:
         sums: Callable[[Place, Question], Arrays],
         rows: list[Rows] | None = None,
         shelf: Shelf | None = None,
+        resting: Resting | None = None,
     ) -> None:
         """`sums` tells those of a question; `rows` collects what the study finds, where that is wanted.
 
         Without rows nobody has to know the sums that only make rows. On the shelf lies what is large of that
-        which branches go on from: all chunks of a list are asked about before the first is gone on with.
+        which branches go on from: all chunks of a list are asked about before the first is gone on with. The
+        study goes on from where it was resting, if that is given.
         """
         self.kinds, self.sums, self.rows, self.shelf = kinds, sums, rows, shelf
-        self._root = _Branch(self, call, ())
+        self._root = _Branch(self, resting.call if resting else call, ())
+        if resting:
+            self._root.rest_at(resting.asked, resting.begun)
 
     def value(self) -> Any:
         """Run the study to its end; what it returns."""
@@ -225,6 +255,11 @@ class Tree:
         finally:
             if self.shelf is not None:
                 self.shelf.forget()
+
+    @property
+    def resting(self) -> Resting | None:
+        """Where the study can go on from later, if it has just come to such a place."""
+        return self._root.resting
 
     def is_told(self, place: Place) -> bool:
         """Tell whether the sums that are asked for at a place lead to anything but rows."""
@@ -245,9 +280,20 @@ class _Branch:
         keep = tree.shelf.kept if tree.shelf else _as_it_is
         self._running = Running(call, tree.kinds, makes_rows=tree.rows is not None, keep=keep)
         self._is_new, self._rests = True, finishes and tree.rows is None  # then nobody knows the sums
-        self._asked = self._begun = 0
+        self.rest_at(0, 0)
         self._branches: dict[int, _Branch] = {}
         self._value: Any = None
+
+    def rest_at(self, asked: int, begun: int) -> None:
+        """Take it that the call begins where so much was asked and begun before."""
+        self._asked, self._begun = self._rest = asked, begun
+
+    @property
+    def resting(self) -> Resting | None:
+        is_there = self._rest == (self._asked, self._begun) and not self._branches
+        if not is_there or not isinstance(self._running.waits_for, Question):
+            return None
+        return Resting(self._running.call, self._asked, self._begun)
 
     def value(self) -> Any:
         while self._waits_for is not None:
@@ -297,6 +343,8 @@ class _Branch:
     def _take(self, outcome: Outcome) -> None:
         if self.finishes and self._asked and (outcome.waits_for is not None or outcome.finishes):
             raise TypeError(f"{self._running.call.procedure.name} finishes, and asks a second question")
+        if outcome.replaced:
+            self._rest = self._asked, self._begun
         for call in outcome.finishes:
             self._begin(call, finishes=True)
         if isinstance(outcome.waits_for, Each):
@@ -319,7 +367,10 @@ def digest(waits_for: Question | Each | None) -> bytes:
     """SHA-256 of a question as cohorts receive it, or of calls; empty for nothing."""
     match waits_for:
         case Question():
-            return hashlib.sha256(questions.encode(waits_for)).digest()
+            found = hashlib.sha256()
+            for piece in questions.pieces(waits_for):
+                found.update(piece)
+            return found.digest()
         case Each():
             calls = tuple((call.procedure.name, call.arguments) for call in waits_for.calls)
             return hashlib.sha256(codec.encode(calls)).digest()

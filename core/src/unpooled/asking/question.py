@@ -419,6 +419,11 @@ def encode(question: Question) -> bytes:
     return codec.encode(question)
 
 
+def pieces(question: Question) -> list[bytes | memoryview]:
+    """The same in pieces: what it is about can be large."""
+    return codec.pieces(question)
+
+
 def decode(data: bytes, kinds: Sequence[type[Question]]) -> Question:
     """The question in `data`, of one of the given kinds; CodecError for any other bytes."""
     question = codec.decode(data, _records_of(tuple(kinds)))

@@ -19,11 +19,28 @@ import numpy as np
 
 from unpooled.errors import DataProblem
 
-KNCONV, KNCONV_WIDE = "knconv", "knconv-wide"
-ARCHITECTURES = (KNCONV, KNCONV_WIDE)
+KNCONV, KNCONV_WIDE, KNRESNET_13, KNRESNET_18 = "knconv", "knconv-wide", "knresnet-13", "knresnet-18"
 ENTRY_POINTS = "unpooled.networks"
-_WIDE = 64
-"""Numbers that a layer has for each pixel of an image, about: by these memory is reckoned."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Facts about a network from the closed list that its layout does not have."""
+
+    breadth: int
+    """Numbers that are computed for each pixel of an image, about: by these memory is reckoned."""
+    fewest_pixels: int
+    """Fewest rows, and columns, of which its poolings leave something."""
+
+
+ARCHITECTURES = {
+    KNCONV: Architecture(64, 8),
+    KNCONV_WIDE: Architecture(64, 8),
+    # In float64, with what the way back needs, an image of 28 by 28 pixels takes 35 MB, and 100 MB.
+    KNRESNET_13: Architecture(512, 8),
+    KNRESNET_18: Architecture(1024, 16),
+}
+"""The closed list, by name."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +67,7 @@ class ImageNetwork:
     @property
     def breadth(self) -> int:
         """Numbers of an image that are computed at once, about."""
-        return _WIDE * self.widths[1] * self.widths[2]
+        return ARCHITECTURES[self.activation].breadth * self.widths[1] * self.widths[2]
 
     def named(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Views of a vector, float64 (size,), by the names of torch's Sequential."""

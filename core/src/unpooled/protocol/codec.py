@@ -45,9 +45,14 @@ def came_later(default: Any) -> Any:
 
 def encode(value: Any) -> bytes:
     """The canonical bytes of a value."""
+    return b"".join(pieces(value))
+
+
+def pieces(value: Any) -> list[bytes | memoryview]:
+    """The canonical bytes of a value in pieces, of which those of large arrays are no copies."""
     parts: list[bytes | memoryview] = []
     _write(value, parts)
-    return b"".join(parts)
+    return parts
 
 
 def _write(value: Any, parts: list[bytes | memoryview]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from unpooled.errors import ProtocolError
-from unpooled.protocol.ring import Ring
+from unpooled.protocol.ring import Ring, in_blocks
 
 _LIMB = 2.0**64
 
@@ -37,7 +37,12 @@ def decode_integers(vector: np.ndarray, ring: Ring) -> np.ndarray:
 
 def encode_reals(values: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
     """Reals, any shape, as a ring vector with `fraction_bits` bits after the point, rounded half to even."""
-    scaled = np.rint(np.ldexp(np.asarray(values, dtype=np.float64).ravel(), fraction_bits))
+    flat = np.asarray(values, dtype=np.float64).ravel()
+    return in_blocks(lambda some: _encoded(some, fraction_bits, ring), flat)
+
+
+def _encoded(values: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
+    scaled = np.rint(np.ldexp(values, fraction_bits))
     if ring.limbs == 1:
         return encode_integers(scaled.astype(np.int64), ring)
     # Exact: a magnitude divided by a power of two, its floor and the remainder lose no bit of a float64.
@@ -53,6 +58,10 @@ def encode_reals(values: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarr
 
 def decode_reals(vector: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
     """A ring vector's signed fixed-point reading as float64, to within one rounding for each limb."""
+    return in_blocks(lambda some: _decoded(some, fraction_bits, ring), vector)
+
+
+def _decoded(vector: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
     if ring.limbs == 1:
         return np.ldexp(decode_integers(vector, ring).astype(np.float64), -fraction_bits)
     negative = vector.view("<i8")[:, -1] < 0

@@ -18,7 +18,7 @@ import hashlib
 import itertools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -40,6 +40,8 @@ THIRD_WORDS = 64
 """Number of words of the third check, with which a share ends whose sums are compared (`showing`)."""
 MAX_VARIANCE = 1e30  # beyond it nothing is left of a number under its mask
 _MAX_FRACTION_BITS = 1074  # the finest of a float64
+_BLOCK, _SLACK = 1 << 16, 15
+"""Bytes of a keystream at once, and those beyond its end that `update_into` wants, and leaves alone."""
 _CHECK_MODULUS = 1 << (8 * CHECK_BYTES)
 
 
@@ -66,10 +68,16 @@ class Scheme(Protocol):
     def has_check(self, share: np.ndarray, check: int) -> bool: ...
     def has_second_check(self, share: np.ndarray, second: int) -> bool: ...
     def stream_bytes(self, words: int) -> int: ...
-    def from_stream(self, stream: bytes, words: int) -> np.ndarray: ...
+    def from_stream(self, stream: bytes | memoryview, words: int) -> np.ndarray: ...
     def zeros(self, words: int) -> np.ndarray: ...
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The sum of two shares, or of what two shares begin with: their checks."""
+
+    def add_to(self, total: np.ndarray, share: np.ndarray) -> None:
+        """Add a share to a sum of shares, in its place."""
+
+    def subtract_from(self, total: np.ndarray, masks: np.ndarray) -> None:
+        """Subtract a sum of masks from one of shares, in its place."""
 
     def add_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The sum of two parts of shares, behind the checks."""
@@ -124,7 +132,7 @@ class Modular:
     def stream_bytes(self, words: int) -> int:
         return words * self.word_bytes
 
-    def from_stream(self, stream: bytes, words: int) -> np.ndarray:
+    def from_stream(self, stream: bytes | memoryview, words: int) -> np.ndarray:
         return self.ring.from_bytes(stream, words)
 
     def zeros(self, words: int) -> np.ndarray:
@@ -134,6 +142,16 @@ class Modular:
         total = self.ring.add(a, b)
         self.set_checks(total, *map(operator.add, self._checks(a), self._checks(b)))
         return total
+
+    def add_to(self, total: np.ndarray, share: np.ndarray) -> None:
+        checks = list(map(operator.add, self._checks(total), self._checks(share)))
+        self.ring.add_to(total, share)
+        self.set_checks(total, *checks)
+
+    def subtract_from(self, total: np.ndarray, masks: np.ndarray) -> None:
+        checks = list(map(operator.sub, self._checks(total), self._checks(masks)))
+        self.ring.subtract_from(total, masks)
+        self.set_checks(total, *checks)
 
     def add_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return self.ring.add(a, b)
@@ -207,7 +225,7 @@ class Gaussian:
     def stream_bytes(self, words: int) -> int:
         return 16 * ((words + 1) // 2)
 
-    def from_stream(self, stream: bytes, words: int) -> np.ndarray:
+    def from_stream(self, stream: bytes | memoryview, words: int) -> np.ndarray:
         """Box-Muller: two 53-bit uniforms in (0, 1] give two independent normals."""
         uniform = ((np.frombuffer(stream, "<u8") >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
         radius = np.sqrt(-2.0 * self.variance * np.log(uniform[0::2]))
@@ -222,6 +240,12 @@ class Gaussian:
         return total
 
     add_words = add
+
+    def add_to(self, total: np.ndarray, share: np.ndarray) -> None:
+        total += share
+
+    def subtract_from(self, total: np.ndarray, masks: np.ndarray) -> None:
+        total -= masks
 
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         difference: np.ndarray = a - b
@@ -313,22 +337,30 @@ def context_of(circuit: str | None, **fields: Any) -> MaskContext:
     return MaskContext(**fields) if circuit is None else ComparedContext(circuit=circuit, **fields)
 
 
-def question(salt: bytes, step: bytes, panel: bytes = b"") -> bytes:
+def question(salt: bytes, step: bytes | Iterable[bytes | memoryview], panel: bytes = b"") -> bytes:
     """Digest of what a round asks: the server's 32 random bytes, the step as cohorts receive it, the panel.
 
     `panel` is the digest of the agreed variants, empty before there are any. A step names variants by their
     place in the panel: without it a server could give each cohort another panel, and ask about a variant of
-    one cohort under a number at which the others have one that does not vary.
+    one cohort under a number at which the others have one that does not vary. A long step may come in pieces.
     """
     if len(salt) != SALT_BYTES:
         raise ProtocolError(f"a round's salt has {SALT_BYTES} bytes; got {len(salt)}")
-    return hashlib.sha256(salt + step + panel).digest()  # a step's encoding says where it ends
+    digest = hashlib.sha256(salt)
+    for piece in [step] if isinstance(step, bytes) else step:
+        digest.update(piece)
+    digest.update(panel)  # a step's encoding says where it ends
+    return digest.digest()
 
 
 def mask(seed: bytes, context: MaskContext) -> np.ndarray:
     """The mask of one upload: a vector of `context.words` words of `context.scheme`."""
     kind, keystream = scheme(context.scheme), _keystream(seed, context)
-    return kind.from_stream(keystream.update(bytes(kind.stream_bytes(context.words))), context.words)
+    stream, zeros = memoryview(bytearray(kind.stream_bytes(context.words) + _SLACK)), bytes(_BLOCK)
+    size = len(stream) - _SLACK
+    for start in range(0, size, _BLOCK):  # so that what is encrypted, and what comes of it, stay in the cache
+        keystream.update_into(zeros[: size - start], stream[start:])
+    return kind.from_stream(stream[:size], context.words)
 
 
 def mask_blocks(seed: bytes, context: MaskContext, block: int) -> Iterator[np.ndarray]:

@@ -6,6 +6,7 @@ of 64-bit limbs, lowest first, so that its bytes are little-endian words of w bi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,6 +52,17 @@ class Ring:
         if self.limbs == 1:
             total: np.ndarray = a + b  # NumPy's unsigned arithmetic is modular
             return total
+        return in_blocks(self._sum, a, b)
+
+    def add_to(self, total: np.ndarray, more: np.ndarray) -> None:
+        """Add a vector to another one, in its place."""
+        in_blocks(self._sum if self.limbs > 1 else np.add, total, more, into=total)
+
+    def subtract_from(self, total: np.ndarray, less: np.ndarray) -> None:
+        """Subtract a vector from another one, in its place."""
+        in_blocks(self._difference if self.limbs > 1 else np.subtract, total, less, into=total)
+
+    def _sum(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         sums: np.ndarray = a + b
         carries = sums < a
         for limb in range(1, self.limbs):
@@ -63,6 +75,9 @@ class Ring:
         if self.limbs == 1:
             difference: np.ndarray = a - b
             return difference
+        return in_blocks(self._difference, a, b)
+
+    def _difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         differences: np.ndarray = a - b
         borrows = a < b
         for limb in range(1, self.limbs):
@@ -105,6 +120,26 @@ class Ring:
     def chosen(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """These columns of an array (rows, words), as one vector."""
         return rows[:, columns].reshape(-1, *rows.shape[2:])
+
+
+_BLOCK = 1 << 14
+
+
+def in_blocks(
+    make: Callable[..., np.ndarray], *vectors: np.ndarray, into: np.ndarray | None = None
+) -> np.ndarray:
+    """Make a vector of vectors of the same length, block by block; `into` one that is there, if it is given.
+
+    What is computed on the way stays in the cache, and needs no memory of their length.
+    """
+    length = len(vectors[0])
+    if length <= _BLOCK and into is None:
+        return make(*vectors)
+    for start in range(0, length, _BLOCK):
+        part = make(*(vector[start : start + _BLOCK] for vector in vectors))
+        into = np.empty((length, *part.shape[1:]), part.dtype) if into is None else into
+        into[start : start + _BLOCK] = part
+    return make(*vectors) if into is None else into
 
 
 def _digits(vector: np.ndarray) -> np.ndarray:

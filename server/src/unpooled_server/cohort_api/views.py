@@ -10,7 +10,7 @@ from unpooled.protocol import codec, sealing
 from unpooled.protocol.messages import Questions
 from unpooled_server.cohort_api import bodies, waiting
 from unpooled_server.cohort_api.admission import endpoint, heard, takes_long
-from unpooled_server.errors import Missing, Refused
+from unpooled_server.errors import Conflict, Missing, Refused
 from unpooled_server.models import Cohort, ResultFile, Study
 from unpooled_server.names import OVER, Phase, StudyState
 from unpooled_server.reads import selectors
@@ -170,6 +170,12 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 def told(request: HttpRequest, cohort: Cohort, place: str) -> HttpResponseBase:
     """The sums that were asked for at a place in the study."""
     path = store.told_path(cohort.study_id, place)
+    if not path.exists() and cohort.shares.filter(keeps=True).exists():
+        raise Conflict(
+            "told-erased",
+            f"The sums of the place {place[:80]} were erased, since this cohort keeps what follows of them.",
+            "Restore the folder `states` in the folder of this cohort's state; or repeat the study.",
+        )
     if not path.exists():
         raise Missing("nothing-told", f"No sums are told of the place {place[:80]}.")
     return _file(path)
@@ -202,7 +208,11 @@ def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBa
         takes_long(request, cohort)
     response = JsonResponse({"stored": True}, status=201)
     blocks = bodies.blocks(request, size)
-    if not uploads.commit(cohort, round_id, nonce, blocks, size, lambda: heard(request, cohort, response)):
+    keeps = request.headers.get("Unpooled-Keeps") == "yes"
+    heard_of = uploads.commit(
+        cohort, round_id, nonce, blocks, size, lambda: heard(request, cohort, response), keeps=keeps
+    )
+    if not heard_of:
         response.status_code = 200
     return response
 

@@ -159,6 +159,7 @@ def _questions(seen: int) -> Prepared:
         rounds = Round.objects.filter(study=study_id, state=RoundState.OPEN, study__state__in=LIVE)
         asked = rounds.exclude(study__pause_kind__in=HELD).exclude(shares__cohort=cohort_id)
         unseen = asked.exclude(pk__in=seen).order_by("id")[:MAX_QUESTIONS]
+        # Nothing that is asked before cohorts follow the study is so long that it lies in a file.
         message = Case(When(branch__path=None, then=F("asked__message")), default=Value(b""))
         return unseen.values_list("pk", "salt", message, "branch__path", "branch__asked", "branch__waits_for")
 

@@ -7,14 +7,15 @@ the study's lock, if nobody else was faster.
 
 from __future__ import annotations
 
+import mmap
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from io import BytesIO
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from unpooled.asking import driver, procedure
@@ -34,9 +35,25 @@ from unpooled_server.services.transitions import touch
 from unpooled_server.storage import store
 
 RELEASE = version("unpooled-core")
-# PostgreSQL takes up to 1 GB in a field, but holds a row several times over while it writes or reads it.
-_LONGEST = 1 << 24
-"""Bytes of a row of what is kept of a branch."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """Bytes of a row, or the file in which they lie already, where they are many."""
+
+    data: bytes
+    file: str = ""
+
+    @classmethod
+    def of(cls, study: Study, pieces: Sequence[bytes | memoryview]) -> Content:
+        """Keep bytes that are given in pieces."""
+        if sum(memoryview(piece).nbytes for piece in pieces) < store.LARGE:
+            return cls(b"".join(pieces))
+        return cls(b"", store.keep_state(study.pk, pieces))
+
+    def read(self, study: Study) -> bytes | mmap.mmap:
+        """The bytes; store.LostFile."""
+        return store.load_state(study.pk, self.file) if self.file else self.data
 
 
 @dataclass(frozen=True)
@@ -44,9 +61,11 @@ class Progress:
     """Progress of a branch until it waited, or ended. Its rows are on disk; nothing else is stored yet."""
 
     procedure: str
-    kept: bytes | None
+    kept: Content | None
     """The arguments, or the value of one that has ended; None if its journal goes on."""
     waits_for: Question | Each | None
+    asks: Content | None
+    """The question that it waits for, encoded."""
     rows: Sequence[RowFile]
     children: Sequence[Progress]
     """The branches that it waits for, already begun."""
@@ -80,25 +99,31 @@ class OvertakenError(Exception):
 
 
 def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Progress:
-    """Continue a branch with what it has waited for; `waited_for` is the digest of that. Nothing is stored.
+    """Continue a branch with what it has waited for; `waited_for` is the digest of that. No row is stored.
 
     Raises OvertakenError if it waits for something else by now, OtherRelease, and ProtocolError where it does
     not ask again what it has asked.
     """
     # One statement, so that the branch and what is kept of it are of one moment; row by row, for the memory.
     kept = Kept.objects.filter(branch=branch_id, branch__waits_for=waited_for).select_related("branch")
-    branch, arguments, journal = None, BytesIO(), []
-    for row in kept.iterator(chunk_size=1):
-        branch = row.branch
-        if row.asked:
-            journal.append(Entry(bytes(row.asked), bytes(row.data)))
-        else:
-            arguments.write(row.data)
+    branch, arguments, journal = None, b"", []
+    try:
+        for row in kept.iterator(chunk_size=1):
+            branch, data = row.branch, Content(bytes(row.data), row.file).read(study)
+            if row.asked:
+                journal.append(Entry(bytes(row.asked), data))
+            else:
+                arguments = data
+    except store.LostFile:
+        # Not if another worker has gone on twice since the row was read: then the file was erased.
+        if Branch.objects.filter(pk=branch_id, waits_for=waited_for).exists():
+            raise
+        raise OvertakenError from None
     if branch is None:
         raise OvertakenError
     if branch.release != RELEASE:
         raise OtherRelease(branch.release, RELEASE)
-    call = PROCEDURES[branch.procedure].call(given(study), arguments.getvalue())
+    call = PROCEDURES[branch.procedure].call(given(study), arguments)
     running = Running.again(call, journal, questions_of(study.plan), waited_for)
     return _progress(study, running, running.go_on(running.read(came)))
 
@@ -113,15 +138,18 @@ def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool 
         )
         for part in outcome.rows
     ]
-    # At once: arguments and value can be large, and are not held while this is stored.
-    kept = None
+    # At once: arguments and value can be large, and are not held while this is stored. Files come before the
+    # rows that name them, and outside the transaction, which nobody has to wait for.
+    kept = asks = None
     if outcome.waits_for is None:
-        kept = codec.encode(outcome.value)
+        kept = Content.of(study, codec.pieces(outcome.value))
     elif is_new or outcome.replaced:
-        kept = codec.encode(running.call.arguments)
+        kept = Content.of(study, codec.pieces(running.call.arguments))
+    if isinstance(outcome.waits_for, Question):
+        asks = Content.of(study, questions.pieces(outcome.waits_for))
     calls = outcome.waits_for.calls if isinstance(outcome.waits_for, Each) else ()
     children, finishes = ([begun(study, call) for call in some] for some in (calls, outcome.finishes))
-    return Progress(running.call.procedure.name, kept, outcome.waits_for, rows, children, finishes)
+    return Progress(running.call.procedure.name, kept, outcome.waits_for, asks, rows, children, finishes)
 
 
 def store_first(study: Study, progress: Progress, *, is_whole: bool) -> None:
@@ -136,15 +164,17 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
     BoundError if the sum of a new question could overflow.
     """
     if progress.kept is not None:
-        branch.kept.all().delete()
+        _supersede(study, branch)
         _keep([(branch, progress)])
     else:
-        number = branch.kept.count()
-        Kept.objects.create(branch=branch, number=number, asked=branch.waits_for, data=came)
+        number, entry = branch.kept.count(), Content.of(study, [came])
+        Kept.objects.create(
+            branch=branch, number=number, asked=branch.waits_for, data=entry.data, file=entry.file
+        )
     branch.asked += branch.state == BranchState.ASKING  # as it was, when what came was waited for
     branch.state, branch.procedure = progress.state, progress.procedure
     branch.waits_for = driver.digest(progress.waits_for)
-    branch.save(update_fields=["state", "procedure", "waits_for", "asked"])
+    branch.save(update_fields=["state", "procedure", "waits_for", "asked", "last_files"])
     _store_doings(study, [(branch, progress)])
     if progress.state == BranchState.ENDED and branch.parent_id is not None:
         _tell_parent(branch.parent_id)
@@ -152,6 +182,30 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
     if Branch.objects.filter(study=study, state=BranchState.DUE).exists() or not unfinished.exists():
         touch(study.pk, last_sum_at=timezone.now())
         doorbell.ring_study(study.pk)
+
+
+def _supersede(study: Study, branch: Branch) -> None:
+    """Delete what is kept of a branch, in whose place something else comes.
+
+    Files stay for one more state: a worker that has read the row may be about to read them.
+    """
+    files = [file for file in branch.kept.values_list("file", flat=True) if file]
+    branch.kept.all().delete()
+    drop_files(study, branch.last_files)
+    branch.last_files = files
+
+
+def drop_files(study: Study, files: Iterable[str]) -> None:
+    """Delete files that no row names any more, once that is certain."""
+    gone = [file for file in files if file]
+    transaction.on_commit(lambda: store.drop_states(study.pk, gone))
+
+
+def forget(study: Study, progress: Progress) -> None:
+    """Delete the files of what is not stored, since another worker was faster."""
+    drop_files(study, (content.file for content in (progress.kept, progress.asks) if content))
+    for child in (*progress.children, *progress.finishes):
+        forget(study, child)
 
 
 def _store_new(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> None:
@@ -179,40 +233,33 @@ def _store_begun(study: Study, branch: Branch, progress: Progress) -> None:
 
 def _keep(pairs: Iterable[tuple[Branch, Progress]]) -> None:
     """Keep the arguments of branches, or the values of those that have ended."""
-    rows = [
-        Kept(branch=branch, number=number, data=part)
+    Kept.objects.bulk_create(
+        Kept(branch=branch, number=0, data=progress.kept.data, file=progress.kept.file)
         for branch, progress in pairs
-        for number, part in enumerate(_parts(progress.kept or b""))
-    ]
-    Kept.objects.bulk_create(row for row in rows if len(row.data) < _LONGEST)
-    for row in rows:
-        if len(row.data) == _LONGEST:  # one by one: a database holds what it is given, and once more the row
-            row.save(force_insert=True)
-
-
-def _parts(data: bytes) -> Iterator[memoryview]:
-    for start in range(0, max(len(data), 1), _LONGEST):
-        yield memoryview(data)[start : start + _LONGEST]
+        if progress.kept is not None
+    )
 
 
 def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> None:
     """Store the rows of branches, and ask what they wait for."""
     RowFile.objects.bulk_create(row for _, progress in pairs for row in progress.rows)
-    asked = [(branch, progress.waits_for) for branch, progress in pairs]
-    _open_rounds(study, [(branch, found) for branch, found in asked if isinstance(found, Question)])
+    asked = [(branch, progress.waits_for, progress.asks) for branch, progress in pairs]
+    _open_rounds(
+        study, [(branch, found, asks) for branch, found, asks in asked if isinstance(found, Question)]
+    )
     for branch, progress in pairs:
         if progress.children or progress.finishes:
             _store_begun(study, branch, progress)
 
 
-def _open_rounds(study: Study, asked: Iterable[tuple[Branch, Question]]) -> None:
-    opened = [_round(study, branch, question) for branch, question in asked]
+def _open_rounds(study: Study, asked: Iterable[tuple[Branch, Question, Content]]) -> None:
+    opened = [_round(study, *each) for each in asked]
     Round.objects.bulk_create(opened)
     Asked.objects.bulk_create(one.asked for one in opened)
 
 
-def _round(study: Study, branch: Branch, question: Question) -> Round:
-    plan, salt, message = study.plan, os.urandom(masking.SALT_BYTES), questions.encode(question)
+def _round(study: Study, branch: Branch, question: Question, asks: Content) -> Round:
+    plan, salt = study.plan, os.urandom(masking.SALT_BYTES)
     scheme = plan.scheme(question.ring_bits)
     questions.check_fits(question, scheme, plan.cohorts)
     words, circuit = questions.words(question, scheme), question.opens.circuit if question.opens else ""
@@ -224,12 +271,12 @@ def _round(study: Study, branch: Branch, question: Question) -> Round:
         step_name=question.name,
         turn=question.turn,
         salt=salt,
-        question=masking.question(salt, message, bytes.fromhex(study.panel_digest)),
+        question=masking.question(salt, questions.pieces(question), bytes.fromhex(study.panel_digest)),
         scheme=scheme.label,
         words=words,
         circuit=circuit,
     )
-    opened.asked = Asked(round=opened, message=message)
+    opened.asked = Asked(round=opened, message=asks.data, file=asks.file)
     return opened
 
 
@@ -255,18 +302,21 @@ def resume(study: Study, due: Sequence[Branch]) -> None:
 
 def _resume(study: Study, branch: Branch) -> None:
     children = branch.children.filter(state=BranchState.ENDED)
-    values: dict[int, list[bytes | memoryview]] = {}
-    kept = Kept.objects.filter(branch__in=children).order_by("branch__place", "number")
-    for branch_id, data in kept.values_list("branch", "data"):
-        values.setdefault(branch_id, []).append(data)
-    came = driver.values_bytes(map(b"".join, values.values()))
+    kept = list(Kept.objects.filter(branch__in=children).order_by("branch__place"))
+    values = [Content(bytes(row.data), row.file).read(study) for row in kept]
+    came = driver.values_bytes(map(bytes, values))
+    del values
     progress = gone_on(study, branch.pk, bytes(branch.waits_for), came)
     with locked(study.pk) as fresh:
         if fresh.state not in LIVE:
             return
         # Whoever turns it has won: another worker that went on with the same branch finds it no longer due.
         if not Branch.objects.filter(pk=branch.pk, state=BranchState.DUE).update(state=BranchState.WAITING):
+            forget(study, progress)
             return
+        for files in children.values_list("last_files", flat=True):
+            drop_files(study, files)
         children.update(state=BranchState.TAKEN)
-        Kept.objects.filter(branch__in=values).delete()
+        Kept.objects.filter(pk__in=[row.pk for row in kept]).delete()
+        drop_files(study, (row.file for row in kept))
         store_next(study, branch, came, progress)

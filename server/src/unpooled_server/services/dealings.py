@@ -40,7 +40,7 @@ def is_there(current: Round) -> bool:
     return store.share_is_there(store.dealing_path(current.study_id, current.pk), size(current))
 
 
-def load(current: Round) -> bytes:
+def load(current: Round) -> memoryview:
     """The dealing of a round; LostFile if it is not all there."""
     return store.load_share(store.dealing_path(current.study_id, current.pk), size(current))
 

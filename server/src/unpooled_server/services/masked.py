@@ -13,6 +13,7 @@ from unpooled.methods import questions_of
 from unpooled.plan.plan import Plan
 from unpooled.protocol import masking
 from unpooled_server.models import Asked, Round, Share
+from unpooled_server.services.branches import Content
 from unpooled_server.storage import store
 
 
@@ -21,7 +22,8 @@ def asked(current: Round, plan: Plan) -> Question:
     found = Asked.objects.filter(round=current).first()
     if found is None:
         raise store.LostFile("what was asked is gone")
-    return questions.decode(bytes(found.message), questions_of(plan))
+    content = Content(bytes(found.message), found.file).read(current.study)
+    return questions.decode(content, questions_of(plan))
 
 
 def total(current: Round, shares: Iterable[Share]) -> np.ndarray:
@@ -29,7 +31,7 @@ def total(current: Round, shares: Iterable[Share]) -> np.ndarray:
     scheme = masking.scheme(current.scheme)
     found = scheme.zeros(current.words)
     for share in shares:
-        found = scheme.add(found, scheme.from_bytes(store.load_share(path(share), share.size), current.words))
+        scheme.add_to(found, scheme.from_bytes(store.load_share(path(share), share.size), current.words))
     return found
 
 

@@ -63,10 +63,11 @@ def _advance(current: Round, study: Study) -> None:
         if isinstance(told, Shown):
             store.keep_bytes(store.shown_path(study.pk, branch.asks_at), codec.encode(told))
         total = came if isinstance(told, Shown) else told
-        found_at = Told(current.pk, bytes(current.salt), total)
-        store.keep_bytes(store.told_path(study.pk, branch.asks_at), codec.encode(found_at))
-        del total, found_at
+        pieces = codec.pieces(Told(current.pk, bytes(current.salt), total))
+        current.told = store.keep_told(study.pk, branch.asks_at, pieces)
+        del total, pieces
     del told
+    place = branch.asked
     try:
         progress = branches.gone_on(study, branch.pk, bytes(branch.waits_for), came)
     except branches.OvertakenError:
@@ -74,6 +75,9 @@ def _advance(current: Round, study: Study) -> None:
     current.sum_seconds = time.monotonic() - began - current.release_seconds
     _conclude(current, study, branch, came, progress)
     masked.drop(current, shares)
+    if branch.path == "" and all(share.keeps for share in shares):
+        # Each cohort goes on from its state at this question, or at the one before if that one is lost.
+        store.drop_told(study.pk, place - 1)
 
 
 def _mark_released(current: Round, study: Study) -> bool:
@@ -119,10 +123,7 @@ def _sums(
     current: Round, study: Study, shares: Sequence[Share], peer: Compensator
 ) -> tuple[Question, dict[str, np.ndarray], bytes]:
     """The question of a round and its sums over all cohorts, also as the words that they were read from."""
-    began = time.monotonic()
-    masks = _release(study, current, shares, peer)
-    current.release_seconds = time.monotonic() - began
-    return _total(current, study, shares, masks)
+    return _total(current, study, shares, _release(study, current, shares, peer))
 
 
 def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compensator) -> bytes:
@@ -130,7 +131,10 @@ def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compen
     request = ReleaseRequest(
         study.pk, current.pk, bytes(current.question), current.scheme, current.words, masked.uploads(shares)
     )
-    return peer.release(request, compensator_meter(study.pk, Phase.ROUNDS))
+    began = time.monotonic()
+    masks = peer.release(request, compensator_meter(study.pk, Phase.ROUNDS))
+    current.release_seconds = time.monotonic() - began
+    return masks
 
 
 def _total(
@@ -139,7 +143,9 @@ def _total(
     """The same from the masks: masked shares added up, less the sum of their masks."""
     plan, scheme = study.plan, masking.scheme(current.scheme)
     question = masked.asked(current, plan)
-    total = scheme.subtract(masked.total(current, shares), scheme.from_bytes(masks, current.words))
+    total = masked.total(current, shares)
+    scheme.subtract_from(total, scheme.from_bytes(masks, current.words))
+    del masks  # these can be long, as are the numbers that come now
     sums = questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
     return question, sums, scheme.to_bytes(total)
 
@@ -165,9 +171,14 @@ def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progres
             aggregated_at=timezone.now(),
             release_seconds=current.release_seconds,
             sum_seconds=current.sum_seconds,
+            told=current.told,
         )
-        if won:
-            Asked.objects.filter(round=current).delete()
+        if not won:
+            branches.forget(study, progress)
+        else:
+            asked = Asked.objects.filter(round=current)
+            branches.drop_files(study, asked.values_list("file", flat=True))
+            asked.delete()
             branches.store_next(study, branch, came, progress)
 
 

@@ -257,6 +257,8 @@ def _begin(study: Study) -> None:
             started_at=study.started_at,
         ).update(begun=True, foreseen=foreseen):
             branches.store_first(study, progress, is_whole=True)
+        else:
+            branches.forget(study, progress)
 
 
 def _foreseen(study: Study, panel: Panel) -> dict[str, Any]:
@@ -274,6 +276,8 @@ def _ask_for_presence(study: Study) -> None:
         if is_same and not Branch.objects.filter(study=study).exists():
             Study.objects.filter(pk=study.pk).update(foreseen=foreseen)
             branches.store_first(study, progress, is_whole=False)
+        else:
+            branches.forget(study, progress)
 
 
 def _clean_up(study: Study) -> None:

@@ -79,6 +79,8 @@ def commit(
     blocks: Iterator[bytes],
     size: int,
     together: Callable[[], None] = lambda: None,
+    *,
+    keeps: bool = False,
 ) -> bool:
     """Store a share durably; whether it is this one that counts (False: another was there first).
 
@@ -93,7 +95,7 @@ def commit(
         raise Conflict("nonce-used", str(error), "Send it again under a fresh nonce.") from error
     try:
         with transaction.atomic():
-            _enter(cohort, round_id, nonce, size)
+            _enter(cohort, round_id, nonce, size, keeps)
             together()
     except Unauthorized:
         _drop_unless_committed(cohort, round_id, nonce)
@@ -117,12 +119,14 @@ def _drop_unless_committed(cohort: Cohort, round_id: int, nonce: str) -> Share |
     return committed
 
 
-def _enter(cohort: Cohort, round_id: int, nonce: str, size: int) -> None:
+def _enter(cohort: Cohort, round_id: int, nonce: str, size: int, keeps: bool) -> None:
     # The lock makes concurrent shares of one round see each other, so that the last one completes it.
     if not _open_and_locked(round_id):
         raise IntegrityError
     require_admitted(cohort)
-    Share.objects.create(study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size)
+    Share.objects.create(
+        study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size, keeps=keeps
+    )
     # Counted, not added up: an upload that was repeated must not count twice.
     [(shares,)] = _shares(round_id)
     if shares == cohort.study.plan_json["cohorts"]:

@@ -2,6 +2,7 @@
 
 HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
                            /<round>.dealing               of a round that is compared, as long
+                    /states/<digest>.<random>             what is kept of a branch, or asked, where it is long
                     /told/<place>                     sums of a round, as cohorts are told them
                          /<place>.shown               a comparison, as all are shown it who have not dealt
                     /rows/<random>.npy                    some result rows
@@ -16,6 +17,7 @@ from __future__ import annotations
 import collections
 import fcntl
 import hashlib
+import mmap
 import os
 import secrets
 import shutil
@@ -102,12 +104,71 @@ def shown_path(study: str, place: str) -> Path:
     return study_folder(study) / "told" / f"{place}.shown"
 
 
+def keep_told(study: str, place: str, pieces: Collection[bytes | memoryview]) -> bytes:
+    """Keep what cohorts are told of a place; its SHA-256."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    keep_blocks(told_path(study, place), pieces)
+    return digest.digest()
+
+
+def drop_told(study: str, before: int) -> None:
+    """Delete the sums of the first questions of the branch from which all others come."""
+    for path in (study_folder(study) / "told").glob("[0-9]*"):
+        if path.name.isdecimal() and int(path.name) < before:
+            path.unlink(missing_ok=True)
+
+
 def told_digest(study: str, place: str) -> str:
     """SHA-256 of what cohorts are told of a place, in hex; empty where that is lost."""
     try:
         return _digest(told_path(study, place)).hex()
     except FileNotFoundError:
         return ""
+
+
+LARGE = 1 << 22
+"""Bytes from which what is kept of a branch, or asked, lies in a file.
+
+A database holds a row several times over while it writes or reads it, keeps what was deleted for a while, and
+writes all of it to its log as well. Up to this a file's two flushes of the disk cost more than that.
+"""
+
+
+def state_path(study: str, name: str) -> Path:
+    return study_folder(study) / "states" / name
+
+
+def keep_state(study: str, pieces: Collection[bytes | memoryview]) -> str:
+    """Keep bytes in a file; its name, which begins with their SHA-256 in hex.
+
+    Nobody else has the name, whatever the bytes are: so whose row names it may erase it.
+    """
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    name = f"{digest.hexdigest()}.{secrets.token_hex(8)}"
+    with whole_file(state_path(study, name)) as out:
+        out.writelines(pieces)
+    return name
+
+
+def load_state(study: str, name: str) -> mmap.mmap:
+    """The bytes in a file, mapped; LostFile if they are not there, or are others."""
+    try:
+        with state_path(study, name).open("rb") as file:
+            found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (FileNotFoundError, ValueError) as error:  # ValueError of an empty file
+        raise LostFile(f"a state of the study is lost ({name[:12]})") from error
+    if hashlib.sha256(found).hexdigest() != name.partition(".")[0]:
+        raise LostFile(f"a state of the study is damaged ({name[:12]})")
+    return found
+
+
+def drop_states(study: str, names: Iterable[str]) -> None:
+    for name in names:
+        state_path(study, name).unlink(missing_ok=True)
 
 
 class OtherBytes(ProtocolError):
@@ -152,12 +213,15 @@ def _digest(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def load_share(path: Path, size: int) -> bytes:
-    """The bytes of a committed share or a dealing; LostFile if they are not all there."""
+def load_share(path: Path, size: int) -> memoryview:
+    """The bytes of a committed share or a dealing, mapped; LostFile if they are not all there."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError as error:
         raise LostFile("masked bytes of a cohort are lost") from error
+    except ValueError:  # an empty file cannot be mapped
+        data = memoryview(b"")
     if len(data) != size:
         raise LostFile("masked bytes of a cohort are damaged")
     return data
@@ -171,8 +235,8 @@ def share_is_there(path: Path, size: int) -> bool:
 
 
 def drop_what_cohorts_sent(study: str) -> None:
-    """Masked shares, what cohorts were told of their sums, and the cohorts' own lists of variants."""
-    for name in ("shares", "told", "lists"):
+    """Delete masked shares, what cohorts were told, states that hold sums, and cohorts' lists of variants."""
+    for name in ("shares", "told", "states", "lists"):
         shutil.rmtree(study_folder(study) / name, ignore_errors=True)
 
 
@@ -352,7 +416,7 @@ def keep_bytes(path: Path, data: bytes) -> None:
     keep_blocks(path, [data])
 
 
-def keep_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+def keep_blocks(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
     with whole_file(path) as out:
         out.writelines(blocks)
 

@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from unpooled.fitted.image_network import KNCONV, KNCONV_WIDE
+from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNCONV_WIDE, KNRESNET_13, KNRESNET_18
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
 from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole, of_test
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from unpooled.plan.plan import Plan
 
 MOST_LAYERS, MOST_UNITS = 6, 1024
-MOST_WEIGHTS = 1_000_000
-"""Most weights of a network: its share is then 16 MB a round."""
+MOST_WEIGHTS = 12_000_000
+"""Most weights of a network: its share is then 192 MB a round. See docs/networks.md for what that takes."""
 DESCENT, ADAM, LBFGS = "sgd", "adam", "lbfgs"
 FEWEST_IN_A_ROUND = 256
 """Fewest people whose gradients are expected in a sum, unless a plan's author sets fewer for a trial."""
@@ -115,6 +115,14 @@ def _dropout_problem(dropout: float, plan: Plan) -> str:
         "0 with L-BFGS, which compares the losses of rounds"
         if dropout and OPTIMIZER.of(plan) == LBFGS
         else ""
+    )
+
+
+def _pixels_problem(name: str, plan: Plan) -> str:
+    fewest = ARCHITECTURES[name].fewest_pixels
+    is_small = plan.images is not None and min(plan.images.size[1:]) < fewest
+    return (
+        f"another network: this one takes images of {fewest} by {fewest} pixels or more" if is_small else ""
     )
 
 
@@ -232,7 +240,20 @@ ARCHITECTURE = Choice(
             "The same with four times the channels: about 380 thousand weights.",
             methods="The network had three wide convolutions with kernel normalization (KNConv).",
         ),
+        Answer(
+            KNRESNET_13,
+            "KNResNet-13",
+            "A residual network of 13 layers with kernel normalization: 3.7 million weights.",
+            methods="The network was a KNResNet-13.",
+        ),
+        Answer(
+            KNRESNET_18,
+            "KNResNet-18",
+            "One of 18 layers, for images of 16 by 16 pixels or more: 11 million weights.",
+            methods="The network was a KNResNet-18.",
+        ),
     ),
+    rule=_pixels_problem,
 )
 NETWORK_OPTIONS = (
     *(HIDDEN, ACTIVATION, DROPOUT, OPTIMIZER, RATE, MOMENTUM, ROUNDS, PATIENCE),
