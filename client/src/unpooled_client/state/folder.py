@@ -218,6 +218,8 @@ class StateFolder:
         self.file, self.ledger, self.log = path / "state.json", path / "ledger.jsonl", path / "client.log"
         self.book = path / "book"
         """Path of the record of answers: `unpooled_client.study.book`."""
+        self.unsent = path / "unsent"
+        """Path of answers until the server has them: `unpooled_client.study.unsent`."""
         self.derived = path / "derived"
         """Path of what was derived from this cohort's people: `unpooled_client.study.deriving`."""
 

@@ -25,7 +25,9 @@ from unpooled.plan.common_options import (
     OF_EVERY_STUDY,
     PHENOTYPES,
     SEVERAL,
+    TRUST,
 )
+from unpooled.plan.common_options import COHORTS as COHORTS
 from unpooled.plan.common_options import EXACT as EXACT
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
 from unpooled.plan.common_options import FEWEST_COHORTS as FEWEST_COHORTS
@@ -227,6 +229,11 @@ class Plan:
             ("panel_mode", self.panel_mode in ("names", "list"), "names or list"),
             ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),
         ]
+
+    @property
+    def in_pairs(self) -> bool:
+        """True if each two cohorts share masks, and there is no compensator."""
+        return TRUST.of(self) == COHORTS
 
     @property
     def of_tables(self) -> bool:

@@ -46,10 +46,13 @@ def _advance(current: Round, study: Study) -> None:
     if current.state == RoundState.COMPLETE and not _mark_released(current, study):
         return
     shares = list(Share.objects.filter(round=current).select_related("cohort"))
-    peer = compensator()
+    peer = None if study.plan.in_pairs else compensator()
     began = time.monotonic()
     try:
-        question, found, total = (_bits if current.circuit else _sums)(current, study, shares, peer)
+        if current.circuit and peer is not None:
+            question, found, total = _bits(current, study, shares, peer)
+        else:
+            question, found, total = _sums(current, study, shares, peer)
     except store.LostFile as error:
         # Not if another worker has summed the round in the meantime, and deleted what is no longer needed.
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
@@ -112,11 +115,11 @@ def _ask_again(current: Round, lost: Iterable[Share]) -> None:
 
 
 def _sums(
-    current: Round, study: Study, shares: Sequence[Share], peer: Compensator
+    current: Round, study: Study, shares: Sequence[Share], peer: Compensator | None
 ) -> tuple[Question, dict[str, np.ndarray], bytes]:
     """The question of a round and its sums over all cohorts, also as the words that they were read from."""
     began = time.monotonic()
-    masks = _release(study, current, shares, peer)
+    masks = _release(study, current, shares, peer) if peer else None  # those of pairs add up to nothing
     current.release_seconds = time.monotonic() - began
     return _total(current, study, shares, masks)
 
@@ -130,12 +133,14 @@ def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compen
 
 
 def _total(
-    current: Round, study: Study, shares: Iterable[Share], masks: bytes
+    current: Round, study: Study, shares: Iterable[Share], masks: bytes | None
 ) -> tuple[Question, dict[str, np.ndarray], bytes]:
     """The same from the masks: masked shares added up, less the sum of their masks."""
     plan, scheme = study.plan, masking.scheme(current.scheme)
     question = masked.asked(current, plan)
-    total = scheme.subtract(masked.total(current, shares), scheme.from_bytes(masks, current.words))
+    total = masked.total(current, shares)
+    if masks is not None:
+        total = scheme.subtract(total, scheme.from_bytes(masks, current.words))
     sums = questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
     return question, sums, scheme.to_bytes(total)
 
