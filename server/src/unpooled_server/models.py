@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from unpooled.asking.driver import label
 from unpooled.methods.shared.summary import FREQUENCIES_FAR, Summary
+from unpooled.plan.common_options import COHORTS, TRUST
 from unpooled.plan.plan import Plan
 from unpooled.protocol import pairs, two_party
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
@@ -109,6 +110,16 @@ class Study(models.Model):
     @property
     def plan(self) -> Plan:
         return _plan(json.dumps(self.plan_json))
+
+    @property
+    def is_blind(self) -> bool:
+        """True unless one operator has masked numbers and masks; it never has without a compensator."""
+        return not self.one_operator or self.has_no_compensator
+
+    @property
+    def has_no_compensator(self) -> bool:
+        """True if each two cohorts share masks."""
+        return bool(self.plan_json.get(TRUST.name) == COHORTS)
 
     @property
     def awaits_list(self) -> bool:

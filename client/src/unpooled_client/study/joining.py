@@ -188,7 +188,7 @@ def proposal(study: Study) -> events.Proposal:
     return events.Proposal(
         plan=plan,
         plan_hash=plan.hash().hex(),
-        compensator=fingerprint(plan.compensator_key),
+        compensator="" if plan.in_pairs else fingerprint(plan.compensator_key),
         one_operator=study.one_operator,
         leaves=what_leaves(plan, one_operator=study.one_operator),
         description=study.description,

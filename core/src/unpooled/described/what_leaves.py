@@ -38,7 +38,11 @@ DEALING = "randomness for comparing"
 """Name of the quantity that is dealt for a kind of question whose sums are compared."""
 SIGNING_KEY, SEED, DOING = "Public signing key", "Mask seed", "What the client is doing"
 PARTS = "Parts of masks"
-"""What a cohort seals to each of the others, where there is no compensator."""
+"""Name of the quantity that a cohort seals to each of the others, where there is no compensator."""
+IN_PAIRS = (
+    "Each two cohorts share masks, and there is no compensator: to read one cohort's numbers, the server and "
+    "all other cohorts would have to work together"
+)
 TIMING, PROBLEM = "Seconds per phase", "Code of a problem"
 CODES = "Blinded words"
 """Name of the words of a column that a cohort has coded."""
@@ -91,8 +95,9 @@ def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = 
     """Everything that a client sends in a study by this plan, in the order in which it is sent.
 
     `sizes` are of the cohort's own data, once they are known: `unpooled.asking.sizes`. `one_operator`: server
-    and compensator are run by the same people.
+    and compensator are run by the same people. Without a compensator that means nothing.
     """
+    one_operator = one_operator and not plan.in_pairs
     return tuple(_lines(plan, sizes, one_operator))
 
 
@@ -177,7 +182,7 @@ def _parts(plan: Plan) -> Leaving:
         "random bytes for each other cohort, sealed to it; the server passes them on unread. Beside them the "
         "hashes of plan and roster, and this cohort's signatures",
         Form.SEALED,
-        "each other cohort, what is for it",
+        "the cohort that it is sealed to",
         TO_COHORTS,
         "the mask that the two share; without those that this cohort shares with all others, it says nothing "
         "about this cohort's numbers",

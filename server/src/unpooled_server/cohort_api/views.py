@@ -64,7 +64,7 @@ def _described(study: Study, cohort_id: int) -> dict[str, Any]:
         "compensator": {
             "key": plan.compensator_key.hex(),
             "fingerprint": sealing.fingerprint(plan.compensator_key),
-            "one_operator": study.one_operator,
+            "one_operator": not study.is_blind,
         },
         "panel_digest": study.panel_digest,
         "is_repeated": study.state in OVER and selectors.in_repetition(cohort) is not None,
@@ -106,7 +106,7 @@ def sealed(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 
 @endpoint(Phase.JOINING, "GET")
 def boxes(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
-    """What the other cohorts have sealed to this one."""
+    """Boxes that the other cohorts have sealed to this one."""
     return HttpResponse(codec.encode(joining.boxes_for(cohort)), content_type=bodies.RAW)
 
 

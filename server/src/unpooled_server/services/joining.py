@@ -226,7 +226,7 @@ def accept_in_pairs(cohort: Cohort, found: Sealed) -> None:
 
 
 def boxes_for(cohort: Cohort) -> Sealed:
-    """What the other cohorts have sealed to this one; Conflict unless all of them have accepted."""
+    """Boxes that the others have sealed to this cohort; Conflict unless all of them have accepted."""
     study = cohort.study
     roster, plan, members = roster_of(study), study.plan, list(study.members())
     if roster is None or not plan.in_pairs or not all(member.accepted for member in members):
