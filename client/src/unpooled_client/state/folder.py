@@ -173,7 +173,7 @@ class Saved:
 
     @property
     def public_key(self) -> bytes:
-        """What this cohort joins with, and the roster has of it."""
+        """Return what this cohort joins with, and the roster has of it."""
         signer = SigningKey(self.signing_key)
         return signer.both if self.in_pairs else signer.public
 
