@@ -35,9 +35,7 @@ class Met:
         self.seeds = {name: hashlib.sha256(f"seed {name}".encode()).digest() for name in self.names}
         roster = Roster(tuple((name, self.keys[name].both) for name in self.names))
         self.meeting = Meeting("study", b"p" * 32, roster)
-        self.boxes = {
-            name: self.meeting.seal(name, self.seeds[name], self.keys[name]) for name in self.names
-        }
+        self.boxes = {name: self.meeting.seal(name, self.seeds[name], self.keys[name]) for name in self.names}
 
     def open(self, name: str, boxes: Mapping[str, Any] | None = None) -> Pairs:
         addressed = self.meeting.addressed(name, boxes or self.boxes)

@@ -344,6 +344,12 @@ class Plan:
         """SHA-256 of the plan's canonical encoding."""
         return digest(self)
 
+    @property
+    def chance(self) -> bytes:
+        """Hash by which people and directions are drawn: the same whoever is trusted with the masks."""
+        others = tuple(option for option in self.options if option[0] != TRUST.name)
+        return type(self)(**{**vars(self), "options": others}).hash() if self.in_pairs else self.hash()
+
     def scheme(self, ring_bits: int) -> Scheme:
         """Return the masking of the shares of a step that needs a ring of `ring_bits`."""
         if self.masking == "gaussian":
