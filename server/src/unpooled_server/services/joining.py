@@ -208,7 +208,7 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
 
     def verify(study: Study, plan: Plan, roster: Roster, now: Cohort) -> None:
         purpose = Purpose(study.pk, plan.hash(), roster.hash(), now.name, plan.compensator_key)
-        sealing.verify_box(Box(now.name, sealed, signature), purpose, bytes.fromhex(now.public_key))
+        _verify(Box(now.name, sealed, signature), purpose, bytes.fromhex(now.public_key))
 
     _accept(cohort, plan_hash, roster_hash, (sealed, signature), verify, in_pairs=False)
 
@@ -276,6 +276,10 @@ def _accept(
         touch(study.pk)
         note(study.pk, cohort.name, "accepted the plan and the roster")
         settle(study)
+
+
+def _verify(box: Box, purpose: Purpose, key: bytes) -> None:
+    sealing.verify_box(box, purpose, key)
 
 
 def hand_over(study: Study, digest: str) -> None:
