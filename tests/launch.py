@@ -29,11 +29,16 @@ from typing import Any
 JOIN = "unpooled_client.study.joining:join"
 ACCEPT = "unpooled_client.study.joining:accept"
 DELIVER_SEED = "unpooled_client.network.api:Api.accept"
+DELIVER_BOXES = "unpooled_client.network.api:Api.accept_in_pairs"
 SETTLE_PANEL = "unpooled_server.storage.store:PanelDraft.write"
 KEEP_WITNESS = "unpooled_server.services.enrolling:_keep"
 OPEN_WITNESS = "unpooled_client.study.rounds:Answerer.witnessing"
+OPEN_BOXES = "unpooled_client.study.rounds:Answerer.paired"
 TOLD = "unpooled_client.network.api:Api.told"
 ENTER_QUESTION = "unpooled_client.study.book:Book.enter"
+KEEP_SHARE = "unpooled_client.study.unsent:Unsent.keep"
+ENTER_SHARE = "unpooled_client.study.book:Book.send"
+ERASE_SHARE = "unpooled_client.study.unsent:Unsent.erase"
 PUT_SHARE = "unpooled_client.network.api:Api.put_share"
 COMMIT = "unpooled_server.services.uploads:commit"
 ENTER = "unpooled_server.services.uploads:_enter"
@@ -55,12 +60,17 @@ PLACES = (
     JOIN,
     ACCEPT,
     DELIVER_SEED,
+    DELIVER_BOXES,
     SETTLE_PANEL,
     KEEP_WITNESS,
     OPEN_WITNESS,
+    OPEN_BOXES,
     TOLD,
     ENTER_QUESTION,
+    KEEP_SHARE,
+    ENTER_SHARE,
     PUT_SHARE,
+    ERASE_SHARE,
     COMMIT,
     ENTER,
     MARK_RELEASED,

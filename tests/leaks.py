@@ -117,6 +117,18 @@ def reads_all(original: Any, answer: Any, most: int) -> bytes:
 
 # By the place whose function each stands in for, in groups. As text, like the places in launch.py.
 MASKS = {"unpooled.protocol.masking:mask": no_mask, "unpooled.protocol.masking:mask_blocks": no_mask_blocks}
+
+
+def tells_each_another_part(original: Any, self: Any, cohort: str, seed: bytes, signer: Any) -> Any:
+    """Replace `unpooled.protocol.pairs:Meeting.seal`: each other cohort gets another part of the witness."""
+    boxes = []
+    for number in range(len(self.others(cohort))):
+        changed = replace(self)
+        object.__setattr__(changed, "_part", lambda _, *names: type(self)._part(self, seed, *names))
+        boxes.append(original(changed, cohort, bytes([number]) * 32, signer)[number])
+    return tuple(boxes)
+
+
 NONCE = {"unpooled_client.study.rounds:Entered.share": telling_nonce}
 CODE_KEY = {"unpooled.protocol.codes:compensator_key": another_key}
 OPEN_WORDS = {"unpooled.protocol.codes:Blinding._number": hides_nothing}
@@ -133,6 +145,7 @@ CONSENT = {"unpooled_client.study.engine:Engine.accept_unseen": accepts_what_is_
 NAMES = {"unpooled_client.study.delivery:check_offered": checks_nothing}
 ORIGIN = {"unpooled_client.state.written:Written.refuse_foreign": checks_nothing}
 AGREEMENT = {"unpooled_client.study.delivery:agreed_plan": takes_any_plan}
+PARTS = {"unpooled.protocol.pairs:Meeting.seal": tells_each_another_part}
 GUARDS = {
     "unpooled_server.services.uploads:require_admitted": checks_nothing,
     "unpooled_server.services.joining:_verify": checks_nothing,

@@ -17,14 +17,17 @@ from unpooled.protocol import codec, codes, fixed_point, masking, messages, oprf
 from unpooled.protocol.codes import Blinding
 from unpooled.protocol.dealing import DealingContext
 from unpooled.protocol.masking import ComparedContext, MaskContext
+from unpooled.protocol.pairs import Meeting, PairContext, PairPurpose
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.sealing import Purpose, SealingKey, SigningKey
 from unpooled.protocol.showing import Transcript, replayed, require_third_check
 from unpooled.protocol.witness import Witnessed
 
 FOLDER = Path(__file__).parent / "vectors"
-CONTEXTS = (MaskContext, ComparedContext, DealingContext)
-RECORDS: dict[str, Any] = {kind.name: kind for kind in (*messages.RECORDS, Purpose, *CONTEXTS, Plan)}
+CONTEXTS = (MaskContext, ComparedContext, DealingContext, PairContext)
+RECORDS: dict[str, Any] = {
+    kind.name: kind for kind in (*messages.RECORDS, Purpose, PairPurpose, *CONTEXTS, Plan)
+}
 DTYPES = {"?": "?", "B": "<u1", "I": "<u4", "Q": "<u8", "l": "<i4", "q": "<i8", "d": "<f8"}
 
 
@@ -166,6 +169,20 @@ def test_witnesses() -> None:
         seed = bytes.fromhex(case["seed"])
         assert witness.seal(made, seed, purpose, keys).hex() == case["sealed"]
         assert witness.unsealed(bytes.fromhex(case["sealed"]), seed, purpose, keys) == made
+
+
+def test_pairs() -> None:
+    for case in load("pairs.json"):
+        roster, boxes = built(case["roster"]), [built(box) for box in case["boxes"]]
+        signer = SigningKey(bytes.fromhex(case["signer_private"]))
+        assert dict(roster.members)[case["cohort"]] == signer.both
+        meeting = Meeting(case["study"], bytes.fromhex(case["plan_hash"]), roster)
+        pairs = meeting.open(case["cohort"], bytes.fromhex(case["seed"]), signer, boxes)
+        assert pairs.witness.hex() == case["witness"]
+        for named in case["masks"]:
+            context = built(named["context"])
+            got = masking.scheme(context.scheme).to_bytes(pairs.mask(context))
+            assert got.hex() == named["mask"], context.scheme
 
 
 def test_codes() -> None:

@@ -33,6 +33,8 @@ from unpooled.protocol import masking, two_party, witness
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
+from unpooled.protocol.pairs import Meeting, PairContext, Pairs
+from unpooled.protocol.sealing import SigningKey
 from unpooled.protocol.showing import set_third_check
 from unpooled.protocol.witness import Witnessed
 
@@ -113,10 +115,25 @@ class _Federation:
         self.followed = Tree(call, kinds, lambda place, question: self.told.pop(place))
         self.seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.own_seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
-        self.roster = Roster(tuple((f"cohort {k:04}", os.urandom(32)) for k in range(len(cohorts))))
+        signers, in_pairs = [SigningKey.generate() for _ in cohorts], self.plan.in_pairs
+        keys = [signer.both if in_pairs else signer.public for signer in signers]
+        self.roster = Roster(tuple((f"cohort {k:04}", key) for k, key in enumerate(keys)))
         self.plan_hash, self.roster_hash = self.plan.hash(), self.roster.hash()
-        self.witness = witness.make(self.seeds, IN_PROCESS, self.plan_hash, self.roster_hash)
+        self.pairs = self._met(signers) if in_pairs else []
+        self.witness = (
+            self.pairs[0].witness
+            if in_pairs
+            else witness.make(self.seeds, IN_PROCESS, self.plan_hash, self.roster_hash)
+        )
         self.round = 0
+
+    def _met(self, signers: Sequence[SigningKey]) -> list[Pairs]:
+        """Have each two cohorts agree on the key of their masks, as they do by way of a server."""
+        meeting = Meeting(IN_PROCESS, self.plan_hash, self.roster)
+        names = [name for name, _ in self.roster.members]
+        own = list(zip(names, self.seeds, signers, strict=True))
+        sealed = {name: meeting.seal(name, seed, key) for name, seed, key in own}
+        return [meeting.open(name, seed, key, meeting.addressed(name, sealed)) for name, seed, key in own]
 
     def total(self, place: Place, question: Question) -> Arrays:
         if digest(self.followed.question(place)) != digest(question):
@@ -148,15 +165,13 @@ class _Federation:
             answered = questions.answer(asked, drawing(cohort, asked, self.own_seeds[place]))
             share = questions.pack(asked, answered, scheme, k, salt, columns, own)
             name, _ = self.roster.members[place]
-            nonce = os.urandom(masking.NONCE_BYTES)
-            context = self._mask_context(asked, name, scheme.label, words, named, nonce)
-            own_mask = masking.mask(seed, context)
+            own_mask, context = self._mask(place, seed, asked, name, scheme.label, words, named)
             sent = scheme.add(share, own_mask)
-            if compared:
+            if compared and isinstance(context, MaskContext):
                 dealt = hashlib.sha256(dealing).digest() if place == dealer else b""
                 set_third_check(sent, self.witness, context, dealt)
+                uploads.append((name, context.nonce))
             upload = scheme.to_bytes(sent)
-            uploads.append((name, nonce))
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
         self.cohorts = [after(asked, cohort) for cohort in self.cohorts]
@@ -195,18 +210,21 @@ class _Federation:
             words=words,
         )
 
-    def _mask_context(
-        self, asked: Question, cohort: str, scheme: str, words: int, digest: bytes, nonce: bytes
-    ) -> MaskContext:
-        return masking.context_of(
-            asked.opens.circuit if asked.opens else None,
-            study=IN_PROCESS,
-            plan_hash=self.plan_hash,
-            roster_hash=self.roster_hash,
-            cohort=cohort,
-            round=self.round,
-            question=digest,
-            scheme=scheme,
-            words=words,
-            nonce=nonce,
-        )
+    def _mask(
+        self, place: int, seed: bytes, asked: Question, cohort: str, scheme: str, words: int, digest: bytes
+    ) -> tuple[np.ndarray, MaskContext | PairContext]:
+        bound: dict[str, Any] = {
+            "study": IN_PROCESS,
+            "plan_hash": self.plan_hash,
+            "roster_hash": self.roster_hash,
+            "round": self.round,
+            "question": digest,
+            "scheme": scheme,
+            "words": words,
+        }
+        if self.pairs:
+            pair = PairContext(**bound)
+            return self.pairs[place].mask(pair), pair
+        circuit, nonce = asked.opens.circuit if asked.opens else None, os.urandom(masking.NONCE_BYTES)
+        context = masking.context_of(circuit, cohort=cohort, nonce=nonce, **bound)
+        return masking.mask(seed, context), context

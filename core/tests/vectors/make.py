@@ -47,6 +47,7 @@ def files() -> dict[str, str]:
         "digests.json": digests(),
         "boxes.json": boxes(),
         "witness.json": witness_vectors(),
+        "pairs.json": pairs(),
         "codes.json": codes_of_words(),
         "comparison.json": comparison(),
     }
@@ -340,8 +341,15 @@ def messages() -> Any:
         questions_with_words(),
         told(),
         shown(),
+        pair_purpose("Graz", "Munich"),
+        Record("unpooled/sealed", pair_terms() | {"boxes": pair_boxes("Graz")}),
     )
-    contexts = (context("z32", 5), compared_context("z256", 2, "grows:15"), dealing_context())
+    contexts = (
+        pair_context("z64", 5),
+        context("z32", 5),
+        compared_context("z256", 2, "grows:15"),
+        dealing_context(),
+    )
     return [case(message) for message in (*made, *contexts)]
 
 
@@ -514,6 +522,100 @@ def witness_vectors() -> Any:
         }
         for name in sorted(COHORTS)
         for code_keys in (b"", CODE_KEYS)
+    ]
+
+
+# Masks of pairs: what each two cohorts have sealed to each other. Sealing keys follow from signing keys.
+
+
+def pair_private(cohort: str) -> bytes:
+    return hkdf(SIGNERS[cohort].private_bytes_raw(), encode("unpooled/sealing/1"))
+
+
+def pair_roster() -> Record:
+    keys = {name: SIGNERS[name].public_key().public_bytes_raw() for name in COHORTS}
+    members = tuple((name, keys[name] + hybrid_key(pair_private(name))) for name in sorted(COHORTS))
+    return Record("unpooled/roster", {"members": members})
+
+
+def pair_terms() -> dict[str, Any]:
+    return {"plan_hash": PLAN_HASH, "roster_hash": digest(pair_roster())}
+
+
+def pair_purpose(cohort: str, recipient: str) -> Record:
+    who = {"cohort": cohort, "recipient": recipient, "version": VERSION}
+    return Record("unpooled/pair-purpose", {"study": STUDY} | pair_terms() | who)
+
+
+def pair_context(scheme: str, words: int) -> Record:
+    asked = {"round": 12, "question": octets("question", 32), "scheme": scheme, "words": words}
+    return Record("unpooled/pair", {"study": STUDY} | pair_terms() | asked | {"version": VERSION})
+
+
+def of_pairs(secret: bytes, *names: str) -> bytes:
+    return hkdf(secret, encode((*names, STUDY, PLAN_HASH, digest(pair_roster()))))
+
+
+def pair_part(cohort: str, recipient: str) -> bytes:
+    return of_pairs(SEEDS[cohort], "unpooled/pair/part/1", cohort, recipient)
+
+
+def witness_part(cohort: str) -> bytes:
+    return of_pairs(SEEDS[cohort], "unpooled/pair/of-witness/1", cohort)
+
+
+def pair_box(cohort: str, recipient: str) -> Record:
+    named = pair_purpose(cohort, recipient)
+    parts = {"purpose": named, "part": pair_part(cohort, recipient), "witness": witness_part(cohort)}
+    content, key = encode(Record("unpooled/pair-parts", parts)), hybrid_key(pair_private(recipient))
+    sealed = hpke_seal(octets(f"ephemeral {cohort} {recipient}", 64), key, INFO, content)
+    signature = SIGNERS[cohort].sign(encode((INFO, named, sealed)))
+    return Record("unpooled/box", {"cohort": cohort, "sealed": sealed, "signature": signature})
+
+
+def pair_boxes(cohort: str) -> tuple[Record, ...]:
+    return tuple(pair_box(cohort, other) for other in sorted(COHORTS) if other != cohort)
+
+
+def pair_witness() -> bytes:
+    return of_pairs(b"".join(map(witness_part, sorted(COHORTS))), "unpooled/pair/witness/1")
+
+
+def pair_mask(cohort: str, named: Record) -> bytes:
+    """The checks as two numbers of 256 bits, and the words."""
+    ring = int(named.fields["scheme"][1:])
+    sizes = [32, 32, *[ring // 8] * (named.fields["words"] - 512 // ring)]
+    totals = [0] * len(sizes)
+    for other in COHORTS:
+        if other == cohort:
+            continue
+        first, second = sorted([cohort, other])
+        secret = pair_part(first, second) + pair_part(second, first) + pair_witness()
+        stream = mask(of_pairs(secret, "unpooled/pair/key/1", first, second), named)
+        for place, size in enumerate(sizes):
+            at = sum(sizes[:place])
+            number_ = int.from_bytes(stream[at : at + size], "little")
+            totals[place] += number_ if cohort == first else -number_
+    return b"".join(word(total, 8 * size) for total, size in zip(totals, sizes, strict=True))
+
+
+def pairs() -> Any:
+    return [
+        {
+            "study": STUDY,
+            "plan_hash": PLAN_HASH.hex(),
+            "roster": typed(pair_roster()),
+            "cohort": name,
+            "signer_private": SIGNERS[name].private_bytes_raw().hex(),
+            "seed": SEEDS[name].hex(),
+            "boxes": [typed(pair_box(other, name)) for other in sorted(COHORTS) if other != name],
+            "witness": pair_witness().hex(),
+            "masks": [
+                {"context": typed(named), "mask": pair_mask(name, named).hex()}
+                for named in (pair_context("z32", 21), pair_context("z64", 10), pair_context("z128", 6))
+            ],
+        }
+        for name in sorted(COHORTS)
     ]
 
 

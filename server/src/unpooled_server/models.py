@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from unpooled.asking.driver import label
 from unpooled.methods.shared.summary import FREQUENCIES_FAR, Summary
+from unpooled.plan.common_options import COHORTS, TRUST
 from unpooled.plan.plan import Plan
-from unpooled.protocol import two_party
+from unpooled.protocol import pairs, two_party
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
 
 
@@ -111,6 +112,16 @@ class Study(models.Model):
         return _plan(json.dumps(self.plan_json))
 
     @property
+    def is_blind(self) -> bool:
+        """True unless one operator has masked numbers and masks; it never has without a compensator."""
+        return not self.one_operator or self.has_no_compensator
+
+    @property
+    def has_no_compensator(self) -> bool:
+        """True if each two cohorts share masks."""
+        return bool(self.plan_json.get(TRUST.name) == COHORTS)
+
+    @property
     def awaits_list(self) -> bool:
         """True if the list that its plan names is still to come."""
         return self.plan_json["panel_mode"] == "list" and not self.list_ready
@@ -160,7 +171,9 @@ class Cohort(models.Model):
     compared_by = models.CharField(max_length=150, default="", blank=True)
     compared_at = models.DateTimeField(null=True)
     instance = models.CharField(max_length=32, blank=True)
-    public_key = models.CharField(max_length=64, blank=True)
+    # As the roster has it: in a study without a compensator the sealing key follows the signing key.
+    public_key = models.CharField(max_length=2 * pairs.key_bytes(in_pairs=True), blank=True)
+    # The seed sealed to the compensator. Without one, all boxes for the other cohorts, and their digest.
     box_sealed = models.BinaryField(default=b"", blank=True)
     box_signature = models.BinaryField(default=b"", blank=True)
     # `unpooled.protocol.witness`, sealed for this cohort, once the study has enrolled.

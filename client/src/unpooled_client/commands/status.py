@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from unpooled.protocol.sealing import SigningKey, fingerprint
+from unpooled.protocol.sealing import fingerprint
 from unpooled_client.commands.options import network_options, state_option
 from unpooled_client.state import ledger as ledgers
 from unpooled_client.state.files import StateError
@@ -49,8 +49,8 @@ def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict
         "name": saved.agreement.study if saved.agreement else "",
         "server": saved.invitation.server,
         "cohort": saved.cohort,
-        "fingerprint": fingerprint(SigningKey(saved.signing_key).public),
-        "compensator": saved.invitation.compensator,
+        "fingerprint": fingerprint(saved.public_key),
+        "compensator": "" if saved.in_pairs else saved.invitation.compensator,
         "agreed": saved.agreement is not None,
         "released": saved.is_released,
         "results": saved.out if saved.delivered else None,

@@ -23,7 +23,8 @@ from unpooled.panel.list_file import MOST_BYTES
 from unpooled.protocol import VERSION, bodies, stages
 from unpooled.protocol.codes import answer_bytes, patience
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.messages import Questions, Shown, Told
+from unpooled.protocol.messages import Questions, Sealed, Shown, Told
+from unpooled.protocol.pairs import most_sealed_bytes
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection
@@ -187,6 +188,14 @@ class Api:
 
     def accept(self, plan_hash: bytes, roster_hash: bytes, sealed: bytes, signature: bytes) -> None:
         self._tell("POST", "accept", bodies.acceptance(plan_hash, roster_hash, sealed, signature))
+
+    def accept_in_pairs(self, sealed: bytes) -> None:
+        """Accept with boxes for all other cohorts: the encoding of `Sealed`."""
+        self._ask("PUT", "sealed", content=sealed)
+
+    def boxes(self, cohorts: int) -> Sealed:
+        """Return what the other cohorts have sealed to this one."""
+        return decoded(self._ask("GET", "boxes", most=most_sealed_bytes(cohorts)), Sealed)
 
     def put_panel_digest(self, digest: bytes) -> bool:
         """Deliver the digest of this cohort's list; whether the list itself is wanted."""

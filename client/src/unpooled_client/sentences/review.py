@@ -14,7 +14,7 @@ from typing import Any
 
 from unpooled.described.facts import plan_facts
 from unpooled.described.parties import what_parties_get
-from unpooled.described.what_leaves import COHORT_SUMS, Leaving
+from unpooled.described.what_leaves import COHORT_SUMS, IN_PAIRS, Leaving
 from unpooled.pages.page import Html, document, facts, joined, mark, section, table, tag
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client.sentences import sentences
@@ -47,7 +47,7 @@ def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
         "server": saved.invitation.server,
         "plan_hash": agreement.plan.hash().hex(),
         "roster_hash": agreement.roster.hash().hex(),
-        "compensator": fingerprint(agreement.plan.compensator_key),
+        "compensator": agreement.compensator,
         "one_operator": agreement.one_operator,
         "version": version(_PROGRAM),
         "sizes": saved.sizes,
@@ -91,13 +91,15 @@ def _short(saved: Saved, agreement: Agreement, rows: Iterable[Leaving]) -> Itera
             ("Server", saved.invitation.server),
             ("Plan hash", tag("code", agreement.plan.hash().hex())),
             ("Roster hash", tag("code", agreement.roster.hash().hex())),
-            ("Compensator", tag("code", fingerprint(agreement.plan.compensator_key))),
+            ("Compensator", tag("code", agreement.compensator) if agreement.compensator else "none"),
             ("Program", f"{_PROGRAM} {version(_PROGRAM)}, protocol version {agreement.plan.version}"),
             ("State", released),
             ("How much", sentences.in_all(rows)),
         ]
     )
-    if agreement.one_operator:
+    if agreement.plan.in_pairs:
+        yield tag("p", IN_PAIRS, ".", _BUT_COHORT_SUMS if agreement.plan.shows_cohort_sums else "")
+    elif agreement.one_operator:
         yield tag("p", mark("bad", "one operator: not blind"), " ", _ONE_OPERATOR)
     else:
         yield tag("p", _APART, _BUT_COHORT_SUMS if agreement.plan.shows_cohort_sums else "")
@@ -127,7 +129,9 @@ def _two(first: str, second: str) -> Html:
 
 def _parties(agreement: Agreement) -> Html:
     caption = "For the server, the compensator, each cohort and the coordinator"
-    if agreement.one_operator:
+    if agreement.plan.in_pairs:
+        caption = "For the server, each cohort and the coordinator: there is no compensator"
+    elif agreement.one_operator:
         caption = "If server and compensator were run by different people; here they are not"
     parties = what_parties_get(agreement.plan)
     rows = [[party.name, party.gets, party.reads, party.never] for party in parties]

@@ -10,7 +10,9 @@ from unpooled.described.facts import plan_facts
 from unpooled.described.what_leaves import (
     COHORT_SUMS,
     EVERYONE_BY_SUM,
+    IN_PAIRS,
     OPERATOR,
+    PARTS,
     Leaving,
     most_bytes,
     usual_bytes,
@@ -47,7 +49,7 @@ def lines(event: events.Event) -> list[str]:
         case events.ReleaseNeeded():
             return release(event)
         case events.Accepted():
-            return ["The mask seed was sent, sealed to the compensator"]
+            return ["What the masks are made from was sent, sealed"]
         case events.Checked():
             return checked(event)
         case events.PanelAgreed():
@@ -280,6 +282,8 @@ def _description(text: str) -> Iterable[str]:
 
 
 def _compensator(event: events.Proposal) -> list[str]:
+    if not event.compensator:
+        return ["NO COMPENSATOR", *_wrapped(f"{IN_PAIRS}.", "  "), ""]
     return [
         "COMPENSATOR",
         f"  Fingerprint, as in your invitation: {event.compensator}",
@@ -306,9 +310,11 @@ def summary_rows(rows: Sequence[Leaving], sizes: Mapping[str, int]) -> list[tupl
 
 
 def _masked_means(rows: Iterable[Leaving]) -> str:
+    in_pairs = any(row.what == PARTS for row in rows)
+    parties = "the server and all other cohorts" if in_pairs else "server and compensator"
     but = ", except its sums as said above" if any(row.what == COHORT_SUMS for row in rows) else ""
     return (
-        "Masked: as long as server and compensator do not work together, nobody can read this cohort's "
+        f"Masked: as long as {parties} do not work together, nobody can read this cohort's "
         f"numbers{but}; {EVERYONE_BY_SUM.removeprefix('nobody; ')}, unless something else is said above."
     )
 

@@ -117,7 +117,10 @@ class Proposal(Event):
     plan_hash: str
     """Recomputed here from the plan."""
     compensator: str
-    """Fingerprint of the compensator's key: the same in the invitation, the plan and the server's answer."""
+    """Fingerprint of the compensator's key: the same in the invitation, the plan and the server's answer.
+
+    Empty where there is none.
+    """
     one_operator: bool
     """Server and compensator are run by the same people: masks then hide nothing from them."""
     leaves: tuple[Leaving, ...]

@@ -36,7 +36,7 @@ from platformdirs import user_state_path
 from unpooled.described.facts import Change, changes
 from unpooled.described.what_leaves import Leaving, what_leaves
 from unpooled.errors import UnpooledError
-from unpooled.plan.plan import Plan
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey, fingerprint
@@ -45,6 +45,8 @@ from unpooled_client.state.files import StateError, make_private_folder, write_a
 from unpooled_client.state.fingerprint import Fingerprint
 
 _FORMAT = 2
+NO_COMPENSATOR = fingerprint(NO_KEY)
+"""Fingerprint that an invitation has where there is no compensator."""
 _OPERATORS = {False: "run by different people", True: "run by the same people"}
 _ABSENT = "not in the study"
 
@@ -72,6 +74,11 @@ class Agreement:
     roster: Roster
     one_operator: bool
     """Server and compensator are run by the same people: masks then hide nothing from them."""
+
+    @property
+    def compensator(self) -> str:
+        """Fingerprint of the compensator's key; empty where there is none."""
+        return "" if self.plan.in_pairs else fingerprint(self.plan.compensator_key)
 
     def changed_since(self, old: Agreement | None) -> str:
         """Name the parts of an earlier agreement that changed, in words: "the plan, the roster"; empty
@@ -156,6 +163,22 @@ class Saved:
         """A fresh identity: a signing key and an instance number from the operating system."""
         return cls(invitation, os.urandom(16).hex(), SigningKey.generate().private)
 
+    @property
+    def in_pairs(self) -> bool:
+        """True if each two cohorts share masks, and there is no compensator.
+
+        Before a plan was agreed to, it is what the invitation names.
+        """
+        if self.agreement is None:
+            return self.invitation.compensator == NO_COMPENSATOR
+        return self.agreement.plan.in_pairs
+
+    @property
+    def public_key(self) -> bytes:
+        """Return what this cohort joins with, and the roster has of it."""
+        signer = SigningKey(self.signing_key)
+        return signer.both if self.in_pairs else signer.public
+
     def to_json(self) -> dict[str, Any]:
         plain = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         return plain | {
@@ -220,6 +243,8 @@ class StateFolder:
         self.file, self.ledger, self.log = path / "state.json", path / "ledger.jsonl", path / "client.log"
         self.book = path / "book"
         """Path of the record of answers: `unpooled_client.study.book`."""
+        self.unsent = path / "unsent"
+        """Path of answers until the server has them: `unpooled_client.study.unsent`."""
         self.derived = path / "derived"
         """Path of what was derived from this cohort's people: `unpooled_client.study.deriving`."""
         self.states = path / "states"

@@ -20,6 +20,7 @@ from unpooled.plan.common_options import COMPONENTS
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.sealing import SigningKey
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.answers import Refused, Study
@@ -38,6 +39,7 @@ from unpooled_client.study.resting import RestingPlaces
 from unpooled_client.study.rounds import Answerer, Compute, Dealing, Share
 from unpooled_client.study.session import BEFORE, OVER, Session
 from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identity
+from unpooled_client.study.unsent import Unsent
 
 if TYPE_CHECKING:
     from unpooled_client.state.folder import Acceptance
@@ -107,7 +109,13 @@ class Work:
             self.resting,
         )
         self.answerer = Answerer(
-            self.terms, acceptance.seed, book, compute, acceptance.own, self.following.question
+            self.terms,
+            acceptance.seed,
+            book,
+            compute,
+            acceptance.own,
+            self.following.question,
+            unsent=Unsent(self.session.folder.unsent, book) if self.terms.plan.in_pairs else None,
         )
         self.last_pass = last_pass(self.terms.plan)
         # Threads that send hold no place, so that computing goes on while they wait for the server.
@@ -149,6 +157,8 @@ class Work:
                 yield from self._begin(found)
                 if found.state in OVER and not self.running:
                     self.resting.forget()
+                    if self.answerer.unsent:
+                        self.answerer.unsent.erase_all()
                     return
                 if (yield from self._is_void(found)):
                     return
@@ -166,8 +176,11 @@ class Work:
         self.idle = 0 if new or self.running else self.idle + 1
         if new and not (yield from self._is_entered()):
             return
-        if new:
+        if new and not self.terms.plan.in_pairs:
             self.answerer = self.answerer.witnessing(found.witness, found.code_keys)
+        elif new and self.answerer.pairs is None:
+            sealed = yield from self.session.wait_for(self.session.api.boxes, self.terms.plan.cohorts)
+            self.answerer = self.answerer.paired(sealed, SigningKey(self.session.saved.signing_key))
         for question in new:
             self.session.not_waiting()
             self.running[question.round] = self.session.spawn(self._answer, question)
@@ -246,7 +259,11 @@ class Work:
             self.session.tell(StepProgress(VERIFYING, self.received, None, BYTES, working, took=took))
 
     def _put(self, share: Share, keeps: bool) -> bool:
-        return self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data, keeps))
+        put = self.session.api.put_share
+        delivered = self._deliver(lambda: put(share.round, share.nonce, share.data, keeps))
+        if delivered and self.answerer.unsent:
+            self.answerer.unsent.erase(share.round)
+        return delivered
 
     def _deal(self, dealing: Dealing) -> bool:
         """Deliver what a round is compared by; False where the server no longer waits for it."""

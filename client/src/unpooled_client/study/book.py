@@ -11,7 +11,8 @@ the run. The book outlives the program.
 A file is only ever appended to, with one flush for each entry. An entry that was cut off by a crash is
 dropped: its answer did not leave.
 
-A cohort that deals for a comparison enters the dealing's digest likewise: one round has one dealing. So it
+So it does with a share that has no nonce (`unpooled_client.study.unsent`): one round has one such share. A
+cohort that deals for a comparison enters the dealing's digest likewise: one round has one dealing. So it
 does with each sum that it was told and has verified: one place has one sum, and when the study is over
 `unpooled_client.study.verifying` looks for it in the manifest.
 """
@@ -105,6 +106,17 @@ class Heard:
         return cls(told.round, place, hashlib.sha256(codec.encode(told)).digest())
 
 
+@dataclass(frozen=True)
+class Sent:
+    """A share without a nonce that is about to be sent, or was."""
+
+    name: ClassVar[str] = "sent"
+
+    round: int
+    digest: bytes
+    """Digest of its bytes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """A question that is about to be answered."""
@@ -117,8 +129,8 @@ class Asked:
     place: str = ""
 
 
-Line: TypeAlias = Entry | Dealt | Heard
-_Once = TypeVar("_Once", Dealt, Heard)
+Line: TypeAlias = Entry | Dealt | Heard | Sent
+_Once = TypeVar("_Once", Dealt, Heard, Sent)
 _Key = TypeVar("_Key", int, str)
 
 
@@ -134,13 +146,16 @@ class Book:
         self._places: set[str] = set()
         self.dealt: dict[int, Dealt] = {}
         self._heard: dict[str, Heard] = {}
-        self._sent: dict[str, int] = {}
+        self.sent: dict[int, Sent] = {}
+        self._sizes: dict[str, int] = {}
         for entry in lines_of(path, seed):
             match entry:
                 case Dealt():
                     self.dealt[entry.round] = entry
                 case Heard():
                     self._heard[entry.place] = entry
+                case Sent():
+                    self.sent[entry.round] = entry
                 case Entry():
                     self._take(entry)
 
@@ -187,6 +202,10 @@ class Book:
                 TELL_BOTH,
             )
 
+    def send(self, sent: Sent) -> bool:
+        """Write down a share that is about to be sent; False if it is another one than before."""
+        return self._is_only(sent, self.sent, sent.round)
+
     def _is_only(self, line: _Once, known: dict[_Key, _Once], key: _Key) -> bool:
         """Write down a line unless it is there already; False if another one has its key."""
         with self._lock:
@@ -200,7 +219,7 @@ class Book:
         if asked.panel and self.panel not in (b"", asked.panel):
             raise _distrust(asked, "asks about another list of variants than before")
         most = self._most_bytes(type(question))
-        if most is None or self._sent.get(question.name, 0) + asked.size > most:
+        if most is None or self._sizes.get(question.name, 0) + asked.size > most:
             raise _distrust(asked, "asks for more than was released")
         if asked.place in self._places:
             raise _distrust(asked, "asks again what was answered")
@@ -209,7 +228,7 @@ class Book:
         """Remember an entry that is in the file."""
         self.rounds[entry.round] = entry.digest
         self.panel = entry.panel or self.panel
-        self._sent[entry.kind] = self._sent.get(entry.kind, 0) + entry.size
+        self._sizes[entry.kind] = self._sizes.get(entry.kind, 0) + entry.size
         self._places |= {entry.place} - {""}
 
     def _append(self, entry: Line) -> None:
@@ -263,7 +282,7 @@ def lines_of(path: Path, seed: bytes) -> Iterator[Line]:
             os.truncate(path, at)
             return
         try:
-            yield codec.decode(body, [Entry, Dealt, Heard])
+            yield codec.decode(body, [Entry, Dealt, Heard, Sent])
         except CodecError as error:
             raise BookLost(path) from error
         at += _PREFIX.size + length

@@ -6,11 +6,20 @@ import os
 import time
 from collections.abc import Generator, Iterator
 
-from unpooled.described.what_leaves import SEED, SIGNING_KEY, TO_COHORTS, TO_COMPENSATOR, Form, what_leaves
+from unpooled.described.what_leaves import (
+    PARTS,
+    SEED,
+    SIGNING_KEY,
+    TO_COHORTS,
+    TO_COMPENSATOR,
+    Form,
+    what_leaves,
+)
 from unpooled.errors import listed
 from unpooled.plan.plan import Plan
-from unpooled.protocol import VERSION, bodies
+from unpooled.protocol import VERSION, bodies, codec
 from unpooled.protocol.masking import SEED_BYTES
+from unpooled.protocol.messages import Sealed
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
 from unpooled.protocol.stages import Doing
@@ -74,7 +83,7 @@ def join(session: Session, *, anew: bool) -> Generator[events.Event, None, Study
     trust.check_identity(study, session.saved)
     trust.check_compensator(study, session.saved)
     plan = trust.checked_plan(study)
-    public = SigningKey(session.saved.signing_key).public
+    public = trust.own_key(plan, SigningKey(session.saved.signing_key))
     if study.state in OVER:
         return study
     _require_our_version(plan)
@@ -89,7 +98,7 @@ def join(session: Session, *, anew: bool) -> Generator[events.Event, None, Study
     if anew and _book_is_lost(session):
         # Another key makes another roster, for which all cohorts accept again, and draw new seeds.
         session.save(signing_key=SigningKey.generate().private, acceptance=None)
-        public = SigningKey(session.saved.signing_key).public
+        public = trust.own_key(plan, SigningKey(session.saved.signing_key))
     again = bool(session.saved.cohort)
     session.save()  # a key that the server knows must not be lost
     yield session.record(SIGNING_KEY, bodies.joining(public), Form.CLEAR, TO_COHORTS)
@@ -179,7 +188,7 @@ def proposal(study: Study) -> events.Proposal:
     return events.Proposal(
         plan=plan,
         plan_hash=plan.hash().hex(),
-        compensator=fingerprint(plan.compensator_key),
+        compensator="" if plan.in_pairs else fingerprint(plan.compensator_key),
         one_operator=study.one_operator,
         leaves=what_leaves(plan, one_operator=study.one_operator),
         description=study.description,
@@ -236,9 +245,14 @@ def accept(session: Session, found: trust.Terms) -> Generator[events.Event, None
     if acceptance is None:
         raise AssertionError("nothing was accepted")
     said = acceptance.plan_hash, acceptance.roster_hash, acceptance.sealed, acceptance.signature
-    yield session.record(SEED, bodies.acceptance(*said), Form.SEALED, TO_COMPENSATOR)
+    in_pairs = found.plan.in_pairs
+    body, to = (said[2], TO_COHORTS) if in_pairs else (bodies.acceptance(*said), TO_COMPENSATOR)
+    yield session.record(PARTS if in_pairs else SEED, body, Form.SEALED, to)
     try:
-        yield from session.wait_for(session.api.accept, *said)
+        if in_pairs:
+            yield from session.wait_for(session.api.accept_in_pairs, body)
+        else:
+            yield from session.wait_for(session.api.accept, *said)
     except Conflict as conflict:
         if conflict.code in _CHANGED:
             return False
@@ -273,9 +287,17 @@ def _refuse_after_release(session: Session) -> None:
 
 
 def draw_seed(session: Session, found: trust.Terms) -> Acceptance:
-    """A fresh seed for these terms, sealed to the compensator and signed; and one that stays here."""
+    """A fresh seed for these terms, sealed to the compensator and signed; and one that stays here.
+
+    Without a compensator, what is derived from it for each of the other cohorts is sealed to that one.
+    """
     seed, own = os.urandom(SEED_BYTES), os.urandom(SEED_BYTES)
-    box = seal_seed(seed, found.purpose, SigningKey(session.saved.signing_key))
+    signer = SigningKey(session.saved.signing_key)
+    if found.plan.in_pairs:
+        boxes = found.meeting.seal(found.cohort, seed, signer)
+        sealed = codec.encode(Sealed(found.plan_hash, found.roster_hash, boxes))
+        return Acceptance(found.plan_hash, found.roster_hash, seed, sealed, b"", own)
+    box = seal_seed(seed, found.purpose, signer)
     return Acceptance(found.plan_hash, found.roster_hash, seed, box.sealed, box.signature, own)
 
 

@@ -1,7 +1,8 @@
 """Answering a question: decode it, compute at this cohort, pack, mask; and deal where it is its turn.
 
 A nonce is drawn each time that numbers are computed, so no two sets of numbers ever share a mask: what is
-sent again is the same bytes, and what is computed again has a new nonce.
+sent again is the same bytes, and what is computed again has a new nonce. Masks of pairs have none: there
+`unpooled_client.study.unsent` sees to it that a round has one share.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.draws import drawing
@@ -23,11 +26,15 @@ from unpooled.methods.presence import Presence
 from unpooled.protocol import masking, messages, two_party, witness
 from unpooled.protocol.dealing import dealer_of
 from unpooled.protocol.masking import MaskContext, Scheme
+from unpooled.protocol.messages import Sealed
+from unpooled.protocol.pairs import PairContext, Pairs
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.sealing import SigningKey
 from unpooled.protocol.showing import set_third_check
 from unpooled.protocol.witness import Witnessed
 from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.trust import SAME_RELEASE, TELL_BOTH, TELL_OPERATOR, Distrust, Terms
+from unpooled_client.study.unsent import Unsent
 
 MAX_SHARE_BYTES = 1 << 30
 """A larger share is asked by no honest server, and would take the memory of this computer."""
@@ -86,6 +93,21 @@ class Answerer:
     witness: bytes = field(default=b"", repr=False)
     """Is the secret of cohorts and compensator, in memory only: it comes again with each look."""
     code_keys: bytes = b""
+    pairs: Pairs | None = None
+    """Are the secrets shared with each other cohort where there is no compensator, in memory only."""
+    unsent: Unsent | None = None
+    """Keeps shares that have no nonce, as those under masks of pairs."""
+
+    def paired(self, sealed: Sealed, signer: SigningKey) -> Answerer:
+        """Open what the others have sealed to this cohort; Distrust unless each did so for these terms."""
+        terms = self.terms
+        try:
+            pairs = terms.meeting.open(terms.cohort, self.seed, signer, sealed.boxes)
+        except ProtocolError as error:
+            raise Distrust(
+                Problem.QUESTION, f"the other cohorts' parts of masks are not to be used: {error}.", TELL_BOTH
+            ) from error
+        return replace(self, witness=pairs.witness, pairs=pairs)
 
     def witnessing(self, sealed: bytes, code_keys: bytes = b"") -> Answerer:
         """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it.
@@ -185,6 +207,34 @@ class Entered:
         terms = self.answerer.terms
         return bool(self.question.opens) and dealer_of(terms.roster, self.message.round) == terms.cohort
 
+    def _packed(self, cohort: Cohort) -> np.ndarray:
+        """Compute this cohort's answer, not masked yet."""
+        question, plan, scheme = self.question, self.answerer.terms.plan, self.scheme
+        cohort = drawing(cohort, question, self.answerer.own)
+        arrays, columns = self.answerer.compute(question, cohort), question.columns_under(plan)
+        salt = self.message.salt
+        return questions.pack(question, arrays, scheme, plan.cohorts, salt, columns, self.witnessed)
+
+    def _masked(self, cohort: Cohort) -> tuple[bytes, bytes]:
+        """Compute and mask this cohort's answer: its nonce, and its bytes."""
+        own, scheme = self.answerer, self.scheme
+        if own.pairs is None or own.unsent is None:
+            nonce = os.urandom(masking.NONCE_BYTES)
+            context = self.context(nonce)
+            masked = scheme.add(self._packed(cohort), masking.mask(own.seed, context))
+            if self.question.opens:
+                dealt = own.book.dealt[self.message.round].digest if self._deals else b""
+                set_third_check(masked, own.witness, context, dealt)
+            return nonce, scheme.to_bytes(masked)
+        number, title = self.message.round, self.question.title
+        data = own.unsent.kept(number, title)
+        if data is None:
+            mask = own.pairs.mask(PairContext(**self._bound))
+            data = scheme.to_bytes(scheme.add(self._packed(cohort), mask))
+            own.unsent.keep(number, title, data)
+        # The server tells uploads apart by their nonces: of these there is one, so they are named after it.
+        return hashlib.sha256(data).digest()[: masking.NONCE_BYTES], data
+
     def dealing(self) -> Dealing | None:
         """Return this cohort's dealing, the same whenever it is asked; None if it is another's turn."""
         own, question, number = self.answerer, self.question, self.message.round
@@ -202,17 +252,7 @@ class Entered:
         """
         started = time.perf_counter()
         question, plan, scheme = self.question, self.answerer.terms.plan, self.scheme
-        nonce = os.urandom(masking.NONCE_BYTES)
-        cohort = drawing(cohort, question, self.answerer.own)
-        arrays, columns = self.answerer.compute(question, cohort), question.columns_under(plan)
-        salt, witnessed = self.message.salt, self.witnessed
-        packed = questions.pack(question, arrays, scheme, plan.cohorts, salt, columns, witnessed)
-        context = self.context(nonce)
-        masked = scheme.add(packed, masking.mask(self.answerer.seed, context))
-        if question.opens:
-            dealt = self.answerer.book.dealt[self.message.round].digest if self._deals else b""
-            set_third_check(masked, witnessed.witness, context, dealt)
-        data = scheme.to_bytes(masked)
+        nonce, data = self._masked(cohort)
         if len(data) != self.words * scheme.word_bytes:
             raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {self.words} words")
         return Share(

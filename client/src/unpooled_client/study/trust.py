@@ -15,6 +15,7 @@ from unpooled.methods import check
 from unpooled.plan.plan import Plan
 from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.messages import Roster
+from unpooled.protocol.pairs import Meeting
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint
 from unpooled_client.network.answers import Study
@@ -76,6 +77,16 @@ class Terms:
             raise AssertionError(f"{question.title}: nothing is compared")
         dealer, circuit = dealer_of(self.roster, number), question.opens.circuit
         return DealingContext(dealer=dealer, circuit=circuit, **self.bound(question, number, named))
+
+    @property
+    def meeting(self) -> Meeting:
+        """The cohorts, who share masks where the plan has no compensator."""
+        return Meeting(self.study, self.plan_hash, self.roster)
+
+
+def own_key(plan: Plan, signer: SigningKey) -> bytes:
+    """Return what a cohort joins with, and the roster has of it."""
+    return signer.both if plan.in_pairs else signer.public
 
 
 def check_identity(study: Study, saved: Saved) -> None:
@@ -140,7 +151,7 @@ def terms(study: Study, saved: Saved) -> Terms | None:
             f"the roster has {len(study.roster.members)} cohorts, and the plan says {plan.cohorts}."
         )
     # Name and key together: a key under another name would be somebody else's part.
-    if (study.cohort, SigningKey(saved.signing_key).public) not in study.roster.members:
+    if (study.cohort, own_key(plan, SigningKey(saved.signing_key))) not in study.roster.members:
         raise Distrust(
             Problem.QUESTION,
             "this cohort's own key is not in the roster: another client joined in its name.",

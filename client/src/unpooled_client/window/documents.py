@@ -20,6 +20,8 @@ ONE_OPERATOR = (
     "so masks hide nothing from them."
 )
 
+NO_COMPENSATOR_SAID = "none: each two cohorts share masks"
+
 
 def heading(text: str) -> str:
     return f"<h3>{escape(text)}</h3>"
@@ -94,6 +96,8 @@ def _plan(plan: Plan, plan_hash: str) -> str:
 def hashes(roster_hash: str, compensator: str) -> str:
     """Describe the other values to compare by telephone."""
     roster = [("Roster hash, the same at every cohort", grouped(roster_hash))] if roster_hash else []
+    if not compensator:
+        return facts([*roster, ("Compensator", NO_COMPENSATOR_SAID)])
     return facts([*roster, ("Compensator's fingerprint, as in your invitation", compensator)])
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from PySide6.QtWidgets import QFileDialog, QLabel, QPlainTextEdit
 
 from unpooled.protocol.invitation import Invitation, InvitationError
+from unpooled_client.state.folder import NO_COMPENSATOR
 from unpooled_client.study.invitation import text_of_file
+from unpooled_client.window.documents import NO_COMPENSATOR_SAID
 from unpooled_client.window.model import Card, Tone
 from unpooled_client.window.parts import Facts, Page, label
 
@@ -67,7 +69,9 @@ class InvitePage(Page):
         if self.invitation is not None:
             found = self.invitation
             facts = (("Server", found.server), ("Study", found.study))
-            self.says.put([*facts, ("Compensator's fingerprint", found.compensator)])
+            none = found.compensator == NO_COMPENSATOR
+            said = NO_COMPENSATOR_SAID if none else found.compensator
+            self.says.put([*facts, ("Compensator's fingerprint", said)])
 
     def _press(self) -> None:
         if self.invitation is not None:

@@ -169,7 +169,7 @@ class JoinPage(Page):
         found = self._study.saved
         if agreed and found is not None and found.agreement is not None:
             self.document.show_html(documents.agreement(found.agreement))
-            self._show_roster(found.agreement.roster, found.cohort, found.invitation.compensator)
+            self._show_roster(found.agreement.roster, found.cohort, found.agreement.compensator)
         elif (asked := self.progress.proposal) is not None:
             study = self.progress.study or self._study.title
             self.document.show_html(documents.proposal(asked, study=study, server=server))
@@ -191,11 +191,12 @@ class JoinPage(Page):
     def _show_roster(self, roster: Roster | None, own: str, compensator: str) -> None:
         for widget in (self.roster_title, self.roster):
             widget.setVisible(roster is not None)
-        self.hashes.setVisible(bool(compensator))
+        is_known = roster is not None or bool(compensator)
+        self.hashes.setVisible(is_known)
         if roster is not None:
             self.roster.put(rows.roster(roster, own))
             self.roster.fit_height()
-        if compensator:
+        if is_known:
             self.hashes.show_html(documents.hashes(digest(roster).hex() if roster else "", compensator))
 
 

@@ -107,6 +107,13 @@ def _privacy(plan: Plan, run: Run) -> list[str]:
         if plan.masking == "gaussian"
         else "masks that are uniform modulo a power of two, so that sums are exact"
     )
+    if plan.in_pairs:
+        return [
+            f"{algorithm(plan.test).data} stayed with the cohorts.",
+            f"Each cohort sent sums under {masks}; each two cohorts shared some of these, so that the masks "
+            "of all added up to nothing, and the server obtained the sums over all cohorts.",
+            "There was no compensator.",
+        ]
     operators = (
         "Server and compensator were run by one operator, who could have worked out each cohort's numbers."
         if run.one_operator

@@ -11,11 +11,13 @@ from unpooled.described.what_leaves import (
     CODES,
     DEALING,
     EVERYONE_BY_SUM,
+    PARTS,
     SERVER,
     Form,
     what_leaves,
 )
 from unpooled.methods import algorithm
+from unpooled.plan.common_options import COMPENSATOR
 from unpooled.plan.plan import Plan
 
 
@@ -30,7 +32,11 @@ class Party:
 
 
 def what_parties_get(plan: Plan) -> tuple[Party, ...]:
-    """The server, the compensator, each cohort and the coordinator, by what leaves a cohort."""
+    """The server, the compensator if any, each cohort and the coordinator, by what leaves a cohort."""
+    return tuple(party for party in _parties(plan) if not (plan.in_pairs and party.name == COMPENSATOR))
+
+
+def _parties(plan: Plan) -> tuple[Party, ...]:
     leaves = what_leaves(plan)
     clear = _listed(line.what for line in leaves if line.form == Form.CLEAR and DEALING not in line.what)
     arrays = sum(line.readable_by in (EVERYONE_BY_SUM, BY_SUM, BY_NOBODY) for line in leaves)
@@ -42,20 +48,21 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
         Party(
             "server",
             f"from each cohort in clear: {clear}; masked: {arrays} arrays of numbers; "
-            "sealed: the mask seed, which it passes on"
+            f"sealed: {_small(PARTS) if plan.in_pairs else 'the mask seed'}, which it passes on"
             + (f"; from one cohort after the other: {DEALING}" if compared else "")
             + (f"; {_small(CODES)}, which it passes on times a key" if plan.searched else "")
-            + ". From the compensator: sums of masks",
+            + ("" if plan.in_pairs else ". From the compensator: sums of masks"),
             "what came in clear; of the masked numbers the sum over all cohorts"
             + (", but of sums that are compared only on which side of a bound they lie" if compared else "")
             + ("; by them values of single people" if algorithm(plan.test).told(plan) else "")
             + ("; sums over one cohort, if a covariate tells cohorts apart" if plan.shows_cohort_sums else "")
             + ("; of one cohort's, what the noise does not hide" if plan.masking == "gaussian" else "")
             + "; who sends when, and how much",
-            ("" if plan.shows_cohort_sums else "one cohort's numbers, ") + "a mask seed, a data file",
+            ("" if plan.shows_cohort_sums else "one cohort's numbers, ")
+            + ("a mask, a data file" if plan.in_pairs else "a mask seed, a data file"),
         ),
         Party(
-            "compensator",
+            COMPENSATOR,
             "each cohort's mask seed; the study's ID; names and public keys of the cohorts; how long each "
             "round's answers are"
             + ("; masked parts of sums that are compared" if compared else "")
@@ -68,7 +75,8 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
         Party(
             "each cohort",
             f"the plan, the names and public keys of the others, {agreed}"
-            "the sums over all cohorts on which questions depend, "
+            + ("of each other cohort the mask that the two share, " if plan.in_pairs else "")
+            + "the sums over all cohorts on which questions depend, "
             + ("all that the server has of sums that are compared, masked, " if shown else "")
             + "the results",
             ("all of that but what is masked" if shown else "all of that")

@@ -14,6 +14,7 @@ from unpooled.asking.question import Arrays
 from unpooled.described.facts import plan_facts
 from unpooled.described.methods_section import Run, methods
 from unpooled.described.parties import what_parties_get
+from unpooled.described.what_leaves import IN_PAIRS
 from unpooled.errors import listed
 from unpooled.formats import table_summary
 from unpooled.kernels.statistics import inflation_text
@@ -317,9 +318,11 @@ def _asked(plan: Plan, about: About) -> Html:
 
 def _people(plan: Plan, about: About) -> Html:
     rows = [(member.name, tag("code", member.fingerprint)) for member in about.members]
-    compensator = ("Compensator", tag("code", sealing.fingerprint(plan.compensator_key)))
-    return section("Who took part", table("Cohorts, and the compensator", ("Party", "Fingerprint of its key"),
-                                          [*rows, compensator]))  # fmt: skip
+    caption = "Cohorts"
+    if not plan.in_pairs:
+        caption = "Cohorts, and the compensator"
+        rows.append(("Compensator", tag("code", sealing.fingerprint(plan.compensator_key))))
+    return section("Who took part", table(caption, ("Party", "Fingerprint of its key"), rows))
 
 
 def _methods(plan: Plan, run: Run) -> Html:
@@ -328,6 +331,11 @@ def _methods(plan: Plan, run: Run) -> Html:
 
 
 def _privacy(plan: Plan, run: Run) -> Html:
+    heads = ("Party", "Got", "Could read", "Never got")
+    parties = ((party.name, party.gets, party.reads, party.never) for party in what_parties_get(plan))
+    got = table("What each party got", heads, parties)
+    if plan.in_pairs:
+        return section("Privacy", tag("p", mark("good", "No compensator"), f" {IN_PAIRS}."), got)
     blind = (
         mark("warning", "One operator: not blind")
         if run.one_operator
@@ -338,9 +346,7 @@ def _privacy(plan: Plan, run: Run) -> Html:
         if run.one_operator
         else "The platform's operator states that server and compensator were run by different operators."
     )
-    heads = ("Party", "Got", "Could read", "Never got")
-    rows = ((party.name, party.gets, party.reads, party.never) for party in what_parties_get(plan))
-    return section("Privacy", tag("p", blind, " ", consequence), table("What each party got", heads, rows))
+    return section("Privacy", tag("p", blind, " ", consequence), got)
 
 
 def _files(plan: Plan, about: About) -> Html:

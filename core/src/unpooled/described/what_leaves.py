@@ -20,6 +20,8 @@ from unpooled.plan.common_options import BITS, OPENS
 from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
 from unpooled.protocol import bodies, oprf, two_party
 from unpooled.protocol.masking import Scheme
+from unpooled.protocol.pairs import key_bytes
+from unpooled.protocol.pairs import most_sealed_bytes as most_sealed_bytes_of_pairs
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
 from unpooled.protocol.stages import Doing
 
@@ -35,6 +37,12 @@ KNOWN_FROM_SUMS = "the server; those in the results, everyone; not whose they ar
 DEALING = "randomness for comparing"
 """Name of the quantity that is dealt for a kind of question whose sums are compared."""
 SIGNING_KEY, SEED, DOING = "Public signing key", "Mask seed", "What the client is doing"
+PARTS = "Parts of masks"
+"""Name of the quantity that a cohort seals to each of the others, where there is no compensator."""
+IN_PAIRS = (
+    "Each two cohorts share masks, and there is no compensator: to read one cohort's numbers, the server and "
+    "all other cohorts would have to work together"
+)
 TIMING, PROBLEM = "Seconds per phase", "Code of a problem"
 CODES = "Blinded words"
 """Name of the words of a column that a cohort has coded."""
@@ -87,8 +95,9 @@ def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = 
     """Everything that a client sends in a study by this plan, in the order in which it is sent.
 
     `sizes` are of the cohort's own data, once they are known: `unpooled.asking.sizes`. `one_operator`: server
-    and compensator are run by the same people.
+    and compensator are run by the same people. Without a compensator that means nothing.
     """
+    one_operator = one_operator and not plan.in_pairs
     return tuple(_lines(plan, sizes, one_operator))
 
 
@@ -125,7 +134,7 @@ def _bytes(leaves: Iterable[tuple[Leaving, int]]) -> int | None:
 
 
 def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
-    yield from _keys(one_operator)
+    yield from _keys(plan, one_operator)
     yield from _agreed(plan, sizes)
     for kind in questions_of(plan):
         yield from _sent_by(kind, plan, sizes, one_operator)
@@ -133,7 +142,7 @@ def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leav
     yield from _about_the_run()
 
 
-def _keys(one_operator: bool) -> Iterator[Leaving]:
+def _keys(plan: Plan, one_operator: bool) -> Iterator[Leaving]:
     yield Leaving(
         SIGNING_KEY,
         "made for this study; shows who this cohort is",
@@ -141,9 +150,12 @@ def _keys(one_operator: bool) -> Iterator[Leaving]:
         f"{SERVER}, all cohorts",
         TO_COHORTS,
         "that whoever has this key is this cohort; nothing about its data",
-        "32 bytes, in hexadecimal digits",
-        len(bodies.joining(bytes(32))),
+        f"{key_bytes(in_pairs=plan.in_pairs):,} bytes, in hexadecimal digits",
+        len(bodies.joining(bytes(key_bytes(in_pairs=plan.in_pairs)))),
     )
+    if plan.in_pairs:
+        yield _parts(plan)
+        return
     yield Leaving(
         SEED,
         "32 random bytes, sealed to the compensator; the server passes it on unread. Beside it the hashes of "
@@ -159,6 +171,23 @@ def _keys(one_operator: bool) -> Iterator[Leaving]:
         ),
         "the sealed seed, two hashes and a signature, in hexadecimal digits",
         len(bodies.acceptance(bytes(32), bytes(32), bytes(most_sealed_bytes()), bytes(SIGNATURE_BYTES))),
+        exact=False,
+    )
+
+
+def _parts(plan: Plan) -> Leaving:
+    """Describe what is sealed to the other cohorts."""
+    return Leaving(
+        PARTS,
+        "random bytes for each other cohort, sealed to it; the server passes them on unread. Beside them the "
+        "hashes of plan and roster, and this cohort's signatures",
+        Form.SEALED,
+        "the cohort that it is sealed to",
+        TO_COHORTS,
+        "the mask that the two share; without those that this cohort shares with all others, it says nothing "
+        "about this cohort's numbers",
+        f"{plan.cohorts - 1:,} sealed boxes with a signature each, and two hashes",
+        most_sealed_bytes_of_pairs(plan.cohorts),
         exact=False,
     )
 

@@ -11,7 +11,7 @@ from unpooled.asking.question import Question
 from unpooled.errors import UnpooledError
 from unpooled.methods.algorithm import Method, Registry, TableMethod, VariantMethod
 from unpooled.methods.presence import Presence
-from unpooled.plan.common_options import COMPONENTS, PHENOTYPES, REQUIRE_PHENO
+from unpooled.plan.common_options import COMPENSATOR, COMPONENTS, PHENOTYPES, REQUIRE_PHENO, TRUST
 from unpooled.plan.plan import Plan, PlanError
 
 TESTS: Registry[VariantMethod] = Registry(method_modules.VARIANTS)
@@ -35,7 +35,15 @@ def check(plan: Plan) -> Method:
     found = algorithm(plan.test)
     if problems := found.problems(plan):
         raise PlanError(problems)
+    if plan.in_pairs and compares(plan):
+        problem = f"{found.title} compares sums, for which a compensator is needed: choose {COMPENSATOR}"
+        raise PlanError({TRUST.name: problem})
     return found
+
+
+def compares(plan: Plan) -> bool:
+    """Tell whether a study under this plan may compare sums that nobody reads."""
+    return any(kind.opens and kind.sends_under(plan) for kind in questions_of(plan))
 
 
 def completed(fields: Mapping[str, Any]) -> Plan:

@@ -398,7 +398,47 @@ FILE_STEM = options.Text(
     fact="{}: the names of the result files begin with it",
 )
 
-OF_EVERY_STUDY = (FILE_STEM,)
+COMPENSATOR, COHORTS = "compensator", "cohorts"
+"""Whom a study trusts with its masks."""
+
+
+def _trust_problem(trust: str, plan: Plan) -> str:
+    """Say why a plan cannot do without a compensator; empty if it can."""
+    if trust == COMPENSATOR:
+        return ""
+    if plan.masking != "modular":
+        return "only with uniform masks: normal noise of each pair would add up"
+    if plan.searched:
+        return "a compensator is needed to find words that the plan does not list: list them, or choose it"
+    return ""
+
+
+TRUST = options.Choice(
+    name="trust",
+    came_later=True,
+    label="Masks",
+    default=COMPENSATOR,
+    is_always_said=False,
+    answers=(
+        options.Answer(
+            COMPENSATOR,
+            "Shared with a compensator",
+            "Of another operator than the server. Server and compensator together could read each cohort's "
+            "numbers; the server with other cohorts could not.",
+        ),
+        options.Answer(
+            COHORTS,
+            "Shared by each two cohorts",
+            "No compensator. To read one cohort's numbers the server and all other cohorts would have to "
+            "work together. Not where sums are compared, or words are searched for.",
+            "each two cohorts share some, and no compensator takes part: to read one cohort's numbers the "
+            "server and all other cohorts would have to work together",
+        ),
+    ),
+    rule=_trust_problem,
+)
+
+OF_EVERY_STUDY = (FILE_STEM, TRUST)
 """Options that are no test's. A plan's encoding has one only where it is not at its default, so that plans
 from before it came keep their hash."""
 FILTERS = (MIND, GENO, HWE, MAF)

@@ -25,7 +25,9 @@ from unpooled.plan.common_options import (
     OF_EVERY_STUDY,
     PHENOTYPES,
     SEVERAL,
+    TRUST,
 )
+from unpooled.plan.common_options import COHORTS as COHORTS
 from unpooled.plan.common_options import EXACT as EXACT
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
 from unpooled.plan.common_options import FEWEST_COHORTS as FEWEST_COHORTS
@@ -229,6 +231,11 @@ class Plan:
         ]
 
     @property
+    def in_pairs(self) -> bool:
+        """True if each two cohorts share masks, and there is no compensator."""
+        return TRUST.of(self) == COHORTS
+
+    @property
     def of_tables(self) -> bool:
         """True if the study is about tables, and not about variants."""
         return self.trait == NONE
@@ -336,6 +343,12 @@ class Plan:
     def hash(self) -> bytes:
         """SHA-256 of the plan's canonical encoding."""
         return digest(self)
+
+    @property
+    def chance(self) -> bytes:
+        """Hash by which people and directions are drawn: the same whoever is trusted with the masks."""
+        others = tuple(option for option in self.options if option[0] != TRUST.name)
+        return type(self)(**{**vars(self), "options": others}).hash() if self.in_pairs else self.hash()
 
     def scheme(self, ring_bits: int) -> Scheme:
         """Return the masking of the shares of a step that needs a ring of `ring_bits`."""

@@ -47,7 +47,7 @@ _CHECK_MODULUS = 1 << (8 * CHECK_BYTES)
 
 NOT_CANCELLED = (
     "the masks of this round do not cancel: the cohorts were not asked the same question, "
-    "a share was damaged, or the compensator's answer is wrong"
+    "a share was damaged, or the compensator's answer or a cohort's part of the masks is wrong"
 )
 
 

@@ -22,7 +22,10 @@ def digest(record: Any) -> bytes:
 
 @dataclass(frozen=True)
 class Roster:
-    """The cohorts of a study, by name and public signing key, sorted by name."""
+    """The cohorts of a study, by name and public key, sorted by name.
+
+    That is a signing key; in a study without a compensator the public sealing key follows.
+    """
 
     name: ClassVar[str] = "unpooled/roster"
 
@@ -35,6 +38,20 @@ class Roster:
 
     def hash(self) -> bytes:
         return digest(self)
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """Carries boxes of cohorts for cohorts (`unpooled.protocol.pairs`), in the order of the roster.
+
+    As a cohort accepts: its own, for each of the others. As it asks for them: one of each of the others.
+    """
+
+    name: ClassVar[str] = "unpooled/sealed"
+
+    plan_hash: bytes
+    roster_hash: bytes
+    boxes: tuple[Box, ...]
 
 
 @dataclass(frozen=True)
@@ -191,6 +208,7 @@ RECORDS = (
     Questions,
     Told,
     Shown,
+    Sealed,
     Box,
 )
 

@@ -1,8 +1,8 @@
-"""Keys, fingerprints, and seeds sealed to the compensator.
+"""Keys, fingerprints, and secrets sealed to the compensator, or to a cohort (`unpooled.protocol.pairs`).
 
-A cohort signs with Ed25519 and seals its seed with HPKE (RFC 9180) by ML-KEM-768 and X25519 together, known
-as X-Wing, with HKDF-SHA256 and AES-256-GCM: whoever keeps a box has to break both to open it one day.
-The server passes the box on unread; what the seed is for is inside the seal and under the signature.
+A cohort signs with Ed25519 and seals with HPKE (RFC 9180) by ML-KEM-768 and X25519 together, known as X-Wing,
+with HKDF-SHA256 and AES-256-GCM: whoever keeps a box has to break both to open it one day. The server passes
+the box on unread; what the secret is for is inside the seal and under the signature.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives import hpke
@@ -20,10 +20,11 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec
-from unpooled.protocol.masking import SEED_BYTES
+from unpooled.protocol.masking import SEED_BYTES, derived
 
 _SUITE = hpke.Suite(hpke.KEM.MLKEM768_X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_256_GCM)
 _INFO = b"unpooled/box/%d" % VERSION
+Content = TypeVar("Content")
 _CURVE_BYTES, _SEED_BYTES = 32, 64
 """Lengths of an X25519 key and of the seed of an ML-KEM key."""
 _ENCAPSULATED = 1088 + _CURVE_BYTES
@@ -61,9 +62,34 @@ class SigningKey:
     def sign(self, message: bytes) -> bytes:
         return self._key.sign(message)
 
+    def sealing(self) -> SealingKey:
+        """Derive the key pair to which other cohorts seal.
+
+        So no state has one without the other. Who one day computes a private Ed25519 key from a public one
+        has a number that is hashed from these 32 bytes, and not the bytes: what was sealed stays sealed.
+        """
+        return SealingKey(derived(self.private, "unpooled/sealing/1"))
+
+    @property
+    def both(self) -> bytes:
+        """Return both public keys, as the roster of a study without a compensator has them."""
+        return self.public + self.sealing().public
+
+
+def signing_part(member_key: bytes) -> bytes:
+    """Return the public signing key in what a roster has of a cohort."""
+    return member_key[:SIGNING_KEY_BYTES]
+
+
+def sealing_part(member_key: bytes) -> bytes:
+    """Return the public sealing key in what a roster has of a cohort; ProtocolError if it has none."""
+    if len(member_key) != SIGNING_KEY_BYTES + SEALING_KEY_BYTES:
+        raise ProtocolError("the roster has no key to which a cohort could seal")
+    return member_key[SIGNING_KEY_BYTES:]
+
 
 class SealingKey:
-    """The compensator's key pair, made from 32 bytes as X-Wing does. Never printed."""
+    """A key pair for opening boxes, made from 32 bytes as X-Wing does. Never printed."""
 
     def __init__(self, private: bytes) -> None:
         self.private = private
@@ -81,7 +107,7 @@ class SealingKey:
         try:
             return _SUITE.decrypt(sealed, self._key, _INFO)
         except (InvalidTag, ValueError) as error:
-            raise ProtocolError("a box does not open with this compensator's key") from error
+            raise ProtocolError("a box does not open with its recipient's key") from error
 
 
 @dataclass(frozen=True)
@@ -120,26 +146,37 @@ class Box:
 
 
 SIGNATURE_BYTES = 64
+SIGNING_KEY_BYTES = 32
 
 
 def most_sealed_bytes() -> int:
     """The length of a sealed seed at most: it grows with the names of study and cohort."""
     longest = Purpose("s" * 64, bytes(32), bytes(32), "c" * 4 * 80, bytes(SEALING_KEY_BYTES))
+    return sealed_bytes(_Content(longest, bytes(SEED_BYTES)))
+
+
+def sealed_bytes(content: Any) -> int:
+    """The length of a record once it is sealed."""
     tag = 16
-    return _ENCAPSULATED + len(codec.encode(_Content(longest, bytes(SEED_BYTES)))) + tag
+    return _ENCAPSULATED + len(codec.encode(content)) + tag
 
 
 def seal_seed(seed: bytes, purpose: Purpose, signer: SigningKey) -> Box:
     """Make a box that only the compensator of `purpose` can open. ProtocolError if its key is none."""
-    lattice, curve = purpose.compensator_key[:-_CURVE_BYTES], purpose.compensator_key[-_CURVE_BYTES:]
+    return seal(_Content(purpose, seed), purpose.compensator_key, signer, "the compensator")
+
+
+def seal(content: Any, key: bytes, signer: SigningKey, holder: str) -> Box:
+    """Seal a record, which names its purpose, to the holder of a key. ProtocolError if the key is none."""
+    lattice, curve = key[:-_CURVE_BYTES], key[-_CURVE_BYTES:]
     try:
         recipient = hpke.MLKEM768X25519PublicKey(
             MLKEM768PublicKey.from_public_bytes(lattice), X25519PublicKey.from_public_bytes(curve)
         )
-        sealed = _SUITE.encrypt(codec.encode(_Content(purpose, seed)), recipient, _INFO)
+        sealed = _SUITE.encrypt(codec.encode(content), recipient, _INFO)
     except ValueError as error:
-        raise ProtocolError("the compensator's key is not a key of ML-KEM-768 and X25519") from error
-    return Box(purpose.cohort, sealed, signer.sign(_signed(purpose, sealed)))
+        raise ProtocolError(f"the key of {holder} is not a key of ML-KEM-768 and X25519") from error
+    return Box(content.purpose.cohort, sealed, signer.sign(_signed(content.purpose, sealed)))
 
 
 def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
@@ -151,7 +188,7 @@ def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
     return True
 
 
-def verify_box(box: Box, purpose: Purpose, public_key: bytes) -> None:
+def verify_box(box: Box, purpose: Any, public_key: bytes) -> None:
     """ProtocolError unless the holder of `public_key` signed this box for this purpose."""
     if not is_signed(public_key, box.signature, _signed(purpose, box.sealed)):
         raise ProtocolError(f"the box of {box.cohort} carries no valid signature of its cohort")
@@ -159,12 +196,24 @@ def verify_box(box: Box, purpose: Purpose, public_key: bytes) -> None:
 
 def open_box(box: Box, purpose: Purpose, public_key: bytes, key: SealingKey) -> bytes:
     """The 32-byte seed in a box; ProtocolError if it was not signed and sealed for exactly this purpose."""
-    verify_box(box, purpose, public_key)
-    content = codec.decode(key.open(box.sealed), (_Content, Purpose))
-    if not isinstance(content, _Content) or content.purpose != purpose or len(content.seed) != SEED_BYTES:
-        raise ProtocolError(f"the box of {box.cohort} was sealed for something else")
+    content = opened(box, purpose, public_key, key, _Content)
+    if len(content.seed) != SEED_BYTES:
+        raise _sealed_otherwise(box)
     return content.seed
 
 
-def _signed(purpose: Purpose, sealed: bytes) -> bytes:
+def opened(box: Box, purpose: Any, public_key: bytes, key: SealingKey, kind: type[Content]) -> Content:
+    """The record of a kind in a box; ProtocolError unless signed and sealed for exactly this purpose."""
+    verify_box(box, purpose, public_key)
+    content = codec.decode(key.open(box.sealed), (kind, type(purpose)))
+    if not isinstance(content, kind) or content.purpose != purpose:  # type: ignore[attr-defined]
+        raise _sealed_otherwise(box)
+    return content
+
+
+def _sealed_otherwise(box: Box) -> ProtocolError:
+    return ProtocolError(f"the box of {box.cohort} was sealed for something else")
+
+
+def _signed(purpose: Any, sealed: bytes) -> bytes:
     return codec.encode((_INFO, purpose, sealed))

@@ -10,7 +10,9 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 
+from unpooled.errors import ProtocolError
 from unpooled.panel.list_file import PART_BYTES
+from unpooled.protocol import messages
 from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.errors import Refused
 from unpooled_server.services import panels
@@ -103,6 +105,17 @@ def hex_header(request: HttpRequest, header: str, digits: int, code: str) -> str
     if len(found) != digits or not _HEX.fullmatch(found):
         raise Refused(code, f"The header {header} must hold {digits} hex digits.")
     return found
+
+
+def record(request: HttpRequest, kind: type, most: int) -> Any:
+    """A record of the protocol that comes as raw bytes, of `most` at most."""
+    require_raw(request)
+    if (size := content_length(request)) > most:
+        raise Refused("too-large", f"This message has {most} bytes at most.", status=413)
+    try:
+        return messages.decode(b"".join(blocks(request, size)), kind)
+    except ProtocolError as error:
+        raise Refused("bad-message", f"{error}.", "Server and client must be of the same release.") from error
 
 
 def json_object(request: HttpRequest) -> dict[str, Any]:

@@ -25,6 +25,8 @@ urlpatterns = [
     path("study", views.study),
     path("join", views.join),
     path("accept", views.accept),
+    path("sealed", views.sealed),
+    path("boxes", views.boxes),
     path("repetition", views.repetition),
     path("problem", views.problem),
     path("timing", views.timing),

@@ -7,7 +7,8 @@ from typing import Any
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
 from unpooled.protocol import codec, sealing
-from unpooled.protocol.messages import Questions
+from unpooled.protocol.messages import Questions, Sealed
+from unpooled.protocol.pairs import most_sealed_bytes
 from unpooled_server.cohort_api import bodies, waiting
 from unpooled_server.cohort_api.admission import endpoint, heard, takes_long
 from unpooled_server.errors import Conflict, Missing, Refused
@@ -63,7 +64,7 @@ def _described(study: Study, cohort_id: int) -> dict[str, Any]:
         "compensator": {
             "key": plan.compensator_key.hex(),
             "fingerprint": sealing.fingerprint(plan.compensator_key),
-            "one_operator": study.one_operator,
+            "one_operator": not study.is_blind,
         },
         "panel_digest": study.panel_digest,
         "is_repeated": study.state in OVER and selectors.in_repetition(cohort) is not None,
@@ -77,7 +78,7 @@ def _described(study: Study, cohort_id: int) -> dict[str, Any]:
 
 @endpoint(Phase.JOINING, "POST")
 def join(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
-    key = bodies.hexadecimal(bodies.json_object(request), "key", 32)
+    key = bodies.hexadecimal(bodies.json_object(request), "key")
     joining.join(cohort, key)
     return JsonResponse({"joined": True})
 
@@ -93,6 +94,20 @@ def accept(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
         bytes.fromhex(bodies.hexadecimal(values, "signature", 64)),
     )
     return JsonResponse({"accepted": True})
+
+
+@endpoint(Phase.JOINING, "PUT")
+def sealed(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    """Acceptance in a study without a compensator: with boxes for all other cohorts."""
+    found = bodies.record(request, Sealed, most_sealed_bytes(cohort.study.plan_json["cohorts"]))
+    joining.accept_in_pairs(cohort, found)
+    return JsonResponse({"accepted": True})
+
+
+@endpoint(Phase.JOINING, "GET")
+def boxes(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    """Boxes that the other cohorts have sealed to this one."""
+    return HttpResponse(codec.encode(joining.boxes_for(cohort)), content_type=bodies.RAW)
 
 
 @endpoint(Phase.JOINING, "POST")

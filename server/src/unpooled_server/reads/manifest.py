@@ -29,8 +29,8 @@ def manifest(
         "plan": plan.to_json(),
         "plan_hash": plan.hash().hex(),
         "test": algorithm(plan.test).title,
-        "blind": not study.one_operator,
-        "operators": "one operator: not blind" if study.one_operator else "server and compensator apart",
+        "blind": study.is_blind,
+        "operators": _operators(study),
         "roster": [
             {
                 "name": cohort.name,
@@ -39,7 +39,9 @@ def manifest(
             }
             for cohort in study.members()
         ],
-        "compensator": {
+        "compensator": None
+        if plan.in_pairs
+        else {
             "fingerprint": sealing.fingerprint(plan.compensator_key),
             "compared_by_telephone": bool(study.compared_at),
         },
@@ -52,6 +54,12 @@ def manifest(
         "ended_at": ended.isoformat(),
         "versions": {"unpooled": version("unpooled-core"), "protocol": VERSION},
     }
+
+
+def _operators(study: Study) -> str:
+    if study.plan.in_pairs:
+        return "no compensator: each two cohorts share masks"
+    return "server and compensator apart" if study.is_blind else "one operator: not blind"
 
 
 def _listed_rounds(study: Study) -> Iterator[ListedRound]:

@@ -353,7 +353,7 @@ def seconds_by_party(study: Study) -> dict[str, dict[str, float]]:
     summing = Round.objects.filter(study=study).aggregate(found=Sum("sum_seconds"))["found"]
     return {
         "server": {**seconds(study), "summing": round(summing or 0.0, 3)},
-        COMPENSATOR: turns.seconds(study),
+        **({} if study.has_no_compensator else {COMPENSATOR: turns.seconds(study)}),
         **{cohort.name: cohort.timing for cohort in study.members()},
     }
 
@@ -399,7 +399,7 @@ def unlike_pool(study: Study) -> str:
 
 def leaving(study: Study) -> list[dict[str, Any]]:
     """List what leaves a cohort in this study, as every cohort reads it before it accepts."""
-    return [asdict(line) for line in what_leaves(_plan(study), one_operator=study.one_operator)]
+    return [asdict(line) for line in what_leaves(_plan(study), one_operator=not study.is_blind)]
 
 
 def parties(study: Study) -> list[dict[str, Any]]:
@@ -464,7 +464,7 @@ def run(study: Study, summaries: Sequence[Summary], ended: datetime) -> Run:
         summaries=summaries,
         plan_hash=study.plan.hash().hex(),
         panel_size=study.panel_size,
-        one_operator=study.one_operator,
+        one_operator=not study.is_blind,
         ended=ended.date().isoformat(),
         software=f"unpooled {version('unpooled-core')}",
     )

@@ -8,10 +8,11 @@ from typing import Any
 from unpooled.described.facts import changes
 from unpooled.errors import UnpooledError
 from unpooled.methods import ALGORITHMS, METHODS, completed
-from unpooled.plan.common_options import FILE_STEM
+from unpooled.plan.common_options import COHORTS, FILE_STEM, TRUST
 from unpooled.plan.file_names import stem_of
-from unpooled.plan.plan import OF_VARIANTS, Plan, PlanError
-from unpooled_server.errors import Conflict, Refused
+from unpooled.plan.plan import NO_KEY, OF_VARIANTS, Plan, PlanError
+from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
+from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import NO_LIST_YET, Study
 from unpooled_server.names import StudyState
 from unpooled_server.services.joining import begin_again, locked, require_changeable
@@ -29,10 +30,35 @@ def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **f
             _change_plan(fresh, who, plan)
 
 
+def compensator_key(plan: Mapping[str, Any]) -> str:
+    """Ask the compensator for its key, in hex; NO_KEY where a plan has no compensator."""
+    if is_in_pairs(plan):
+        return NO_KEY.hex()
+    try:
+        return compensator().key().hex()
+    except (CompensatorAway, CompensatorRefused) as error:
+        raise Unavailable(
+            "compensator", f"{error}.", "Start the compensator, or set its address, then try again."
+        ) from error
+
+
+def is_in_pairs(plan: Mapping[str, Any]) -> bool:
+    """Tell whether these fields of a plan trust the cohorts with the masks."""
+    return bool(plan.get(TRUST.name) == COHORTS)
+
+
 def _change_plan(study: Study, who: str, plan: Mapping[str, Any]) -> None:
     old = study.plan_json
     stays = _heeded(old, str(plan.get("test", old["test"])))
     merged = {**stays, **plan, "compensator_key": old["compensator_key"]}
+    if is_in_pairs(merged) != is_in_pairs(old):
+        if study.state != StudyState.DRAFT:
+            raise Conflict(
+                "other-trust",
+                "Cohorts are invited already: invitations and keys are made for who shares the masks.",
+                f"Duplicate the study, and change “{TRUST.label}” before you invite.",
+            )
+        merged["compensator_key"] = compensator_key(merged)
     # A list was read by the number of autosomes: with another number it has to come again.
     same = merged.get("autosomes") == old["autosomes"]
     keeps_list = merged.get("panel_mode") == "list" and study.list_ready and same

@@ -20,6 +20,8 @@ from unpooled_server.services.transitions import PLATFORM, is_working, note
 
 def enrol(study: Study) -> bool:
     """Enrol a study that has started; False if it was changed, or has ended, meanwhile."""
+    if study.plan.in_pairs:  # the cohorts have sealed to each other, and fetch that by themselves
+        return bool(Study.objects.filter(pk=study.pk, started_at=study.started_at).update(enrolled=True))
     message = _enrolment(study)
     if message is None:
         return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +13,10 @@ from django.utils import timezone
 
 from unpooled.errors import ProtocolError
 from unpooled.methods import questions_of
-from unpooled.protocol import VERSION, sealing
+from unpooled.plan.plan import Plan
+from unpooled.protocol import VERSION, codec, messages, sealing
+from unpooled.protocol.messages import Roster, Sealed
+from unpooled.protocol.pairs import Meeting, key_bytes
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Box, Purpose
 from unpooled_server.bells import doorbell
@@ -89,6 +93,12 @@ def join(cohort: Cohort, key: str) -> None:
         if cohort.public_key == key:
             return
         require_our_version(study)
+        if len(key) != 2 * (want := key_bytes(in_pairs=study.plan.in_pairs)):
+            raise Refused(
+                "bad-key",
+                f"The key has {len(key) // 2:,} bytes; in this study it has {want:,}.",
+                "Server and client must be of the same release.",
+            )
         if Cohort.objects.filter(study=study, public_key=key).exists():
             raise Conflict("key-taken", "Another cohort of this study has this key already.")
         # What was sent under the old key may be part of a sum that was released: nothing undoes that.
@@ -195,6 +205,47 @@ def reopen(study: Study, why: str) -> None:
 
 def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, signature: bytes) -> None:
     """A person accepted plan and roster; the sealed seed for the compensator comes along."""
+
+    def verify(study: Study, plan: Plan, roster: Roster, now: Cohort) -> None:
+        purpose = Purpose(study.pk, plan.hash(), roster.hash(), now.name, plan.compensator_key)
+        _verify(Box(now.name, sealed, signature), purpose, bytes.fromhex(now.public_key))
+
+    _accept(cohort, plan_hash, roster_hash, (sealed, signature), verify, in_pairs=False)
+
+
+def accept_in_pairs(cohort: Cohort, found: Sealed) -> None:
+    """A person accepted plan and roster; boxes for all other cohorts come along."""
+
+    def verify(study: Study, plan: Plan, roster: Roster, now: Cohort) -> None:
+        Meeting(study.pk, plan.hash(), roster).verify(now.name, bytes.fromhex(now.public_key), found.boxes)
+
+    data = codec.encode(found)
+    # Each box has a signature of its own; what stands for acceptance is their digest.
+    kept = data, hashlib.sha256(data).digest()
+    _accept(cohort, found.plan_hash.hex(), found.roster_hash.hex(), kept, verify, in_pairs=True)
+
+
+def boxes_for(cohort: Cohort) -> Sealed:
+    """Boxes that the others have sealed to this cohort; Conflict unless all of them have accepted."""
+    study = cohort.study
+    roster, plan, members = roster_of(study), study.plan, list(study.members())
+    if roster is None or not plan.in_pairs or not all(member.accepted for member in members):
+        raise Conflict("not-accepted", "Not all cohorts have accepted this plan and roster.", "Accept again.")
+    sealed = {each.name: messages.decode(bytes(each.box_sealed), Sealed).boxes for each in members}
+    meeting = Meeting(study.pk, plan.hash(), roster)
+    return Sealed(plan.hash(), roster.hash(), meeting.addressed(cohort.name, sealed))
+
+
+def _accept(
+    cohort: Cohort,
+    plan_hash: str,
+    roster_hash: str,
+    kept: tuple[bytes, bytes],
+    verify: Callable[[Study, Plan, Roster, Cohort], None],
+    *,
+    in_pairs: bool,
+) -> None:
+    sealed, signature = kept
     with locked_for(cohort) as (study, cohort):
         require_our_version(study)
         roster = roster_of(study)
@@ -205,12 +256,18 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
             raise Conflict("plan-changed", "The plan has changed.", "Read it again, then accept.")
         if roster_hash != roster.hash().hex():
             raise Conflict("roster-changed", "The roster has changed.", "Read it again, then accept.")
+        if plan.in_pairs != in_pairs:
+            raise Refused("other-trust", "What was sealed is not for whom this plan trusts with masks.")
         if bytes(cohort.box_signature) == signature and bytes(cohort.box_sealed) == sealed:
             return
         if study.enrolled_at:
-            raise Conflict("already-enrolled", "The seeds of this study are with the compensator already.")
-        purpose = Purpose(study.pk, plan.hash(), roster.hash(), cohort.name, plan.compensator_key)
-        _verify(Box(cohort.name, sealed, signature), purpose, bytes.fromhex(cohort.public_key))
+            raise Conflict(
+                "already-enrolled", "A sum that rests on the seeds of before was asked for already."
+            )
+        try:
+            verify(study, plan, roster, cohort)
+        except ProtocolError as error:
+            raise Refused("bad-box", str(error)) from error
         if study.started_at:  # another seed: what was masked with the former one is void, and the witness
             reopen(study, f"{cohort.name} accepted with another seed")
         Cohort.objects.filter(pk=cohort.pk).update(
@@ -222,10 +279,7 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
 
 
 def _verify(box: Box, purpose: Purpose, key: bytes) -> None:
-    try:
-        sealing.verify_box(box, purpose, key)
-    except ProtocolError as error:
-        raise Refused("bad-box", str(error)) from error
+    sealing.verify_box(box, purpose, key)
 
 
 def hand_over(study: Study, digest: str) -> None:

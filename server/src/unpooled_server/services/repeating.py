@@ -19,7 +19,7 @@ from unpooled_server.models import Cohort, Study
 from unpooled_server.names import BEFORE_START, OVER, StudyState
 from unpooled_server.reads import selectors
 from unpooled_server.services import invitations, studies
-from unpooled_server.services.changing import awaits_list, no_list, with_file_name
+from unpooled_server.services.changing import awaits_list, is_in_pairs, no_list, with_file_name
 from unpooled_server.services.invitations import new_token, token_hash
 from unpooled_server.services.joining import locked, require_not_over, still_admitted
 from unpooled_server.services.transitions import move, note, touch
@@ -40,6 +40,8 @@ def repeat(
     if _keeps_list(study, plan):
         plan = {**plan, "panel_digest": study.plan_json["panel_digest"]}
     fields = studies.with_compensator(with_file_name(plan, name))  # asked before anything is locked
+    if is_in_pairs(fields):  # it means nothing there, and clients follow nobody who shows another one
+        fields["compensator_key"] = study.plan_json["compensator_key"]
     with locked(study.pk) as old:
         made = _repeated(old, who, name, description, fields, switches)
     return Study.objects.get(pk=made.pk)
@@ -55,6 +57,8 @@ def repeat_without(
     stay = _who_stays(study, left)
     plan = {**studies.plan_to_copy(study), "cohorts": len(stay)}
     fields = studies.with_compensator(plan)
+    if is_in_pairs(fields):
+        fields["compensator_key"] = study.plan_json["compensator_key"]
     switches = {"auto_start": study.auto_start, "one_operator": one_operator}
     with locked(study.pk) as old:
         if _who_stays(old, left) != stay:

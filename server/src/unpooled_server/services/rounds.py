@@ -46,10 +46,14 @@ def _advance(current: Round, study: Study) -> None:
     if current.state == RoundState.COMPLETE and not _mark_released(current, study):
         return
     shares = list(Share.objects.filter(round=current).select_related("cohort"))
-    peer = compensator()
+    peer = None if study.plan.in_pairs else compensator()
     began = time.monotonic()
+    told: bytes | Shown
     try:
-        question, found, told = (_bits if current.circuit else _sums)(current, study, shares, peer)
+        if current.circuit and peer is not None:
+            question, found, told = _bits(current, study, shares, peer)
+        else:
+            question, found, told = _sums(current, study, shares, peer)
     except store.LostFile as error:
         # Not if another worker has summed the round in the meantime, and deleted what is no longer needed.
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
@@ -120,10 +124,11 @@ def _ask_again(current: Round, lost: Iterable[Share]) -> None:
 
 
 def _sums(
-    current: Round, study: Study, shares: Sequence[Share], peer: Compensator
+    current: Round, study: Study, shares: Sequence[Share], peer: Compensator | None
 ) -> tuple[Question, dict[str, np.ndarray], bytes]:
     """The question of a round and its sums over all cohorts, also as the words that they were read from."""
-    return _total(current, study, shares, _release(study, current, shares, peer))
+    masks = _release(study, current, shares, peer) if peer else None  # those of pairs add up to nothing
+    return _total(current, study, shares, masks)
 
 
 def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compensator) -> bytes:
@@ -138,13 +143,14 @@ def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compen
 
 
 def _total(
-    current: Round, study: Study, shares: Iterable[Share], masks: bytes
+    current: Round, study: Study, shares: Iterable[Share], masks: bytes | None
 ) -> tuple[Question, dict[str, np.ndarray], bytes]:
     """The same from the masks: masked shares added up, less the sum of their masks."""
     plan, scheme = study.plan, masking.scheme(current.scheme)
     question = masked.asked(current, plan)
     total = masked.total(current, shares)
-    scheme.subtract_from(total, scheme.from_bytes(masks, current.words))
+    if masks is not None:
+        scheme.subtract_from(total, scheme.from_bytes(masks, current.words))
     del masks  # these can be long, as are the numbers that come now
     sums = questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
     return question, sums, scheme.to_bytes(total)

@@ -22,7 +22,7 @@ from unpooled_server.models import Asked, Branch, Kept, Round, Study
 from unpooled_server.names import BEFORE_START, HELD, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
 from unpooled_server.reads import remaining, stages
 from unpooled_server.services import branches, enrolling, panels, results
-from unpooled_server.services.changing import checked, with_file_name
+from unpooled_server.services.changing import checked, compensator_key, with_file_name
 from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
 from unpooled_server.services.joining import locked, require_our_version
 from unpooled_server.services.metering import compensator_meter
@@ -41,8 +41,11 @@ def create(
 
 
 def with_compensator(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan in full, checked. Its compensator's key is asked of the compensator now, and is part of it."""
-    return checked({**plan, "compensator_key": _compensator_key()})
+    """A plan in full, checked. Its compensator's key is asked of the compensator now, and is part of it.
+
+    Where it has none, there need be no compensator.
+    """
+    return checked({**plan, "compensator_key": compensator_key(plan)})
 
 
 def store_new(
@@ -59,15 +62,6 @@ def store_new(
         )
         note(study.pk, owner.get_username(), "created the study")
     return study
-
-
-def _compensator_key() -> str:
-    try:
-        return compensator().key().hex()
-    except (CompensatorAway, CompensatorRefused) as error:
-        raise Unavailable(
-            "compensator", f"{error}.", "Start the compensator, or set its address, then try again."
-        ) from error
 
 
 def start(study: Study, who: str) -> None:
@@ -102,6 +96,8 @@ def not_invited(missing: int, wanted: int) -> str:
 
 
 def _check_compensator(study: Study) -> None:
+    if study.plan.in_pairs:
+        return
     try:
         key = compensator().key()
     except (CompensatorAway, CompensatorRefused) as error:

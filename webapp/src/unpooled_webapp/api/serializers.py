@@ -246,7 +246,15 @@ class StudyDetail(StudyRow):
     )
     compared_by = serializers.CharField(read_only=True, help_text=COMPARED_BY)
     compared_at = serializers.DateTimeField(read_only=True, allow_null=True)
-    compensator_fingerprint = found(lambda study: _fingerprint(study.plan_json["compensator_key"]))
+    one_operator = found(
+        lambda study: not study.is_blind,
+        OpenApiTypes.BOOL,
+        help_text="whether server and compensator are run by the same people",
+    )
+    compensator_fingerprint = found(
+        lambda study: "" if study.has_no_compensator else _fingerprint(study.plan_json["compensator_key"]),
+        help_text="empty where there is no compensator",
+    )
     # Said here, for the models' own largest numbers are those of the database in use.
     panel_size = serializers.IntegerField(read_only=True, allow_null=True)
     summary = found(

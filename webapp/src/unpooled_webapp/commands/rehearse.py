@@ -16,6 +16,7 @@ from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.methods.polygenic import POLYGENIC
 from unpooled.panel.chromosomes import MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
+from unpooled.plan.common_options import TRUST
 from unpooled.plan.plan import CLUMPED, NOT_REPORTED, Plan
 from unpooled.plan.schema import (
     CATEGORY,
@@ -58,7 +59,7 @@ NORMALIZE = [name for name in METHODS if name != ENCODE and name not in FITS]
 FOR_TABLES = {"normalize", "encode", "fit", "outcome", "table", "schema"}
 FOR_BOTH = {
     *("out", "template", "files", "keep_home", "quiet"),
-    *("masking", "variance", "ring", "min_samples", "threads"),
+    *("masking", "variance", "ring", "min_samples", "threads", TRUST.name),
 }
 
 

@@ -9,7 +9,7 @@ import click
 
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.algorithm import Method
-from unpooled.plan.common_options import COVARIATES, PHENOTYPES
+from unpooled.plan.common_options import COVARIATES, PHENOTYPES, TRUST
 from unpooled.plan.options import Choice, Entries, Number, Option, Switch, Whole
 
 CHOSEN_FROM_FILES = (COVARIATES, PHENOTYPES)
@@ -24,7 +24,7 @@ def flags() -> list[click.Option]:
 
 def names(methods: Iterable[Method]) -> set[str]:
     """Return the names of the parameters that are about some algorithms."""
-    return set(_options(methods))
+    return set(_options(methods)) - {TRUST.name}
 
 
 def asked(given: dict[str, Any], method: Method) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def asked(given: dict[str, Any], method: Method) -> dict[str, Any]:
 
 
 def _options(methods: Iterable[Method]) -> dict[str, Option[Any]]:
-    listed = {option.name: option for method in methods for option in method.options}
+    listed = {option.name: option for method in methods for option in (*method.options, TRUST)}
     return {name: option for name, option in listed.items() if option not in CHOSEN_FROM_FILES}
 
 

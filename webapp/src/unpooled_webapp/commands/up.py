@@ -286,4 +286,7 @@ class _Platform:
         if os.environ.get("UNPOOLED_ONE_OPERATOR") == "1":
             click.echo("One operator runs server and compensator: studies here are not blind.")
         elif not os.environ.get("UNPOOLED_COMPENSATOR_URL"):
-            click.echo("No compensator is set up: set UNPOOLED_COMPENSATOR_URL, or use --with-compensator.")
+            click.echo(
+                "No compensator is set up: set UNPOOLED_COMPENSATOR_URL, or use --with-compensator. "
+                "Without one there are studies in which each two cohorts share masks."
+            )

@@ -15,6 +15,7 @@ from typing import Any
 
 from unpooled.errors import UnpooledError
 from unpooled.formats import ssf
+from unpooled.plan.common_options import COHORTS, TRUST
 from unpooled.plan.file_names import stem_of
 from unpooled_webapp import environment, starting
 from unpooled_webapp.rehearsal.clients import Client, events, hand_over, start_client
@@ -75,7 +76,7 @@ class Platform:
 
 def rehearse(settings: Settings, screen: Screen) -> Rehearsal:
     """Start every party, run the study, fetch the results, end every party."""
-    with home_folder(settings.home) as home, platform(home, screen, str(settings.plan["test"])) as running:
+    with home_folder(settings.home) as home, _platform_for(settings, home, screen) as running:
         return run_study(running, settings, screen)
 
 
@@ -90,17 +91,29 @@ def home_folder(wanted: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
+def _platform_for(
+    settings: Settings, home: Path, screen: Screen
+) -> contextlib.AbstractContextManager[Platform]:
+    needed = settings.plan.get(TRUST.name) != COHORTS
+    return platform(home, screen, str(settings.plan["test"]), with_compensator=needed)
+
+
 @contextlib.contextmanager
-def platform(home: Path, screen: Screen, test: str, port: int = 0) -> Iterator[Platform]:
+def platform(
+    home: Path, screen: Screen, test: str, port: int = 0, *, with_compensator: bool = True
+) -> Iterator[Platform]:
     """Run web application, worker and compensator from `home` until the block ends; ready for one test."""
-    screen.phase("Starting the platform and a compensator")
+    screen.phase(f"Starting the platform{' and a compensator' if with_compensator else ''}")
     # Asked to end, this process leaves its blocks, and so ends every party; it would not by itself.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
     password = environment.kept_secret(home / "administrator-password", 12)  # of a folder used before, too
-    arguments = ["up", "--home", str(home), "--port", str(port), "--with-compensator"]
+    arguments = ["up", "--home", str(home), "--port", str(port)]
+    if with_compensator:
+        arguments.append("--with-compensator")
     given = {"UNPOOLED_ADMIN_PASSWORD": password, "UNPOOLED_READY_FOR": test}
     log = home / "platform.log"
-    loaded = [*starting.PLATFORM, *starting.COMPENSATOR, *starting.CLIENT, *starting.methods_like(test)]
+    of_compensator = starting.COMPENSATOR if with_compensator else ()
+    loaded = [*starting.PLATFORM, *of_compensator, *starting.CLIENT, *starting.methods_like(test)]
     with (
         starting.forking(*loaded),
         Process("unpooled_webapp", arguments, log, environment=given, may_ask=True) as process,

@@ -218,4 +218,4 @@ def first_block(plan: Plan, block: int, variants: int) -> np.ndarray:
     """Draw the vectors that the first block is made from, by the plan's key: float64 (block, variants)."""
     # However many variants a question is about, and cohorts there are: as in a cohort alone.
     fields = {**vars(plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
-    return start(_INFO + Plan(**fields).hash(), block, variants)
+    return start(_INFO + Plan(**fields).chance, block, variants)

@@ -133,7 +133,7 @@ def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndar
     By the patient's name, so that a patient of two cohorts is in one fold too. Where rows have no names, so
     that each class is spread evenly over the folds. Both can be drawn again wherever the table is read.
     """
-    key = hashlib.sha256(_INFO + plan.hash()).digest()
+    key = hashlib.sha256(_INFO + plan.chance).digest()
     if patients is not None:
         different, place = np.unique(patients, return_inverse=True)
         names = _names(table, plan, different)

@@ -36,7 +36,7 @@ def key_of(plan: Plan) -> bytes:
     cohort that looks at its own data alone changes the other.
     """
     fields = {**vars(plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
-    return hashlib.sha256(_INFO + Plan(**fields).hash()).digest()
+    return hashlib.sha256(_INFO + Plan(**fields).chance).digest()
 
 
 def groups(samples: Samples, key: bytes, one_in: int) -> list[np.ndarray]:

@@ -84,7 +84,7 @@ def _folds(levels: np.ndarray, targets: np.ndarray, plan: Plan) -> np.ndarray:
     if FOLDS.of(plan) < 2:
         return np.zeros(rows, np.int64)
     # The plan alone would do for chance; with the table's content nobody else can tell a row's fold.
-    content = hashlib.sha256(_INFO + plan.hash() + levels.tobytes("C") + targets.tobytes("C")).digest()
+    content = hashlib.sha256(_INFO + plan.chance + levels.tobytes("C") + targets.tobytes("C")).digest()
     folds = np.empty(rows, np.int64)
     folds[np.argsort(drawn(content, rows), kind="stable")] = np.arange(rows) % FOLDS.of(plan)
     return folds

@@ -1,0 +1,213 @@
+"""Masks of pairs: of each two cohorts one adds a stream that the other one subtracts. No compensator.
+
+    part of a pair = HKDF-SHA256(the cohort's seed; study, plan, roster, from, to), sealed to the other one
+    witness        = HKDF-SHA256(a part of each cohort's, in the roster's order; study, plan, roster)
+    key of a pair  = HKDF-SHA256(both parts and the witness; study, plan, roster, both names)
+    mask           = the sum of AES-256-CTR streams, each under HKDF-SHA256(key of a pair; the round)
+
+So the masks of all cohorts add up to nothing. Whoever lacks both seeds of a pair lacks its stream: the server
+and all cohorts but two learn no more than the sum of these two.
+
+Each cohort names its part of the witness to all others. One that names several makes several witnesses. As
+the witness is in the key of each pair, the streams of two cohorts that have different ones do not cancel.
+Were it not, their second checks would follow from different coefficients; and from the sum of these a server
+that knows both witnesses, as one cohort may tell it, would learn more of each cohort's numbers than their
+sum. So whoever lies about parts stops the study, and does no more.
+
+A mask has no nonce. A cohort must never send two shares for one round and question: their difference would be
+that of its numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, sealing
+from unpooled.protocol.masking import SEED_BYTES, Modular, derived, keystream, scheme
+from unpooled.protocol.messages import Roster, Sealed
+from unpooled.protocol.sealing import Box, SigningKey
+
+_BLOCK = 1 << 14
+"""Words of a stream at a time: so many of each are added up before they leave the processor's cache."""
+
+
+@dataclass(frozen=True)
+class PairPurpose:
+    """Purpose of a box: from one cohort to another, in one study under one plan and roster.
+
+    The roster's hash has the keys of both.
+    """
+
+    name: ClassVar[str] = "unpooled/pair-purpose"
+
+    study: str
+    plan_hash: bytes
+    roster_hash: bytes
+    cohort: str
+    recipient: str
+    version: int = VERSION
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Content of a box."""
+
+    name: ClassVar[str] = "unpooled/pair-parts"
+
+    purpose: PairPurpose
+    part: bytes = field(repr=False)
+    witness: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class PairContext:
+    """Everything that names one round, for the stream of a pair."""
+
+    name: ClassVar[str] = "unpooled/pair"
+
+    study: str
+    plan_hash: bytes
+    roster_hash: bytes
+    round: int
+    question: bytes
+    scheme: str
+    words: int
+    version: int = VERSION
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Secrets that one cohort shares with each of the others, and the witness of all."""
+
+    witness: bytes = field(repr=False)
+    keys: tuple[tuple[bytes, bool], ...] = field(repr=False)
+    """Keys of the pairs, each with whether this cohort adds the stream: the first of the two does."""
+
+    def mask(self, context: PairContext) -> np.ndarray:
+        """Return the mask of this cohort's share of a round, whose masks add up to nothing."""
+        return np.concatenate(list(self._blocks(context)))
+
+    def _blocks(self, context: PairContext) -> Iterator[np.ndarray]:
+        """The same in parts: first what masks the checks, numbers that are added with carries."""
+        kind = scheme(context.scheme)
+        if not isinstance(kind, Modular):
+            raise ProtocolError(f"pairs have no masks of the scheme {context.scheme}; want uniform ones")
+        streams = [(keystream(derived(key, context)), adds) for key, adds in self.keys]
+        ends = [0, *range(kind.check_words, context.words, _BLOCK), context.words]
+        for start, end in itertools.pairwise(ends):
+            words, total = end - start, kind.zeros(end - start)
+            zeros = bytes(kind.stream_bytes(words))
+            ring: Any = kind if start == 0 else kind.ring
+            for stream, adds in streams:
+                piece = kind.from_stream(stream.update(zeros), words)
+                total = (ring.add if adds else ring.subtract)(total, piece)
+            yield total
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Cohorts of one study under one plan, who seal their parts to each other."""
+
+    study: str
+    plan_hash: bytes
+    roster: Roster
+
+    def purpose(self, cohort: str, recipient: str) -> PairPurpose:
+        return PairPurpose(self.study, self.plan_hash, self.roster.hash(), cohort, recipient)
+
+    def others(self, cohort: str) -> list[tuple[str, bytes]]:
+        """Names and keys of the others, in the order of the roster."""
+        return [(name, key) for name, key in self.roster.members if name != cohort]
+
+    def seal(self, cohort: str, seed: bytes, signer: SigningKey) -> tuple[Box, ...]:
+        """Make the boxes of one cohort, one for each of the others, in the order of the roster."""
+        boxes = []
+        for name, key in self.others(cohort):
+            parts = _Parts(
+                self.purpose(cohort, name), self._part(seed, cohort, name), self._witness_part(seed, cohort)
+            )
+            boxes.append(sealing.seal(parts, sealing.sealing_part(key), signer, name))
+        return tuple(boxes)
+
+    def addressed(self, cohort: str, sealed: Mapping[str, Sequence[Box]]) -> tuple[Box, ...]:
+        """Return the boxes addressed to one cohort, given those that each of the others has made."""
+        return tuple(
+            sealed[name][[other for other, _ in self.others(name)].index(cohort)]
+            for name, _ in self.others(cohort)
+        )
+
+    def verify(self, cohort: str, key: bytes, boxes: Sequence[Box]) -> None:
+        """ProtocolError unless these are one cohort's boxes for all others, each with its signature."""
+        others = self.others(cohort)
+        if [box.cohort for box in boxes] != [cohort] * len(others):
+            raise ProtocolError(
+                f"{cohort} brings {len(boxes)} boxes; want one for each of {len(others)} others"
+            )
+        for (name, _), box in zip(others, boxes, strict=True):
+            sealing.verify_box(box, self.purpose(cohort, name), sealing.signing_part(key))
+
+    def open(self, cohort: str, seed: bytes, signer: SigningKey, boxes: Sequence[Box]) -> Pairs:
+        """Open what the others have sealed to this cohort, one box of each, in the order of the roster.
+
+        ProtocolError unless each is signed and sealed by its cohort for exactly this.
+        """
+        others, key = self.others(cohort), signer.sealing()
+        if [box.cohort for box in boxes] != [name for name, _ in others]:
+            raise ProtocolError(
+                f"there are boxes of {', '.join(box.cohort for box in boxes) or 'nobody'}; "
+                f"want one of each of {', '.join(name for name, _ in others)}"
+            )
+        theirs = {}
+        for box, (name, public) in zip(boxes, others, strict=True):
+            purpose = self.purpose(name, cohort)
+            parts = sealing.opened(box, purpose, sealing.signing_part(public), key, _Parts)
+            if (len(parts.part), len(parts.witness)) != (SEED_BYTES, SEED_BYTES):
+                raise ProtocolError(f"the box of {name} has parts of another length; want {SEED_BYTES} bytes")
+            theirs[name] = parts
+        of_witness = {name: parts.witness for name, parts in theirs.items()}
+        of_witness[cohort] = self._witness_part(seed, cohort)
+        joined = b"".join(of_witness[name] for name, _ in self.roster.members)
+        witness = self._derived(joined, "unpooled/pair/witness/1")
+        return Pairs(
+            witness,
+            tuple(
+                self._key(cohort, self._part(seed, cohort, name), name, theirs[name].part, witness)
+                for name, _ in others
+            ),
+        )
+
+    def _key(self, cohort: str, own: bytes, other: str, theirs: bytes, witness: bytes) -> tuple[bytes, bool]:
+        (first, one), (second, two) = sorted([(cohort, own), (other, theirs)])
+        return self._derived(one + two + witness, "unpooled/pair/key/1", first, second), cohort == first
+
+    def _part(self, seed: bytes, cohort: str, recipient: str) -> bytes:
+        return self._derived(seed, "unpooled/pair/part/1", cohort, recipient)
+
+    def _witness_part(self, seed: bytes, cohort: str) -> bytes:
+        return self._derived(seed, "unpooled/pair/of-witness/1", cohort)
+
+    def _derived(self, secret: bytes, *names: str) -> bytes:
+        return derived(secret, (*names, self.study, self.plan_hash, self.roster.hash()))
+
+
+def key_bytes(*, in_pairs: bool) -> int:
+    """The length of what a cohort joins with, and a roster has of it."""
+    return sealing.SIGNING_KEY_BYTES + (SEALING_KEY_BYTES if in_pairs else 0)
+
+
+def most_sealed_bytes(cohorts: int) -> int:
+    """The length of the message with all boxes of one cohort, at most."""
+    box = Box("c" * 4 * 80, bytes(most_box_bytes()), bytes(sealing.SIGNATURE_BYTES))
+    return len(codec.encode(Sealed(bytes(32), bytes(32), (box,) * (cohorts - 1))))
+
+
+def most_box_bytes() -> int:
+    """The length of a sealed box at most: it grows with the names of study and cohorts."""
+    longest = PairPurpose("s" * 64, bytes(32), bytes(32), "c" * 4 * 80, "c" * 4 * 80)
+    return sealing.sealed_bytes(_Parts(longest, bytes(SEED_BYTES), bytes(SEED_BYTES)))

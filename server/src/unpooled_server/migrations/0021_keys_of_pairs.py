@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies: ClassVar = [("unpooled_server", "0001_squashed_0020_code_keys")]
+
+    operations: ClassVar = [
+        migrations.AlterField("cohort", "public_key", models.CharField(blank=True, max_length=2496)),
+    ]

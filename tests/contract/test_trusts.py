@@ -1,0 +1,79 @@
+"""Whom a study trusts with its masks changes none of its results, and who needs a compensator says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unpooled.methods import check, compares
+from unpooled.plan.common_options import COHORTS, COMPENSATOR, TRUST
+from unpooled.plan.plan import NO_KEY, Plan, PlanError
+from unpooled.run import run
+
+from .studies import STUDIES, of_model, of_tables, of_variants
+
+KINDS = (
+    *("chi-square", "linear, mean", "linear, exact", "linear, of conditions", "logistic, exact"),
+    *("linear, beside components", "polygenic", "prune", "summary", "z-score", "encode, without a target"),
+    *("linear-model", "ridge, of classes", "encode", "network"),
+)
+
+
+def trusting(plan: Plan, trust: str = COHORTS) -> Plan:
+    return Plan(**{**vars(plan), "options": (*plan.options, (TRUST.name, trust))})
+
+
+def results(plan: Plan, name: str) -> dict[tuple[str, str], np.ndarray]:
+    one = STUDIES[name]()
+    found = run(plan, one.panel, one.cohorts)
+    return {(table, column): values for table, of in found.items() for column, values in of.items()}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_results_are_the_same_in_every_byte(name: str) -> None:
+    plan = STUDIES[name]().plan
+    theirs, ours = results(plan, name), results(trusting(plan), name)
+    assert theirs.keys() == ours.keys() and theirs
+    for key, values in theirs.items():
+        assert values.dtype == ours[key].dtype and values.tobytes() == ours[key].tobytes(), key
+
+
+def test_a_plan_that_does_not_say_keeps_its_hash() -> None:
+    plan = of_variants("chi-square").plan
+    assert trusting(plan, COMPENSATOR) == plan
+    assert trusting(plan).hash() != plan.hash()
+    assert Plan.from_json(trusting(plan).to_json()) == trusting(plan)
+
+
+_DENSITY = ("eigenval", "eigenvec.allele", "acount", "density")
+REFUSED: dict[str, tuple[Plan, str]] = {
+    "compared": (of_tables("robust", opens="bits").plan, "compares sums"),
+    "a density": (
+        of_variants("pca", pca=2, files=("eigenval", "eigenvec.allele", "acount", "density")).plan,
+        "compares sums",
+    ),
+    "scaled by what is compared": (
+        of_model("ridge", scalings=("yeo-johnson", "robust")).plan,
+        "compares sums",
+    ),
+    "searched": (STUDIES["encode, of searched words"]().plan, "list them"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_who_needs_a_compensator_says_so(name: str) -> None:
+    plan, said = REFUSED[name]
+    with pytest.raises(PlanError, match=said) as refused:
+        check(trusting(plan))
+    assert list(refused.value.problems) == [TRUST.name]
+
+
+def test_normal_masks_need_a_compensator() -> None:
+    with pytest.raises(PlanError, match="only with uniform masks"):
+        trusting(Plan("chi-square", "asthma", 3, NO_KEY, masking="gaussian"))
+
+
+def test_sums_that_are_told_need_none() -> None:
+    plan = trusting(of_tables("robust").plan)
+    assert not compares(plan)
+    check(plan)
