@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("unpooled_server", "0001_squashed_0020_code_keys")]
+    dependencies: ClassVar = [("unpooled_server", "0021_states_in_files")]
 
     operations: ClassVar = [
         migrations.AlterField("cohort", "public_key", models.CharField(blank=True, max_length=2496)),
