@@ -1,6 +1,9 @@
-"""What differential privacy costs, beside Opacus, which counts it on its own.
+"""Epsilon of noisy sums beside Opacus, which counts it by itself.
 
-    pip install --no-deps --target opacus 'opacus>=1.5,<2' && PYTHONPATH=opacus pytest networks/tests/test_accounting.py
+Opacus is in no lock, for only this file needs it. From the repository:
+
+    pip install --no-deps --target opacus 'opacus>=1.6,<2'
+    PYTHONPATH=opacus pytest networks/tests/test_accounting.py
 """
 
 from __future__ import annotations
