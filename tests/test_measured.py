@@ -36,9 +36,11 @@ def measuring() -> ModuleType:
 def test_a_script_runs_small_and_writes_tables_of_the_committed_form(script: str, tmp_path: Path) -> None:
     if script == "measure_heterogeneity":
         needed(shutil.which("plink1.9"), "plink1.9", "plink1.9")
-    if script == "measure_kernelnorm":
+    if script in ("measure_kernelnorm", "measure_private_images"):
         pytest.importorskip("torch", reason="networks/README.md says where pip finds torch's CPU build")
-        needed(documentation_script(script).DATA.exists(), "Fashion-MNIST", "dataset-fashion-mnist")
+        needed(
+            documentation_script("measure_kernelnorm").DATA.exists(), "Fashion-MNIST", "dataset-fashion-mnist"
+        )
     command = [sys.executable, DOCS / f"{script}.py", "--small", "--out", tmp_path]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=BUDGET)
     tables = [table.name for table in documentation_script(script).WRITES]

@@ -76,6 +76,8 @@ def test_a_sum_has_the_noise_of_the_promise_even_without_one_cohorts() -> None:
         # Each person's numbers are rounded to 2^-16, which is nothing beside the noise.
         spread = question.promise.noise * longest
         assert stats.kstest(others.ravel(), "norm", args=(0, spread)).pvalue > 1e-4
+        # So few numbers hardly tell noise of all three from noise of two by their order; their size does.
+        assert others.std() == pytest.approx(spread, rel=0.08)
     assert noise.sum(axis=1).std() == pytest.approx(question.deviation, rel=0.07)
     assert question.local(tables()[0])["sums"].tolist() == question.local(tables()[0])["sums"].tolist()
 

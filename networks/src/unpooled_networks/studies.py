@@ -98,15 +98,19 @@ def gradient(name: str, shape: Shape, weights: np.ndarray, images: np.ndarray, s
 
 def gradients(name: str, shape: Shape, weights: np.ndarray, images: np.ndarray, slope: Slope) -> np.ndarray:
     """The gradient of each image's loss: float64 (n, size)."""
-    module, named, x = _module(name, shape), _named(name, shape, weights), _input(images)
     slopes = torch.tensor(slope(scores(name, shape, weights, images)))
+    return of_each(_module(name, shape), _named(name, shape, weights), _input(images), slopes)
+
+
+def of_each(module: nn.Module, named: dict[str, Tensor], x: Tensor, slopes: Tensor) -> np.ndarray:
+    """The gradient of each image's loss, by the derivatives of the losses by the scores: (n, size)."""
 
     def of_one(image: Tensor, along: Tensor) -> dict[str, Tensor]:
         back = vjp(lambda given: functional_call(module, given, (image[None],))[0], named)[1]
         return back(along)[0]  # type: ignore[no-any-return]
 
     each = vmap(of_one)(x, slopes)
-    return np.concatenate([each[key].reshape(len(images), -1).numpy() for key in named], axis=1)
+    return np.concatenate([each[key].reshape(len(x), -1).numpy() for key in named], axis=1)
 
 
 @functools.lru_cache(maxsize=4)
