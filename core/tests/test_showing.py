@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -15,6 +13,7 @@ from unpooled.protocol.showing import require_third_check, set_third_check
 
 WORDS = 9000
 """More than are summed up at a time."""
+RANDOM = np.random.default_rng(4)
 COHORTS = ("Graz", "Oslo", "Tartu")
 SCHEMES = pytest.mark.parametrize("scheme", ["z32", "z64", "z256"])
 
@@ -32,15 +31,15 @@ def sent(secret: bytes, about: DealingContext, data: bytes, nonce: bytes, dealt:
 
 
 def random_bytes(about: DealingContext) -> bytes:
-    return os.urandom(about.words * masking.scheme(about.scheme).word_bytes)
+    return RANDOM.bytes(about.words * masking.scheme(about.scheme).word_bytes)
 
 
 @SCHEMES
 def test_the_sum_of_shares_has_the_sum_of_their_checks(scheme: str) -> None:
-    about, secret, kind = context(scheme), os.urandom(32), masking.scheme(scheme)
+    about, secret, kind = context(scheme), RANDOM.bytes(32), masking.scheme(scheme)
     total, uploads = kind.zeros(about.words), []
     for name in COHORTS:
-        upload, dealt = about.upload(name, os.urandom(16)), b"dealt" * (name == "Oslo")
+        upload, dealt = about.upload(name, RANDOM.bytes(16)), b"dealt" * (name == "Oslo")
         share = kind.from_bytes(random_bytes(about), about.words).copy()
         set_third_check(share, secret, upload, dealt)
         total = kind.add(total, share)
@@ -49,7 +48,7 @@ def test_the_sum_of_shares_has_the_sum_of_their_checks(scheme: str) -> None:
     with pytest.raises(ProtocolError, match="not what cohorts have sent"):
         require_third_check(total, secret, [(upload, b"") for upload, _ in uploads])
     with pytest.raises(ProtocolError, match="not what cohorts have sent"):
-        require_third_check(total, os.urandom(32), uploads)
+        require_third_check(total, RANDOM.bytes(32), uploads)
     with pytest.raises(ProtocolError, match="not what cohorts have sent"):
         require_third_check(total, secret, uploads[:2])
 
@@ -57,12 +56,12 @@ def test_the_sum_of_shares_has_the_sum_of_their_checks(scheme: str) -> None:
 @SCHEMES
 @pytest.mark.parametrize("top", [False, True])
 def test_each_word_is_in_half_of_the_sums_whatever_is_wrong_with_it(scheme: str, top: bool) -> None:
-    """So a change passes each of the 64 with 1/2: of 40 words, each changed by its lowest or its highest bit."""
-    about, secret, nonce = context(scheme), os.urandom(32), bytes(16)
+    """So a change passes each of the 64 with 1/2. Changed is the lowest or the highest bit of 40 words."""
+    about, secret, nonce = context(scheme), RANDOM.bytes(32), bytes(16)
     data, size = random_bytes(about), masking.scheme(scheme).word_bytes
     before = sent(secret, about, data, nonce)[-THIRD_WORDS:].reshape(THIRD_WORDS, -1)
     counts = []
-    for place in np.random.default_rng(4).integers(0, WORDS, 40):
+    for place in RANDOM.integers(0, WORDS, 40):
         changed = bytearray(data)
         changed[CHECKS_BYTES + place * size + (size - 1) * top] ^= 0x80 if top else 1
         after = sent(secret, about, bytes(changed), nonce)[-THIRD_WORDS:].reshape(THIRD_WORDS, -1)
@@ -74,7 +73,7 @@ def test_each_word_is_in_half_of_the_sums_whatever_is_wrong_with_it(scheme: str,
 
 def test_what_is_sent_again_has_another_pad() -> None:
     """Else the server, which has both, would learn by their difference what is chosen."""
-    about, secret = context("z32", 1), os.urandom(32)
+    about, secret = context("z32", 1), RANDOM.bytes(32)
     data = random_bytes(about)
     zero = data[: -4 * (THIRD_WORDS + 1)] + bytes(4 * (THIRD_WORDS + 1))
     checks = [sent(secret, about, zero, bytes([k] * 16))[-THIRD_WORDS:] for k in range(20)]
