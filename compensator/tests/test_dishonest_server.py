@@ -48,7 +48,7 @@ def release(caller: Caller, side: Side) -> np.ndarray:
     total = scheme.subtract(side.masked, masks)
     if not scheme.has_check(total, len(asked.uploads)):
         raise NotAnswered
-    return scheme.decode_integers(total)[scheme.check_words :]
+    return scheme.decode_integers(total)[scheme.check_words : -masking.THIRD_WORDS]
 
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,9 @@ from federation_fixtures import Federation, work
 from platform_fixtures import CompensatorProcess
 from round_fixtures import Killed
 
+from unpooled.errors import ProtocolError
 from unpooled.protocol import messages, two_party
-from unpooled.protocol.messages import OpeningRequest, Question
+from unpooled.protocol.messages import OpeningRequest, Question, Shown
 from unpooled_server.compensator_client import Compensator
 from unpooled_server.models import Round, RowFile, Share, Traffic
 from unpooled_server.reads import selectors
@@ -79,6 +80,25 @@ def test_what_passes_in_a_comparison_is_counted(compared: Federation) -> None:
     assert requests == len(declared.server) == 3
     for way, size in (("sent", sum(declared.server)), ("received", sum(declared.compensator))):
         assert size < after[way] - before[way] < size + 1000 * requests
+
+
+# What cohorts are shown
+
+
+def test_the_comparison_is_shown_to_all_but_the_cohort_that_dealt(compared: Federation) -> None:
+    """Who deals knows what masks the openings. Before it has been compared there is nothing to show."""
+    current, who = compared_round(compared), dealer(compared)
+    assert current.branch
+    place = f"shown/{current.branch.asks_at}"
+    compared.answer()
+    assert {client.call("GET", place).status_code for client in compared.clients} == {404}
+    work()
+    settled(compared, current)
+    found = {client.name: client.call("GET", place) for client in compared.clients}
+    refused = found.pop(who.name)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "own-dealing")
+    (shown,) = {answer.content for answer in found.values() if answer.status_code == 200}
+    assert len(shown) > len(messages.decode(shown, Shown).dealing) == lengths(current).dealing
 
 
 # The dealing
@@ -316,7 +336,7 @@ def changing(monkeypatch: pytest.MonkeyPatch, turn: int, change: Callable[[bytes
 
 
 def flipped(at: int) -> Callable[[bytes], bytes]:
-    return lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+    return lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at:][1:]
 
 
 @pytest.mark.parametrize("at", [0, 8, 31])
@@ -345,6 +365,22 @@ def test_a_compensator_that_computes_with_noise_is_found(
     work()
     assert compared.study.state == "failed"
     assert reason in compared.study.reason
+
+
+def test_an_answer_without_a_true_tag_leads_no_cohort_on(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server cannot know: it has no witness. The cohorts that are shown it stop."""
+    current, who = compared_round(compared), dealer(compared)
+    compared.answer()
+    changing(monkeypatch, 3, flipped(-1))
+    work()
+    settled(compared, current)
+    for client in compared.clients:
+        (question,) = client.questions().items
+        if client.name != who.name:
+            with pytest.raises(ProtocolError, match="not what it is in this cohort's own run"):
+                client.asked(question)
 
 
 @pytest.mark.parametrize("turn", [1, 2, 3])

@@ -76,7 +76,7 @@ class Compared:
         ]
 
     def refused(self, told: Told | None = None, shown: Shown | None = None) -> str:
-        """What the victim says of the first question behind this, if it is told or shown something else."""
+        """Tell the victim, or show it, something else at this place; return why it stops, or nothing."""
         following = Following(
             self.server.terms,
             lambda place: told if told and place == self.place else self.server.told[place],
@@ -283,7 +283,7 @@ SHOWN, TOLD = "GET /api/v1/cohort/shown/", "GET /api/v1/cohort/told/"
 
 
 BITS = codec.encode((np.zeros(0, np.bool_),))[:7]
-"""How what is told of a comparison begins: one array of truth values."""
+"""Beginning of what is told of a comparison: one array of truth values."""
 
 
 def a_flipped_bit(message: Message) -> Message:

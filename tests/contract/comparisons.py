@@ -34,7 +34,7 @@ def sums_giving(question: Question, bits: np.ndarray, scheme: Modular) -> np.nda
 
 
 def _growing(bits: np.ndarray, scheme: Modular) -> np.ndarray:
-    """Of each place: a variance that is known or 0, and a product on the side where it grows or not."""
+    """Make a variance for each place that is known or 0, and a product by which it grows there or not."""
     known, grows = bits[..., 0], bits[..., 1]
     g, q = np.where(known, 0.25, 0.5), np.where(known, 0.5, 0.25)
     reals = [np.full(len(bits), 0.25), g, q, np.full(g.shape, 0.25), np.where(grows, -0.5, 0.5)]

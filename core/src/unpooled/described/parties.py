@@ -77,7 +77,7 @@ def _parties(plan: Plan) -> tuple[Party, ...]:
             f"the plan, the names and public keys of the others, {agreed}"
             + ("of each other cohort the mask that the two share, " if plan.in_pairs else "")
             + "the sums over all cohorts on which questions depend, "
-            + ("all that the server has of sums that are compared, masked, " if shown else "")
+            + ("what the bits of compared sums follow from (masked), " if shown else "")
             + "the results",
             ("all of that but what is masked" if shown else "all of that")
             + ", and its own data; so of these sums, less its own numbers, what all others have together",

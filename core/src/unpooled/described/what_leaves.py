@@ -382,8 +382,8 @@ def _dealt(
         bytes_ = sum(two_party.lengths(scheme.label, opens.circuit, share).dealing for share in shares)
     return Leaving(
         f"{kind.title}: {DEALING}",
-        f"with it, server and compensator compare the sums above. They tell the server{' and all cohorts' * is_told} "
-        f"{opens.learns}. The cohorts send such randomness in turn"
+        f"with it, server and compensator compare the sums above. They tell the server"
+        f"{' and all cohorts' * is_told} {opens.learns}. The cohorts send such randomness in turn"
         + "; the others are shown it, with the masked sums, and find the same bits"
         * is_told,
         Form.CLEAR,
