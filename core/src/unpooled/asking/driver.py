@@ -382,6 +382,13 @@ def sums_bytes(question: Question, sums: Arrays) -> bytes:
     return codec.encode(tuple(sums[name] for name in questions.returns(question)))
 
 
+def came_bytes(waits_for: Question | Each | None, came: Any) -> bytes:
+    """What was waited for, as a journal keeps it: what `Running.read` reads."""
+    if isinstance(waits_for, Question):
+        return sums_bytes(waits_for, came)
+    return values_bytes(map(codec.encode, came))
+
+
 def read_sums(question: Question, came: bytes) -> Arrays:
     """The sums that `sums_bytes` has written; CodecError or ValueError for other bytes."""
     return dict(zip(questions.returns(question), codec.decode(came), strict=True))

@@ -211,7 +211,10 @@ def shown_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
 def size_of(model: Mapping[str, Any], weights: int) -> list[tuple[str, str]]:
     """Return the number of features, or the size of images, and that of the weights, for people."""
     if images := model.get("images"):
-        return [("Images", shape_in_words(images)), ("Weights", f"{weights:,}, of {model['network']['name']}")]
+        return [
+            ("Images", shape_in_words(images)),
+            ("Weights", f"{weights:,}, of {model['network']['name']}"),
+        ]
     layers = f"{weights:,}, in {len(model['network']['layers'])} layers"
     return [("Features", f"{len(model['features']):,}"), ("Weights", layers)]
 
