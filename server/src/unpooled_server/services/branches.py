@@ -7,13 +7,12 @@ the study's lock, if nobody else was faster.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 from django.utils import timezone
@@ -51,9 +50,9 @@ class Content:
             return cls(b"".join(pieces))
         return cls(b"", store.keep_state(study.pk, pieces))
 
-    def read(self, study: Study) -> bytes | mmap.mmap:
-        """The bytes; store.LostFile."""
-        return store.load_state(study.pk, self.file) if self.file else self.data
+    def read(self, study: Study) -> bytes:
+        """The bytes; store.LostFile. Those in a file are mapped, which reads as bytes do."""
+        return cast(bytes, store.load_state(study.pk, self.file)) if self.file else self.data
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Progress:
     asks: Content | None
     """The question that it waits for, encoded."""
     came: Content | None
-    """What it had waited for, if its journal goes on with that."""
+    """Is what it had waited for, if its journal goes on with that."""
     rows: Sequence[RowFile]
     children: Sequence[Progress]
     """The branches that it waits for, already begun."""
@@ -257,7 +256,8 @@ def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> Non
     RowFile.objects.bulk_create(row for _, progress in pairs for row in progress.rows)
     asked = [(branch, progress.waits_for, progress.asks) for branch, progress in pairs]
     _open_rounds(
-        study, [(branch, found, asks) for branch, found, asks in asked if isinstance(found, Question)]
+        study,
+        [(branch, found, asks) for branch, found, asks in asked if isinstance(found, Question) and asks],
     )
     for branch, progress in pairs:
         if progress.children or progress.finishes:
