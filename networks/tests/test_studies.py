@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted import image_network
-from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNRESNET_13, ImageNetwork
+from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNRESNET_13, KNRESNET_18, ImageNetwork
 from unpooled.fitted.network import start
 from unpooled.methods import METHODS, check, usual
 from unpooled.methods.learning.reading import Examples
@@ -25,7 +25,7 @@ from unpooled.methods.private_network.questions import SumClipped
 from unpooled.methods.shared.privacy import clipped
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import Words
-from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, Plan, PlanError
 from unpooled.plan.schema import Column
 from unpooled.run import run
 from unpooled_networks import load
@@ -170,3 +170,27 @@ def test_the_files_of_a_study_become_a_module(tmp_path: Path) -> None:
     ours = ImageNetwork((*SIZE, 3), KNCONV).scores(results["weights"]["weight"], images[:9])
     theirs = module(torch.tensor(images[:9], dtype=torch.float64) / 255).detach().numpy()
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "said"),
+    [
+        ("1x12x12", {"architecture": KNRESNET_18}, "16 by 16 pixels or more"),
+        ("1x28x28", {"architecture": KNRESNET_18}, ""),
+        ("3x32x32", {"architecture": KNRESNET_13}, ""),
+        ("1x28x28", {"architecture": KNRESNET_13, "optimizer": "lbfgs"}, "Adam or gradient descent"),
+        ("1x28x28", {"architecture": KNCONV, "optimizer": "lbfgs"}, ""),
+    ],
+)
+def test_a_plan_says_which_images_and_optimizer_a_network_takes(
+    size: str, options: dict[str, Any], said: str
+) -> None:
+    plan = plan_of("image-network")
+    schema = (replace(plan.schema[0], encoding=size), *plan.schema[1:])
+    named = {"test": plan.test, "cohorts": 3, "compensator_key": NO_KEY, **usual(plan.test)}
+    made = lambda: check(Plan(**{**named, "files": tuple(named["files"]), **options}, schema=schema))  # noqa: E731
+    if not said:
+        made()
+    else:
+        with pytest.raises(PlanError, match=said):
+            made()
