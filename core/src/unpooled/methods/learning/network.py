@@ -145,7 +145,7 @@ def report_network_scores(study: Study, question: SumNetworkScores) -> Asks[None
 
 
 def refuse_many_weights(plan: Plan, size: int) -> None:
-    """Refuse a network on tables that is larger than its model file should be; on images they are of a list."""
+    """Refuse a network on tables that is too large for its model file; those on images are of a list."""
     if plan.images is None and size > MOST_WEIGHTS:
         raise Refuse(
             "hidden",

@@ -242,8 +242,8 @@ IN_A_ROUND = Whole(
 ARCHITECTURE = Choice(
     name="architecture",
     label="Network",
-    hint="Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a "
-    "million weights are 16 MB, and 8 MB.",
+    hint="Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as "
+    "many: a million weights are 16 MB, and 8 MB.",
     default=KNCONV,
     place=Place.MODEL,
     is_always_said=True,
