@@ -54,8 +54,8 @@ def plan_of(test: str, **options: Any) -> Plan:
     return plan
 
 
-def cohorts(plan: Plan, most: int | None = None) -> list[Examples]:
-    """Three cohorts, of which each has mostly one class; two images of a person. `most` images in all."""
+def cohorts(plan: Plan, most: int | None = None, of_a_person: int = 2) -> list[Examples]:
+    """Three cohorts, of which each has mostly one class; `most` images in all."""
     (images, y), random = (part[:most] for part in pool()), np.random.default_rng(3)
     where = np.where(random.random(len(y)) < 0.7, y, random.integers(0, 3, len(y)))
     found = []
@@ -64,7 +64,7 @@ def cohorts(plan: Plan, most: int | None = None) -> list[Examples]:
         words = {
             "file": Words.of(map(str, rows.tolist())),
             "digit": Words.of(map(str, y[rows].tolist())),
-            "person": Words.of(f"{cohort}-{k // 2}" for k in range(len(rows))),
+            "person": Words.of(f"{cohort}-{k // of_a_person}" for k in range(len(rows))),
         }
         table = ArrayTable(np.empty((len(rows), 0)), words, images=images[rows])
         prepared = METHODS[plan.test].prepared(table, plan)
@@ -104,11 +104,13 @@ def test_names_shapes_and_start_values_are_torchs(name: str, widths: tuple[int, 
 
 
 # A residual network is large, so it is shown the fewest images with which floors are kept.
-@pytest.mark.parametrize(("name", "rounds", "images"), [(KNCONV, ROUNDS, 537), (KNRESNET_13, 2, 537)])
-def test_weights_are_those_of_central_training(name: str, rounds: int, images: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "rounds", "images", "of_a_person"), [(KNCONV, ROUNDS, 537, 2), (KNRESNET_13, 2, 400, 1)]
+)
+def test_weights_are_those_of_central_training(name: str, rounds: int, images: int, of_a_person: int) -> None:
     options = {"training_rounds": rounds, "patience": 0, "learning_rate": 0.002, "validation_folds": 2}
     plan = plan_of("image-network", **options, architecture=name, people_in_a_round=10)
-    tables = cohorts(plan, images)
+    tables = cohorts(plan, images, of_a_person)
     results = run(plan, Panel.of([]), tables)
     shown = np.concatenate([table.images[table.folds == 0] for table in tables])
     classes = np.concatenate([table.classes[table.folds == 0] for table in tables])
