@@ -28,6 +28,7 @@ import unpooled
 from tests.contract.runs import run_of
 from tests.contract.studies import Small
 from unpooled.errors import DataProblem, Refuse
+from unpooled.fitted import image_network
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.model import Model
 from unpooled.kernels.coordinates import descend
@@ -426,3 +427,8 @@ def test_products_of_one_fold_only_make_rows(folds: int, is_told: bool) -> None:
     tables = [models.table_of(models.cells_of(x[k::3, :2], x[k::3, 2]), plan) for k in range(3)]
     found = run_of(Small(plan, normalizing.NOBODY, tables))
     assert SumProducts in map(type, found.questions) and (SumProducts in found.kinds_told) is is_told
+
+
+def test_a_network_on_images_says_what_loads_it() -> None:
+    with pytest.raises(ValueError, match=r"unpooled_networks\.load"):
+        Model({"format": image_network.FORMAT})

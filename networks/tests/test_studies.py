@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted import image_network
-from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNRESNET_13, ImageNetwork
+from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNRESNET_13, KNRESNET_18, ImageNetwork
 from unpooled.fitted.network import start
 from unpooled.methods import METHODS, check, usual
 from unpooled.methods.learning.reading import Examples
@@ -25,7 +25,7 @@ from unpooled.methods.private_network.questions import SumClipped
 from unpooled.methods.shared.privacy import clipped
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import Words
-from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, Plan, PlanError
 from unpooled.plan.schema import Column
 from unpooled.run import run
 from unpooled_networks import load
@@ -54,8 +54,8 @@ def plan_of(test: str, **options: Any) -> Plan:
     return plan
 
 
-def cohorts(plan: Plan, most: int | None = None) -> list[Examples]:
-    """Three cohorts, of which each has mostly one class; two images of a person. `most` images in all."""
+def cohorts(plan: Plan, most: int | None = None, of_a_person: int = 2) -> list[Examples]:
+    """Three cohorts, of which each has mostly one class; `most` images in all."""
     (images, y), random = (part[:most] for part in pool()), np.random.default_rng(3)
     where = np.where(random.random(len(y)) < 0.7, y, random.integers(0, 3, len(y)))
     found = []
@@ -64,7 +64,7 @@ def cohorts(plan: Plan, most: int | None = None) -> list[Examples]:
         words = {
             "file": Words.of(map(str, rows.tolist())),
             "digit": Words.of(map(str, y[rows].tolist())),
-            "person": Words.of(f"{cohort}-{k // 2}" for k in range(len(rows))),
+            "person": Words.of(f"{cohort}-{k // of_a_person}" for k in range(len(rows))),
         }
         table = ArrayTable(np.empty((len(rows), 0)), words, images=images[rows])
         prepared = METHODS[plan.test].prepared(table, plan)
@@ -104,11 +104,13 @@ def test_names_shapes_and_start_values_are_torchs(name: str, widths: tuple[int, 
 
 
 # A residual network is large, so it is shown the fewest images with which floors are kept.
-@pytest.mark.parametrize(("name", "rounds", "images"), [(KNCONV, ROUNDS, 537), (KNRESNET_13, 2, 537)])
-def test_weights_are_those_of_central_training(name: str, rounds: int, images: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "rounds", "images", "of_a_person"), [(KNCONV, ROUNDS, 537, 2), (KNRESNET_13, 2, 400, 1)]
+)
+def test_weights_are_those_of_central_training(name: str, rounds: int, images: int, of_a_person: int) -> None:
     options = {"training_rounds": rounds, "patience": 0, "learning_rate": 0.002, "validation_folds": 2}
     plan = plan_of("image-network", **options, architecture=name, people_in_a_round=10)
-    tables = cohorts(plan, images)
+    tables = cohorts(plan, images, of_a_person)
     results = run(plan, Panel.of([]), tables)
     shown = np.concatenate([table.images[table.folds == 0] for table in tables])
     classes = np.concatenate([table.classes[table.folds == 0] for table in tables])
@@ -170,3 +172,27 @@ def test_the_files_of_a_study_become_a_module(tmp_path: Path) -> None:
     ours = ImageNetwork((*SIZE, 3), KNCONV).scores(results["weights"]["weight"], images[:9])
     theirs = module(torch.tensor(images[:9], dtype=torch.float64) / 255).detach().numpy()
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "said"),
+    [
+        ("1x12x12", {"architecture": KNRESNET_18}, "16 by 16 pixels or more"),
+        ("1x28x28", {"architecture": KNRESNET_18}, ""),
+        ("3x32x32", {"architecture": KNRESNET_13}, ""),
+        ("1x28x28", {"architecture": KNRESNET_13, "optimizer": "lbfgs"}, "Adam or gradient descent"),
+        ("1x28x28", {"architecture": KNCONV, "optimizer": "lbfgs"}, ""),
+    ],
+)
+def test_a_plan_says_which_images_and_optimizer_a_network_takes(
+    size: str, options: dict[str, Any], said: str
+) -> None:
+    plan = plan_of("image-network")
+    schema = (replace(plan.schema[0], encoding=size), *plan.schema[1:])
+    named = {"test": plan.test, "cohorts": 3, "compensator_key": NO_KEY, **usual(plan.test)}
+    made = lambda: check(Plan(**{**named, "files": tuple(named["files"]), **options}, schema=schema))  # noqa: E731
+    if not said:
+        made()
+    else:
+        with pytest.raises(PlanError, match=said):
+            made()

@@ -128,3 +128,16 @@ def test_the_manifest_says_what_was_done(trial: Federation) -> None:
     seconds = manifest["traffic"]["seconds"]
     assert set(seconds["server"]) == {"joining", "panel", "rounds", "files", "summing"}
     assert seconds["compensator"]["releasing"] > 0
+
+
+def test_sums_that_were_erased_are_refused_with_a_remedy(trial: Federation) -> None:
+    trial.running()
+    trial.answer()
+    work()
+    client, path = trial.clients[0], store.told_path(trial.study_id, "0")
+    path.unlink()
+    assert client.call("GET", "told/0").status_code == 404
+    Share.objects.filter(study=trial.study_id).update(keeps=True)
+    refused = client.call("GET", "told/0")
+    assert refused.status_code == 409
+    assert "`states`" in refused.json()["error"]["remedy"]

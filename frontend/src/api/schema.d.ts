@@ -928,9 +928,11 @@ export interface components {
         /**
          * @description * `knconv` - knconv
          *     * `knconv-wide` - knconv-wide
+         *     * `knresnet-13` - knresnet-13
+         *     * `knresnet-18` - knresnet-18
          * @enum {string}
          */
-        ArchitectureEnum: "knconv" | "knconv-wide";
+        ArchitectureEnum: "knconv" | "knconv-wide" | "knresnet-13" | "knresnet-18";
         /** @enum {unknown} */
         BlankEnum: "";
         Cell: {
@@ -1557,10 +1559,12 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network.
+             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };
@@ -2318,10 +2322,12 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network.
+             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };
@@ -2788,10 +2794,12 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network.
+             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };
@@ -3121,10 +3129,12 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network.
+             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide
+             *     * `knresnet-13` - knresnet-13
+             *     * `knresnet-18` - knresnet-18
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };

@@ -49,7 +49,7 @@ class Following:
     tell: Callable[[int, float], None] = lambda received, seconds: None
     """Hears how many bytes of sums have come since it was called, and how long following took."""
     places: RestingPlaces | None = None
-    """Where large states are kept for after a restart."""
+    """Keeps large states for after a restart."""
     shelf: Shelf = field(default_factory=Shelf)
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -258,7 +258,7 @@ class Tree:
 
     @property
     def resting(self) -> Resting | None:
-        """Where the study can go on from later, if it has just come to such a place."""
+        """The state that the study can go on from later, if it has just come to such a place."""
         return self._root.resting
 
     def is_told(self, place: Place) -> bool:
@@ -380,6 +380,13 @@ def digest(waits_for: Question | Each | None) -> bytes:
 def sums_bytes(question: Question, sums: Arrays) -> bytes:
     """Sums, or what is told of them, as a journal keeps them."""
     return codec.encode(tuple(sums[name] for name in questions.returns(question)))
+
+
+def came_bytes(waits_for: Question | Each | None, came: Any) -> bytes:
+    """Encode what was waited for as a journal keeps it, and `Running.read` reads it."""
+    if isinstance(waits_for, Question):
+        return sums_bytes(waits_for, came)
+    return values_bytes(map(codec.encode, came))
 
 
 def read_sums(question: Question, came: bytes) -> Arrays:

@@ -21,6 +21,8 @@ from unpooled.errors import DataProblem
 
 KNCONV, KNCONV_WIDE, KNRESNET_13, KNRESNET_18 = "knconv", "knconv-wide", "knresnet-13", "knresnet-18"
 ENTRY_POINTS = "unpooled.networks"
+FORMAT = "unpooled/image-network"
+"""Format of their model files."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from unpooled.fitted import image_network
 from unpooled.fitted.curves import transformed
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.network import ACTIVATIONS, Network
@@ -98,6 +99,11 @@ class Model(Fitted):
     _delivered = "model.json that a study of models"
 
     def _read(self, given: Mapping[str, Any]) -> None:
+        if given["format"] == image_network.FORMAT:
+            raise ValueError(
+                "this is a network on images: unpooled_networks.load(model, weights), of the package "
+                "unpooled-networks, makes a module of torch of it and its weights"
+            )
         if given["format"] != FORMAT or given["version"] not in (VERSION, BENT):
             raise ValueError(f"got {given['format']} {given['version']}; want {FORMAT} {VERSION}")
         if given["link"] not in LINKS:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("unpooled_server", "0001_squashed_0020_code_keys")]
+    dependencies: ClassVar = [("unpooled_server", "0020_code_keys")]
 
     operations: ClassVar = [
         migrations.AddField("branch", "last_files", models.JSONField(blank=True, default=list)),

@@ -7,13 +7,12 @@ the study's lock, if nobody else was faster.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 from django.utils import timezone
@@ -51,9 +50,9 @@ class Content:
             return cls(b"".join(pieces))
         return cls(b"", store.keep_state(study.pk, pieces))
 
-    def read(self, study: Study) -> bytes | mmap.mmap:
-        """The bytes; store.LostFile."""
-        return store.load_state(study.pk, self.file) if self.file else self.data
+    def read(self, study: Study) -> bytes:
+        """The bytes; store.LostFile. Those in a file are mapped, which reads as bytes do."""
+        return cast(bytes, store.load_state(study.pk, self.file)) if self.file else self.data
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,8 @@ class Progress:
     waits_for: Question | Each | None
     asks: Content | None
     """The question that it waits for, encoded."""
+    came: Content | None
+    """Is what it had waited for, if its journal goes on with that."""
     rows: Sequence[RowFile]
     children: Sequence[Progress]
     """The branches that it waits for, already begun."""
@@ -125,10 +126,19 @@ def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Pro
         raise OtherRelease(branch.release, RELEASE)
     call = PROCEDURES[branch.procedure].call(given(study), arguments)
     running = Running.again(call, journal, questions_of(study.plan), waited_for)
-    return _progress(study, running, running.go_on(running.read(came)))
+    waits_for, values = running.waits_for, running.read(came)
+    # Nor does the caller keep what came: of a large network every array that is held counts.
+    del call, arguments, journal, data, came
+    outcome = running.go_on(values)
+    goes_on = outcome.waits_for is not None and not outcome.replaced
+    entry = Content.of(study, [driver.came_bytes(waits_for, values)]) if goes_on else None
+    del values
+    return _progress(study, running, outcome, entry)
 
 
-def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool = False) -> Progress:
+def _progress(
+    study: Study, running: Running, outcome: Outcome, came: Content | None = None, *, is_new: bool = False
+) -> Progress:
     rows = [
         RowFile(
             study=study,
@@ -149,7 +159,8 @@ def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool 
         asks = Content.of(study, questions.pieces(outcome.waits_for))
     calls = outcome.waits_for.calls if isinstance(outcome.waits_for, Each) else ()
     children, finishes = ([begun(study, call) for call in some] for some in (calls, outcome.finishes))
-    return Progress(running.call.procedure.name, kept, outcome.waits_for, asks, rows, children, finishes)
+    name = running.call.procedure.name
+    return Progress(name, kept, outcome.waits_for, asks, came, rows, children, finishes)
 
 
 def store_first(study: Study, progress: Progress, *, is_whole: bool) -> None:
@@ -158,7 +169,7 @@ def store_first(study: Study, progress: Progress, *, is_whole: bool) -> None:
     _store_new(study, [(branch, progress)])
 
 
-def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) -> None:
+def store_next(study: Study, branch: Branch, progress: Progress) -> None:
     """Store what a branch did with what came, inside the transaction in which that is settled.
 
     BoundError if the sum of a new question could overflow.
@@ -166,10 +177,10 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
     if progress.kept is not None:
         _supersede(study, branch)
         _keep([(branch, progress)])
-    else:
-        number, entry = branch.kept.count(), Content.of(study, [came])
+    elif came := progress.came:
+        number = branch.kept.count()
         Kept.objects.create(
-            branch=branch, number=number, asked=branch.waits_for, data=entry.data, file=entry.file
+            branch=branch, number=number, asked=branch.waits_for, data=came.data, file=came.file
         )
     branch.asked += branch.state == BranchState.ASKING  # as it was, when what came was waited for
     branch.state, branch.procedure = progress.state, progress.procedure
@@ -203,7 +214,7 @@ def drop_files(study: Study, files: Iterable[str]) -> None:
 
 def forget(study: Study, progress: Progress) -> None:
     """Delete the files of what is not stored, since another worker was faster."""
-    drop_files(study, (content.file for content in (progress.kept, progress.asks) if content))
+    drop_files(study, (content.file for content in (progress.kept, progress.asks, progress.came) if content))
     for child in (*progress.children, *progress.finishes):
         forget(study, child)
 
@@ -245,7 +256,8 @@ def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> Non
     RowFile.objects.bulk_create(row for _, progress in pairs for row in progress.rows)
     asked = [(branch, progress.waits_for, progress.asks) for branch, progress in pairs]
     _open_rounds(
-        study, [(branch, found, asks) for branch, found, asks in asked if isinstance(found, Question)]
+        study,
+        [(branch, found, asks) for branch, found, asks in asked if isinstance(found, Question) and asks],
     )
     for branch, progress in pairs:
         if progress.children or progress.finishes:
@@ -304,9 +316,9 @@ def _resume(study: Study, branch: Branch) -> None:
     children = branch.children.filter(state=BranchState.ENDED)
     kept = list(Kept.objects.filter(branch__in=children).order_by("branch__place"))
     values = [Content(bytes(row.data), row.file).read(study) for row in kept]
-    came = driver.values_bytes(map(bytes, values))
+    came = [driver.values_bytes(map(bytes, values))]
     del values
-    progress = gone_on(study, branch.pk, bytes(branch.waits_for), came)
+    progress = gone_on(study, branch.pk, bytes(branch.waits_for), came.pop())
     with locked(study.pk) as fresh:
         if fresh.state not in LIVE:
             return
@@ -319,4 +331,4 @@ def _resume(study: Study, branch: Branch) -> None:
         children.update(state=BranchState.TAKEN)
         Kept.objects.filter(pk__in=[row.pk for row in kept]).delete()
         drop_files(study, (row.file for row in kept))
-        store_next(study, branch, came, progress)
+        store_next(study, branch, progress)

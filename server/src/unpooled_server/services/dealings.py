@@ -40,9 +40,9 @@ def is_there(current: Round) -> bool:
     return store.share_is_there(store.dealing_path(current.study_id, current.pk), size(current))
 
 
-def load(current: Round) -> memoryview:
+def load(current: Round) -> bytes:
     """The dealing of a round; LostFile if it is not all there."""
-    return store.load_share(store.dealing_path(current.study_id, current.pk), size(current))
+    return bytes(store.load_share(store.dealing_path(current.study_id, current.pk), size(current)))
 
 
 def shown_to(cohort: Cohort, place: str) -> Path | None:

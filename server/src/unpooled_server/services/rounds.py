@@ -59,25 +59,25 @@ def _advance(current: Round, study: Study) -> None:
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
             fail(study.pk, LOST.format(error))
         return
-    branch, came = current.branch, driver.sums_bytes(question, found)
+    branch, came = current.branch, [driver.sums_bytes(question, found)]
     del question, found  # they can be large, and what the branch does with them is, too
     if branch is None:
         raise OtherRelease("older than this one", branches.RELEASE)
     if branch.is_told:
         if isinstance(told, Shown):
             store.keep_bytes(store.shown_path(study.pk, branch.asks_at), codec.encode(told))
-        total = came if isinstance(told, Shown) else told
+        total = came[0] if isinstance(told, Shown) else told
         pieces = codec.pieces(Told(current.pk, bytes(current.salt), total))
         current.told = store.keep_told(study.pk, branch.asks_at, pieces)
         del total, pieces
     del told
     place = branch.asked
     try:
-        progress = branches.gone_on(study, branch.pk, bytes(branch.waits_for), came)
+        progress = branches.gone_on(study, branch.pk, bytes(branch.waits_for), came.pop())
     except branches.OvertakenError:
         return
     current.sum_seconds = time.monotonic() - began - current.release_seconds
-    _conclude(current, study, branch, came, progress)
+    _conclude(current, study, branch, progress)
     masked.drop(current, shares)
     if branch.path == "" and all(share.keeps for share in shares):
         # Each cohort goes on from its state at this question, or at the one before if that one is lost.
@@ -166,7 +166,7 @@ def _bits(
     return found
 
 
-def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progress: branches.Progress) -> None:
+def _conclude(current: Round, study: Study, branch: Branch, progress: branches.Progress) -> None:
     """Store what follows from a round, if nobody else has."""
     with locked(study.pk) as fresh:
         # The lock makes rounds that end together see each other, so that the last one knows that it is.
@@ -185,7 +185,7 @@ def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progres
             asked = Asked.objects.filter(round=current)
             branches.drop_files(study, asked.values_list("file", flat=True))
             asked.delete()
-            branches.store_next(study, branch, came, progress)
+            branches.store_next(study, branch, progress)
 
 
 def _title(current: Round, study: Study) -> str:

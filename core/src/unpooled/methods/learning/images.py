@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from unpooled.fitted.image_network import ImageNetwork
+from unpooled.fitted.image_network import FORMAT, ImageNetwork
 from unpooled.methods.learning.models import MODELS
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
 
-FORMAT, VERSION = "unpooled/image-network", 1
+VERSION = 1
 
 
 def features_of(plan: Plan) -> Sequence[Column]:
@@ -35,6 +35,12 @@ def problems_of_images(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "schema", f"{others[0].title}: a network on images has no other features: declare it as ignored"
     if plan.outcome is None:
         yield "schema", "want the column that is predicted: give it the role outcome"
+
+
+def shape_in_words(images: Mapping[str, int]) -> str:
+    """The size of images in a model file, for people."""
+    kind = "grey" if images["channels"] == 1 else f"{images['channels']} channels"
+    return f"{images['rows']} by {images['columns']} pixels, {kind}"
 
 
 def of_images(network: ImageNetwork) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def described_and_start(study: Study) -> Asks[tuple[Described, np.ndarray]]:
     """Describe the columns; return what they are, and the start values of the plan's network."""
     described = yield from (describe_columns if study.plan.images is None else describe_images)(study)
     network = network_of(study.plan, described.question)
-    refuse_many_weights(network.size)
+    refuse_many_weights(study.plan, network.size)
     return described, start(network, WEIGHTS_SEED.of(study.plan))
 
 
@@ -144,9 +144,9 @@ def report_network_scores(study: Study, question: SumNetworkScores) -> Asks[None
     yield from report_ranges(question, sums)
 
 
-def refuse_many_weights(size: int) -> None:
-    """Refuse a network on tables that is larger than a round should be; on images they are of a list."""
-    if size > MOST_WEIGHTS:
+def refuse_many_weights(plan: Plan, size: int) -> None:
+    """Refuse a network on tables that is too large for its model file; those on images are of a list."""
+    if plan.images is None and size > MOST_WEIGHTS:
         raise Refuse(
             "hidden",
             f"the network has {size:,} weights, and {MOST_WEIGHTS:,} is the most",

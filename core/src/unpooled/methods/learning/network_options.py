@@ -6,7 +6,14 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNCONV_WIDE, KNRESNET_13, KNRESNET_18
+from unpooled.fitted.image_network import (
+    ARCHITECTURES,
+    KNCONV,
+    KNCONV_WIDE,
+    KNRESNET_13,
+    KNRESNET_18,
+    ImageNetwork,
+)
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
 from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole, of_test
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
@@ -15,8 +22,8 @@ if TYPE_CHECKING:
     from unpooled.plan.plan import Plan
 
 MOST_LAYERS, MOST_UNITS = 6, 1024
-MOST_WEIGHTS = 12_000_000
-"""Most weights of a network: its share is then 192 MB a round. See docs/networks.md for what that takes."""
+MOST_WEIGHTS = 1_000_000
+"""Most weights of a network on tables, whose model file has them in words, and of one that L-BFGS trains."""
 DESCENT, ADAM, LBFGS = "sgd", "adam", "lbfgs"
 FEWEST_IN_A_ROUND = 256
 """Fewest people whose gradients are expected in a sum, unless a plan's author sets fewer for a trial."""
@@ -73,11 +80,22 @@ ACTIVATION = Choice(
         ),
     ),
 )
+
+
+def _optimizer_problem(optimizer: str, plan: Plan) -> str:
+    if optimizer != LBFGS or plan.images is None or ARCHITECTURE not in (of_test(plan.test) or ()):
+        return ""
+    is_large = ImageNetwork((*plan.images.size, 1), ARCHITECTURE.of(plan)).size > MOST_WEIGHTS
+    remedy = "Adam or gradient descent: L-BFGS remembers ten steps, too much of more than a million weights"
+    return remedy if is_large else ""
+
+
 OPTIMIZER = Choice(
     name="optimizer",
     label="Optimizer",
     default=ADAM,
     place=Place.MODEL,
+    rule=_optimizer_problem,
     answers=(
         Answer(ADAM, "Adam", "A usual choice.", methods="The optimizer was Adam."),
         Answer(
@@ -224,6 +242,8 @@ IN_A_ROUND = Whole(
 ARCHITECTURE = Choice(
     name="architecture",
     label="Network",
+    hint="Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as "
+    "many: a million weights are 16 MB, and 8 MB.",
     default=KNCONV,
     place=Place.MODEL,
     is_always_said=True,

@@ -113,12 +113,8 @@ class OfNetwork(OfDesign):
         if self.share == 1:
             return np.ones(rows, bool)
         people = np.arange(rows) if found.patients is None else found.patients
-        numbers = drawn(self.key(found, b"rows"), int(people.max(initial=-1)) + 1)
+        numbers = drawn(key_of(found, self, b"rows"), int(people.max(initial=-1)) + 1)
         return np.asarray(numbers[people] < np.uint64(self.share * 2**64))
-
-    def key(self, found: Examples, purpose: bytes) -> bytes:
-        """The key of what a cohort draws for this question."""
-        return key_of(found, self, purpose)
 
     def losses(self, scores: np.ndarray, classes: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The loss of each row: float64 (n,)."""
@@ -263,7 +259,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
 
     def units(self, found: Examples) -> CipherContext | None:
         """The stream by which hidden units drop out; None if none does."""
-        return keystream(self.key(found, b"units")) if self.dropout else None
+        return keystream(key_of(found, self, b"units")) if self.dropout else None
 
     def _add(
         self,

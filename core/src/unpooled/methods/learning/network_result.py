@@ -19,7 +19,7 @@ from unpooled.fitted.network import Network
 from unpooled.formats import safetensors
 from unpooled.methods.algorithm import DECLARED
 from unpooled.methods.learning.design import targets_of
-from unpooled.methods.learning.images import of_images
+from unpooled.methods.learning.images import of_images, shape_in_words
 from unpooled.methods.learning.models import LOG_LOSS, SQUARED_ERROR, link_of
 from unpooled.methods.learning.network_options import ACTIVATION, ARCHITECTURE, HIDDEN, widths_of
 from unpooled.methods.learning.procedure import Described, report_levels
@@ -211,8 +211,10 @@ def shown_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
 def size_of(model: Mapping[str, Any], weights: int) -> list[tuple[str, str]]:
     """Return the number of features, or the size of images, and that of the weights, for people."""
     if images := model.get("images"):
-        size = f"{images['rows']} by {images['columns']} pixels, {images['channels']} channels"
-        return [("Images", size), ("Weights", f"{weights:,}, of {model['network']['name']}")]
+        return [
+            ("Images", shape_in_words(images)),
+            ("Weights", f"{weights:,}, of {model['network']['name']}"),
+        ]
     layers = f"{weights:,}, in {len(model['network']['layers'])} layers"
     return [("Features", f"{len(model['features']):,}"), ("Weights", layers)]
 

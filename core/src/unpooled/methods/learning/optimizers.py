@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.memory.spool import slices
 from unpooled.methods.shared.gradients import dot
 from unpooled.protocol import codec
 
@@ -70,15 +71,21 @@ class Adam(Optimizer):
     second_power: float
 
     def step(self, weights: np.ndarray, gradient: np.ndarray, loss: float) -> tuple[np.ndarray, Optimizer]:
-        mean = self.first * self.mean + (1 - self.first) * gradient
-        square = self.second * self.square + (1 - self.second) * (gradient * gradient)
         powers = self.first_power * self.first, self.second_power * self.second
-        root = np.sqrt(square / (1 - powers[1])) + self.least
-        changed = weights - (self.rate / (1 - powers[0])) * (mean / root)
+        mean, square, changed = (np.empty(len(weights)) for _ in range(3))
+        # Part by part: of millions of weights each array on the way would take as much memory as these.
+        for part in slices(len(weights), _AT_ONCE):
+            some = gradient[part]
+            mean[part] = self.first * self.mean[part] + (1 - self.first) * some
+            square[part] = self.second * self.square[part] + (1 - self.second) * (some * some)
+            root = np.sqrt(square[part] / (1 - powers[1])) + self.least
+            changed[part] = weights[part] - (self.rate / (1 - powers[0])) * (mean[part] / root)
         after = replace(self, mean=mean, square=square, first_power=powers[0], second_power=powers[1])
         return changed, after
 
 
+_AT_ONCE = 1 << 16
+"""Weights at once."""
 _MEMORY = 10
 """Pairs of steps and changes of the gradient that L-BFGS remembers."""
 _SUFFICIENT = 1e-4

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import CipherContext
 
+from unpooled.asking.draws import key_of
 from unpooled.asking.question import Real, Sent
 from unpooled.methods.learning.network_options import DROPOUT, RATE
 from unpooled.methods.learning.network_questions import About, SumGradient
@@ -85,7 +86,7 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
     def batches(self, found: Examples) -> Iterator[np.ndarray]:
         """The rows of each step: parts of a random order of all, and of another once they are used up."""
         rows = np.flatnonzero(self.design.part_of[found.folds] != self.held_out)
-        stream, size = keystream(self.key(found, b"batches")), min(self.batch, len(rows))
+        stream, size = keystream(key_of(found, self, b"batches")), min(self.batch, len(rows))
         in_a_pass = len(rows) // max(1, size)
         order = rows
         for step in range(self.work * in_a_pass if self.algorithm == FEDAVG or not size else self.work):

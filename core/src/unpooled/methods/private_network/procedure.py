@@ -46,7 +46,7 @@ def fit_private_network(study: Study) -> Asks[None]:
     """Count people, and begin with the start values."""
     plan = study.plan
     network = network_of(plan, SumProducts.widest(plan))
-    refuse_many_weights(network.size)
+    refuse_many_weights(plan, network.size)
     refuse_little_privacy(plan, network.size)
     people = int((yield CountTrained())["people"][0])
     if not plan.alone:

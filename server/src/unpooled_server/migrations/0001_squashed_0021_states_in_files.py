@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
         ("unpooled_server", "0018_places"),
         ("unpooled_server", "0019_protocol_version_6"),
         ("unpooled_server", "0020_code_keys"),
+        ("unpooled_server", "0021_states_in_files"),
     ]
 
     dependencies = [
@@ -54,7 +55,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("step_name", models.CharField(max_length=80)),
-                ("turn", models.PositiveSmallIntegerField(default=0)),
+                ("turn", models.PositiveIntegerField(default=0)),
                 ("salt", models.BinaryField()),
                 ("question", models.BinaryField()),
                 ("scheme", models.CharField(max_length=60)),
@@ -75,6 +76,7 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
+                ("told", models.BinaryField(blank=True, default=b"")),
                 ("release_seconds", models.FloatField(default=0.0)),
                 ("sum_seconds", models.FloatField(default=0.0)),
                 ("opened_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -114,6 +116,7 @@ class Migration(migrations.Migration):
                 ),
                 ("waits_for", models.BinaryField(blank=True, default=b"")),
                 ("path", models.CharField(max_length=200, null=True)),
+                ("last_files", models.JSONField(blank=True, default=list)),
                 ("asked", models.PositiveIntegerField(default=0)),
                 ("begun", models.PositiveIntegerField(default=0)),
                 (
@@ -179,6 +182,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("message", models.BinaryField()),
+                ("file", models.CharField(blank=True, default="", max_length=100)),
             ],
         ),
         migrations.AddField(
@@ -318,6 +322,7 @@ class Migration(migrations.Migration):
                 ),
                 ("nonce", models.CharField(max_length=32)),
                 ("size", models.PositiveBigIntegerField()),
+                ("keeps", models.BooleanField(default=False)),
                 ("received_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "cohort",
@@ -522,6 +527,7 @@ class Migration(migrations.Migration):
                 ("number", models.PositiveIntegerField()),
                 ("asked", models.BinaryField(blank=True, default=b"")),
                 ("data", models.BinaryField()),
+                ("file", models.CharField(blank=True, default="", max_length=100)),
                 (
                     "branch",
                     models.ForeignKey(
