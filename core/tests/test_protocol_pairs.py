@@ -70,7 +70,7 @@ def test_the_masks_of_all_add_up_to_nothing(count: int) -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_colluding_server_and_all_cohorts_but_two_learn_the_sum_of_these(four: Met, label: str) -> None:
-    """Of the masks of two cohorts, less all streams that others know, what is left is one uniform stream."""
+    """The masks of two cohorts, less all streams that others know, leave one uniform stream."""
     kind = scheme(label)
     context = four.context(label)
     left = []
@@ -86,7 +86,7 @@ def test_a_colluding_server_and_all_cohorts_but_two_learn_the_sum_of_these(four:
 
 
 def stream(met: Met, colluder: str, victim: str, context: PairContext, kind: Scheme) -> np.ndarray:
-    """What a colluding cohort knows that a victim adds: its own mask is made of such streams."""
+    """Return what a colluding cohort knows that a victim adds: its own mask is made of such streams."""
     index = [name for name, _ in met.meeting.others(colluder)].index(victim)
     alone = met.open(colluder)
     one = Pairs(alone.witness, (alone.keys[index],)).mask(context)
@@ -186,7 +186,7 @@ def of_another_key(met: Met, boxes: list[Box]) -> list[Box]:
 
 
 def signed_anew(met: Met, boxes: list[Box]) -> list[Box]:
-    """For the recipient, though it was sealed for the third cohort: the seal itself says for whom it is."""
+    """Sign for the recipient what was sealed for the third cohort: the seal itself says for whom it is."""
     return [resigned(met, met.boxes["cohort 01"][1]), *boxes[1:]]
 
 

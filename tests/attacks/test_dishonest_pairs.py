@@ -1,4 +1,4 @@
-"""Where each two cohorts share masks: a server that carries other boxes or asks twice, a cohort that lies."""
+"""A server carries other boxes or asks twice, or a cohort lies, where each two cohorts share masks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def twice(boxes: Sequence[Box], before: Sequence[Box]) -> Sequence[Box]:
 
 
 def replayed(boxes: Sequence[Box], before: Sequence[Box]) -> Sequence[Box]:
-    """What the same cohort sealed under the same name for another study."""
+    """Return what the same cohort sealed under the same name for another study."""
     return [before[0], boxes[1]]
 
 
