@@ -30,7 +30,7 @@ import numpy as np
 from unpooled.errors import ProtocolError
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, sealing
 from unpooled.protocol.masking import CHECK_BYTES, SEED_BYTES, Modular, derived, keystream, scheme
-from unpooled.protocol.messages import Roster, Sealed
+from unpooled.protocol.messages import Roster, Sealed, SealingKeys
 from unpooled.protocol.sealing import Box, SigningKey
 
 _BLOCK = 1 << 14
@@ -143,14 +143,20 @@ class Meeting:
         """Names and keys of the others, in the order of the roster."""
         return [(name, key) for name, key in self.roster.members if name != cohort]
 
-    def seal(self, cohort: str, seed: bytes, signer: SigningKey) -> tuple[Box, ...]:
-        """Make the boxes of one cohort, one for each of the others, in the order of the roster."""
+    def seal(
+        self, cohort: str, seed: bytes, signer: SigningKey, keys: Mapping[str, bytes]
+    ) -> tuple[Box, ...]:
+        """Make the boxes of one cohort, one for each of the others, in the order of the roster.
+
+        ProtocolError unless `keys`, to which one seals, are those of which the roster has digests.
+        """
         boxes = []
-        for name, key in self.others(cohort):
+        for name, member in self.others(cohort):
+            sealing.require_sealing_key(member, key := keys.get(name, b""), name)
             parts = _Parts(
                 self.purpose(cohort, name), self._part(seed, cohort, name), self._witness_part(seed, cohort)
             )
-            boxes.append(sealing.seal(parts, sealing.sealing_part(key), signer, name))
+            boxes.append(sealing.seal(parts, key, signer, name))
         return tuple(boxes)
 
     def addressed(self, cohort: str, sealed: Mapping[str, Sequence[Box]]) -> tuple[Box, ...]:
@@ -215,8 +221,13 @@ class Meeting:
 
 
 def key_bytes(*, in_pairs: bool) -> int:
-    """The length of what a cohort joins with, and a roster has of it."""
+    """The length of what a cohort joins with."""
     return sealing.SIGNING_KEY_BYTES + (SEALING_KEY_BYTES if in_pairs else 0)
+
+
+def most_keys_bytes(cohorts: int) -> int:
+    """The length of the message with the sealing keys of all cohorts, at most."""
+    return len(codec.encode(SealingKeys((("c" * 4 * 80, bytes(SEALING_KEY_BYTES)),) * cohorts)))
 
 
 def most_sealed_bytes(cohorts: int) -> int:
