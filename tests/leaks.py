@@ -119,13 +119,13 @@ def reads_all(original: Any, answer: Any, most: int) -> bytes:
 MASKS = {"unpooled.protocol.masking:mask": no_mask, "unpooled.protocol.masking:mask_blocks": no_mask_blocks}
 
 
-def tells_each_another_part(original: Any, self: Any, cohort: str, seed: bytes, signer: Any) -> Any:
+def tells_each_another_part(original: Any, self: Any, cohort: str, seed: bytes, *more: Any) -> Any:
     """Replace `unpooled.protocol.pairs:Meeting.seal`: each other cohort gets another part of the witness."""
     boxes = []
     for number in range(len(self.others(cohort))):
         changed = replace(self)
         object.__setattr__(changed, "_part", lambda _, *names: type(self)._part(self, seed, *names))
-        boxes.append(original(changed, cohort, bytes([number]) * 32, signer)[number])
+        boxes.append(original(changed, cohort, bytes([number]) * 32, *more)[number])
     return tuple(boxes)
 
 

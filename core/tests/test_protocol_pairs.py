@@ -20,7 +20,7 @@ from unpooled.protocol import codec, sealing
 from unpooled.protocol.masking import Scheme, scheme
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.pairs import Meeting, PairContext, Pairs, most_box_bytes
-from unpooled.protocol.sealing import Box, SigningKey
+from unpooled.protocol.sealing import Box, SigningKey, member_key
 
 LABELS = ["z32", "z64", "z128", "z256"]
 WORDS = 40_000  # more than two blocks of a stream
@@ -33,9 +33,13 @@ class Met:
         self.names = [f"cohort {k:02}" for k in range(count)]
         self.keys = {name: SigningKey(hashlib.sha256(f"key {name}".encode()).digest()) for name in self.names}
         self.seeds = {name: hashlib.sha256(f"seed {name}".encode()).digest() for name in self.names}
-        roster = Roster(tuple((name, self.keys[name].both) for name in self.names))
+        roster = Roster(tuple((name, member_key(self.keys[name].both)) for name in self.names))
+        self.sealing = {name: self.keys[name].sealing().public for name in self.names}
         self.meeting = Meeting("study", b"p" * 32, roster)
-        self.boxes = {name: self.meeting.seal(name, self.seeds[name], self.keys[name]) for name in self.names}
+        self.boxes = {name: self.seal(name) for name in self.names}
+
+    def seal(self, name: str) -> tuple[Box, ...]:
+        return self.meeting.seal(name, self.seeds[name], self.keys[name], self.sealing)
 
     def open(self, name: str, boxes: Mapping[str, Any] | None = None) -> Pairs:
         addressed = self.meeting.addressed(name, boxes or self.boxes)
@@ -70,7 +74,7 @@ def test_the_masks_of_all_add_up_to_nothing(count: int) -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_colluding_server_and_all_cohorts_but_two_learn_the_sum_of_these(four: Met, label: str) -> None:
-    """Of the masks of two cohorts, less all streams that others know, what is left is one uniform stream."""
+    """The masks of two cohorts, less all streams that others know, leave one uniform stream."""
     kind = scheme(label)
     context = four.context(label)
     left = []
@@ -86,7 +90,7 @@ def test_a_colluding_server_and_all_cohorts_but_two_learn_the_sum_of_these(four:
 
 
 def stream(met: Met, colluder: str, victim: str, context: PairContext, kind: Scheme) -> np.ndarray:
-    """What a colluding cohort knows that a victim adds: its own mask is made of such streams."""
+    """Return what a colluding cohort knows that a victim adds: its own mask is made of such streams."""
     index = [name for name, _ in met.meeting.others(colluder)].index(victim)
     alone = met.open(colluder)
     one = Pairs(alone.witness, (alone.keys[index],)).mask(context)
@@ -142,7 +146,7 @@ def test_one_who_names_different_parts_of_the_witness_stops_the_round_and_learns
     other.seeds[liar] = bytes(32)
     boxes = dict(four.boxes)
     theirs = list(boxes[liar])
-    theirs[1] = other.meeting.seal(liar, bytes(32), four.keys[liar])[1]  # to the second cohort
+    theirs[1] = other.meeting.seal(liar, bytes(32), four.keys[liar], four.sealing)[1]  # to the second cohort
     boxes[liar] = tuple(theirs)
     one, two = four.open(first, boxes), four.open(second, boxes)
     assert one.witness != two.witness
@@ -176,17 +180,17 @@ def for_another(met: Met, boxes: list[Box]) -> list[Box]:
 
 
 def of_another_plan(met: Met, boxes: list[Box]) -> list[Box]:
-    meeting = replace(met.meeting, plan_hash=b"P" * 32)
-    return [meeting.seal("cohort 01", met.seeds["cohort 01"], met.keys["cohort 01"])[0], *boxes[1:]]
+    meeting, name = replace(met.meeting, plan_hash=b"P" * 32), "cohort 01"
+    return [meeting.seal(name, met.seeds[name], met.keys[name], met.sealing)[0], *boxes[1:]]
 
 
 def of_another_key(met: Met, boxes: list[Box]) -> list[Box]:
     stranger = SigningKey(bytes(32))
-    return [met.meeting.seal("cohort 01", bytes(32), stranger)[0], *boxes[1:]]
+    return [met.meeting.seal("cohort 01", bytes(32), stranger, met.sealing)[0], *boxes[1:]]
 
 
 def signed_anew(met: Met, boxes: list[Box]) -> list[Box]:
-    """For the recipient, though it was sealed for the third cohort: the seal itself says for whom it is."""
+    """Sign for the recipient what was sealed for the third cohort: the seal itself says for whom it is."""
     return [resigned(met, met.boxes["cohort 01"][1]), *boxes[1:]]
 
 
@@ -216,18 +220,22 @@ def test_other_boxes_are_refused(four: Met, lie: Any, said: str) -> None:
 
 def test_the_server_takes_boxes_for_all_others_only(four: Met) -> None:
     name = "cohort 03"
-    key, boxes = four.keys[name].both, four.boxes[name]
+    key, boxes = member_key(four.keys[name].both), four.boxes[name]
     four.meeting.verify(name, key, boxes)
     for wrong in (boxes[:2], boxes[::-1], four.boxes["cohort 02"]):
         with pytest.raises(ProtocolError):
             four.meeting.verify(name, key, wrong)
 
 
-def test_a_sealing_key_is_in_the_roster(four: Met) -> None:
-    signing = Roster(tuple((name, four.keys[name].public) for name in four.names))
+def test_the_roster_binds_sealing_keys(four: Met) -> None:
+    name, stranger = "cohort 00", SigningKey(bytes(32)).sealing().public
+    for wrong in (four.sealing | {"cohort 02": stranger}, four.sealing | {"cohort 02": b""}, {}):
+        with pytest.raises(ProtocolError, match="is not the one in the roster"):
+            four.meeting.seal(name, four.seeds[name], four.keys[name], wrong)
+    signing = Roster(tuple((each, four.keys[each].public) for each in four.names))
     assert signing.hash() != four.meeting.roster.hash()
-    with pytest.raises(ProtocolError, match="no key to which a cohort could seal"):
-        replace(four.meeting, roster=signing).seal("cohort 00", bytes(32), four.keys["cohort 00"])
+    with pytest.raises(ProtocolError, match="is not the one in the roster"):
+        replace(four.meeting, roster=signing).seal(name, bytes(32), four.keys[name], four.sealing)
 
 
 def test_nothing_secret_is_printed_and_no_box_is_longer_than_foreseen(four: Met) -> None:

@@ -1,4 +1,4 @@
-"""Where each two cohorts share masks: a server that carries other boxes or asks twice, a cohort that lies."""
+"""A server carries other boxes or asks twice, or a cohort lies, where each two cohorts share masks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from unpooled.plan.common_options import COHORTS
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, messages
 from unpooled.protocol.masking import NOT_CANCELLED
-from unpooled.protocol.messages import Question, Questions, Roster, Sealed
+from unpooled.protocol.messages import Question, Questions, Roster, Sealed, SealingKeys
 from unpooled.protocol.pairs import Meeting
-from unpooled.protocol.sealing import Box, SigningKey, signing_part
+from unpooled.protocol.sealing import Box, SigningKey, member_key, signing_part
 from unpooled_client.state.events import Exit
 
 from ..federation import SMALL_CHUNK, Federation, Trial
@@ -29,6 +29,7 @@ from ..relay import Message, with_body
 from .lying import QUESTIONS, SHARES, STUDY, Lying, changed_questions
 
 BOXES = "GET /api/v1/cohort/boxes "
+KEYS = "GET /api/v1/cohort/keys "
 SEALED = "PUT /api/v1/cohort/sealed "
 
 
@@ -65,7 +66,7 @@ def twice(boxes: Sequence[Box], before: Sequence[Box]) -> Sequence[Box]:
 
 
 def replayed(boxes: Sequence[Box], before: Sequence[Box]) -> Sequence[Box]:
-    """What the same cohort sealed under the same name for another study."""
+    """Return what the same cohort sealed under the same name for another study."""
     return [before[0], boxes[1]]
 
 
@@ -122,19 +123,27 @@ def test_other_sealing_keys_stop_the_cohort(lying: Lying) -> None:
     """The server would seal in the others' names, but cannot sign; what they sealed is for another roster."""
     trial, relay, strangers = lying.trial, lying.relays[0], dict[str, SigningKey]()
 
-    def lie(request: Message, answer: Message) -> Message:
-        if request.line.startswith(SEALED) and answer.line != "200":
-            return with_body(replace(answer, line="200"), b'{"accepted": true}')
-        if request.line.startswith("PUT /api/v1/cohort/panel/"):
-            return with_body(replace(answer, line="200"), b'{"list_wanted": false}')
-        if not request.line.startswith(STUDY) or not (values := json.loads(answer.body))["roster"]:
-            return answer
+    def falsified(values: dict[str, Any]) -> Roster:
+        """Put other sealing keys into the roster that is shown; the roster that this makes."""
         for member in values["roster"]:
             if member["name"] != "cohort1":
                 key = strangers.setdefault(member["name"], SigningKey.generate())
                 signing = signing_part(bytes.fromhex(member["key"]))
-                member["key"] = (signing + key.sealing().public).hex()
-        roster = Roster(tuple((each["name"], bytes.fromhex(each["key"])) for each in values["roster"]))
+                member["key"] = member_key(signing + key.sealing().public).hex()
+        return Roster(tuple((each["name"], bytes.fromhex(each["key"])) for each in values["roster"]))
+
+    def lie(request: Message, answer: Message) -> Message:
+        if request.line.startswith(SEALED) and answer.line != "200":
+            return with_body(replace(answer, line="200"), b'{"accepted": true}')
+        if request.line.startswith(KEYS):
+            keys: SealingKeys = messages.decode(answer.body, SealingKeys)
+            false = {name: key.sealing().public for name, key in strangers.items()}
+            return with_body(answer, codec.encode(SealingKeys(tuple((dict(keys.keys) | false).items()))))
+        if request.line.startswith("PUT /api/v1/cohort/panel/"):
+            return with_body(replace(answer, line="200"), b'{"list_wanted": false}')
+        if not request.line.startswith(STUDY) or not (values := json.loads(answer.body))["roster"]:
+            return answer
+        roster = falsified(values)
         values["roster_hash"] = roster.hash().hex()
         if values["cohort_state"] == "joined" and relay.found(SEALED):
             values["cohort_state"] = "accepted"
@@ -154,10 +163,15 @@ def test_other_sealing_keys_stop_the_cohort(lying: Lying) -> None:
         said: Sealed = messages.decode(accepted.request.body, Sealed)
         plan = Plan.from_json(trial.call("GET")["plan"])
         (shown, *_) = [each for each in relay.found(STUDY) if b'"roster": [' in each.answer.body]  # type: ignore[union-attr]
-        members = json.loads(shown.answer.body)["roster"]  # type: ignore[union-attr]
-        roster = Roster(tuple((each["name"], bytes.fromhex(each["key"])) for each in members))
+        values = json.loads(shown.answer.body)  # type: ignore[union-attr]
+        roster = falsified(values)
         meeting = Meeting(trial.id, plan.hash(), roster)
-        boxes = {name: meeting.seal(name, os.urandom(32), key) for name, key in strangers.items()}
+        sealing = {name: key.sealing().public for name, key in strangers.items()}
+        (own,) = relay.found(KEYS)
+        assert own.answer is not None
+        keys: SealingKeys = messages.decode(own.answer.body, SealingKeys)
+        known = dict(keys.keys) | sealing
+        boxes = {name: meeting.seal(name, os.urandom(32), key, known) for name, key in strangers.items()}
         return replace(said, boxes=tuple(boxes[name][0] for name in sorted(strangers)))
 
     relay.change = ask

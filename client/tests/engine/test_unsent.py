@@ -17,7 +17,7 @@ from unpooled.methods.chi_square import CountGenotypes
 from unpooled.plan.common_options import COHORTS
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.messages import Roster, Sealed
-from unpooled.protocol.sealing import SigningKey
+from unpooled.protocol.sealing import SigningKey, member_key
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.study.book import Book, BookLost, lines_of, open_book
 from unpooled_client.study.rounds import Answerer, Share
@@ -37,7 +37,7 @@ class Site:
         self.keys = {name: SigningKey.generate() for name in NAMES}
         self.seeds = {name: os.urandom(32) for name in NAMES}
         plan = Plan("chi-square", "asthma", 3, NO_KEY, trust=COHORTS)
-        roster = Roster(tuple((name, self.keys[name].both) for name in NAMES))
+        roster = Roster(tuple((name, member_key(self.keys[name].both)) for name in NAMES))
         self.terms = Terms("s", "Tartu", plan, plan.hash(), roster, roster.hash(), False)
         self.folder = StateFolder(folder)
         Book.begin(self.folder.book, self.seeds["Tartu"])
@@ -53,7 +53,8 @@ class Site:
             follow=lambda message: questions.decode(message.question, kinds),
             unsent=Unsent(self.folder.unsent, book),
         )
-        boxes = {name: meeting.seal(name, self.seeds[name], self.keys[name]) for name in NAMES}
+        keys = {name: self.keys[name].sealing().public for name in NAMES}
+        boxes = {name: meeting.seal(name, self.seeds[name], self.keys[name], keys) for name in NAMES}
         sealed = Sealed(self.terms.plan_hash, self.terms.roster_hash, meeting.addressed("Tartu", boxes))
         return answerer.paired(sealed, self.keys["Tartu"])
 
@@ -167,7 +168,8 @@ def test_boxes_of_a_false_roster_are_distrusted(site: Site) -> None:
     answerer = site.start()
     stranger = SigningKey.generate()
     meeting = site.terms.meeting
-    boxes = {name: meeting.seal(name, site.seeds[name], stranger) for name in NAMES}
+    keys = {name: site.keys[name].sealing().public for name in NAMES}
+    boxes = {name: meeting.seal(name, site.seeds[name], stranger, keys) for name in NAMES}
     sealed = Sealed(site.terms.plan_hash, site.terms.roster_hash, meeting.addressed("Tartu", boxes))
     with pytest.raises(Distrust, match="Graz carries no valid signature"):
         answerer.paired(sealed, site.keys["Tartu"])

@@ -34,7 +34,7 @@ from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.pairs import Meeting, PairContext, Pairs
-from unpooled.protocol.sealing import SigningKey
+from unpooled.protocol.sealing import SigningKey, member_key
 from unpooled.protocol.showing import set_third_check
 from unpooled.protocol.witness import Witnessed
 
@@ -116,8 +116,8 @@ class _Federation:
         self.seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.own_seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         signers, in_pairs = [SigningKey.generate() for _ in cohorts], self.plan.in_pairs
-        keys = [signer.both if in_pairs else signer.public for signer in signers]
-        self.roster = Roster(tuple((f"cohort {k:04}", key) for k, key in enumerate(keys)))
+        joined = [signer.both if in_pairs else signer.public for signer in signers]
+        self.roster = Roster(tuple((f"cohort {k:04}", member_key(keys)) for k, keys in enumerate(joined)))
         self.plan_hash, self.roster_hash = self.plan.hash(), self.roster.hash()
         self.pairs = self._met(signers) if in_pairs else []
         self.witness = (
@@ -132,7 +132,8 @@ class _Federation:
         meeting = Meeting(IN_PROCESS, self.plan_hash, self.roster)
         names = [name for name, _ in self.roster.members]
         own = list(zip(names, self.seeds, signers, strict=True))
-        sealed = {name: meeting.seal(name, seed, key) for name, seed, key in own}
+        keys = {name: signer.sealing().public for name, _, signer in own}
+        sealed = {name: meeting.seal(name, seed, key, keys) for name, seed, key in own}
         return [meeting.open(name, seed, key, meeting.addressed(name, sealed)) for name, seed, key in own]
 
     def total(self, place: Place, question: Question) -> Arrays:

@@ -342,6 +342,7 @@ def messages() -> Any:
         told(),
         shown(),
         pair_purpose("Graz", "Munich"),
+        Record("unpooled/sealing-keys", {"keys": (("Graz", hybrid_key(pair_private("Graz"))),)}),
         Record("unpooled/sealed", pair_terms() | {"boxes": pair_boxes("Graz")}),
     )
     contexts = (
@@ -534,7 +535,8 @@ def pair_private(cohort: str) -> bytes:
 
 def pair_roster() -> Record:
     keys = {name: SIGNERS[name].public_key().public_bytes_raw() for name in COHORTS}
-    members = tuple((name, keys[name] + hybrid_key(pair_private(name))) for name in sorted(COHORTS))
+    sealing = {name: hashlib.sha256(hybrid_key(pair_private(name))).digest() for name in COHORTS}
+    members = tuple((name, keys[name] + sealing[name]) for name in sorted(COHORTS))
     return Record("unpooled/roster", {"members": members})
 
 

@@ -1347,6 +1347,13 @@ export interface components {
             clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
+            /**
+             * @description Who shares the masks.
+             *
+             *     * `compensator` - compensator
+             *     * `cohorts` - cohorts
+             */
+            trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
@@ -1807,6 +1814,8 @@ export interface components {
             /** @description why its result is not that of the pooled data; empty if it is */
             unlike_pool: string;
             of_tables: boolean;
+            /** @description whether sums are compared, whatever the plan says */
+            compares: boolean;
             /** @description the usual one first */
             traits: components["schemas"]["Trait"][];
             files: components["schemas"]["MethodFile"][];
@@ -2110,6 +2119,13 @@ export interface components {
             clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
+            /**
+             * @description Who shares the masks.
+             *
+             *     * `compensator` - compensator
+             *     * `cohorts` - cohorts
+             */
+            trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
@@ -2582,6 +2598,13 @@ export interface components {
             clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
+            /**
+             * @description Who shares the masks.
+             *
+             *     * `compensator` - compensator
+             *     * `cohorts` - cohorts
+             */
+            trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
@@ -2917,6 +2940,13 @@ export interface components {
             clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
+            /**
+             * @description Who shares the masks.
+             *
+             *     * `compensator` - compensator
+             *     * `cohorts` - cohorts
+             */
+            trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
@@ -3356,7 +3386,8 @@ export interface components {
             readonly active_at: string;
             refused_field?: string;
             auto_start?: boolean;
-            one_operator?: boolean;
+            /** @description whether server and compensator are run by the same people */
+            readonly one_operator: boolean;
             pause_kind?: components["schemas"]["PauseKind"] | components["schemas"]["BlankEnum"];
             /** @description until a sum over the cohorts is asked for */
             readonly plan_may_change: boolean;
@@ -3370,6 +3401,7 @@ export interface components {
             readonly plan_fingerprint: string;
             /** @description likewise of the roster's; empty until all cohorts have joined */
             readonly roster_fingerprint: string;
+            /** @description empty where there is no compensator */
             readonly compensator_fingerprint: string;
             /** @description who compared the fingerprint of the key by telephone; empty if nobody did */
             readonly compared_by: string;
@@ -3547,6 +3579,12 @@ export interface components {
          * @enum {string}
          */
         Trait: "case/control" | "quantitative" | "none";
+        /**
+         * @description * `compensator` - compensator
+         *     * `cohorts` - cohorts
+         * @enum {string}
+         */
+        TrustEnum: "compensator" | "cohorts";
         /** @description Progress of a comparison of sums between server and compensator. */
         Turn: {
             /** @description of the turn that is waited for, from 1 */

@@ -15,7 +15,7 @@ from unpooled.asking.driver import label
 from unpooled.methods.shared.summary import FREQUENCIES_FAR, Summary
 from unpooled.plan.common_options import COHORTS, TRUST
 from unpooled.plan.plan import Plan
-from unpooled.protocol import pairs, two_party
+from unpooled.protocol import two_party
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
 
 
@@ -171,8 +171,10 @@ class Cohort(models.Model):
     compared_by = models.CharField(max_length=150, default="", blank=True)
     compared_at = models.DateTimeField(null=True)
     instance = models.CharField(max_length=32, blank=True)
-    # As the roster has it: in a study without a compensator the sealing key follows the signing key.
-    public_key = models.CharField(max_length=2 * pairs.key_bytes(in_pairs=True), blank=True)
+    # As the roster has it: in a study without a compensator the digest of the sealing key follows the signing
+    # key.
+    public_key = models.CharField(max_length=128, blank=True)
+    sealing_key = models.BinaryField(default=b"", blank=True)
     # The seed sealed to the compensator. Without one, all boxes for the other cohorts, and their digest.
     box_sealed = models.BinaryField(default=b"", blank=True)
     box_signature = models.BinaryField(default=b"", blank=True)

@@ -23,7 +23,7 @@ from unpooled.described.facts import plan_facts
 from unpooled.described.file_list import about
 from unpooled.described.parties import what_parties_get
 from unpooled.described.what_leaves import Form, what_leaves
-from unpooled.methods import ALGORITHMS, FITS
+from unpooled.methods import ALGORITHMS, FITS, compares
 from unpooled.methods.algorithm import Method, TableMethod
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import MODELS, OF_CLASSES
@@ -31,7 +31,7 @@ from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.regression.options import COHORTS_APART, FEWEST_APART
 from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES, FREQUENCY_FLAGS
 from unpooled.methods.shared.privacy_options import EPSILON
-from unpooled.plan.common_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
+from unpooled.plan.common_options import BITS, COHORTS, COMPONENTS, EXACT, MISSING, OPENS, SUMS, TRUST
 from unpooled.plan.encodings import ONE_HOT, ROBUST, YEO_JOHNSON
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, NONE, Plan
@@ -115,13 +115,17 @@ def _plans(method: Method) -> Iterator[Plan]:
         opened.append({COHORTS_APART.name: True, "cohorts": FEWEST_APART})
     if EPSILON in method.options:
         opened.append({EPSILON.name: 3.0})
+    if not method.is_compared:
+        opened.append({TRUST.name: COHORTS})
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
-        compares = method.is_compared or opens == {OPENS.name: BITS} or EPSILON.name in opens
-        if masking != "modular" and (compares or method.name in FITS or COHORTS_APART.name in opens):
+        is_compared = method.is_compared or opens == {OPENS.name: BITS} or EPSILON.name in opens
+        if masking != "modular" and (is_compared or method.name in FITS or COHORTS_APART.name in opens):
+            continue
+        if masking != "modular" and TRUST.name in opens:
             continue
         covariates = [{"name": f"{_EXAMPLE}-{column}"} for column in range(1 + more)]
         columns = _columns_of(method, covariates) if isinstance(method, TableMethod) else []
-        yield Plan.from_json(
+        plan = Plan.from_json(
             {"phenotype": _EXAMPLE, **method.usual()}
             | {"test": method.name, "cohorts": MIN_COHORTS, "compensator_key": NO_KEY.hex()}
             | {"panel_mode": mode, "panel_digest": _DIGEST[mode], "masking": masking}
@@ -131,6 +135,8 @@ def _plans(method: Method) -> Iterator[Plan]:
             | dict(_example_values(method, covariates[1:], masking))
             | opens
         )
+        if not (plan.in_pairs and compares(plan)):
+            yield plan
 
 
 def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:

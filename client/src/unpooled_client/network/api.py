@@ -23,8 +23,8 @@ from unpooled.panel.list_file import MOST_BYTES
 from unpooled.protocol import VERSION, bodies, stages
 from unpooled.protocol.codes import answer_bytes, patience
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.messages import Questions, Sealed, Shown, Told
-from unpooled.protocol.pairs import most_sealed_bytes
+from unpooled.protocol.messages import Questions, Sealed, SealingKeys, Shown, Told
+from unpooled.protocol.pairs import most_keys_bytes, most_sealed_bytes
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection
@@ -192,6 +192,10 @@ class Api:
     def accept_in_pairs(self, sealed: bytes) -> None:
         """Accept with boxes for all other cohorts: the encoding of `Sealed`."""
         self._ask("PUT", "sealed", content=sealed)
+
+    def sealing_keys(self, cohorts: int) -> SealingKeys:
+        """Return the keys to which one seals for each cohort."""
+        return decoded(self._ask("GET", "keys", most=most_keys_bytes(cohorts)), SealingKeys)
 
     def boxes(self, cohorts: int) -> Sealed:
         """Return what the other cohorts have sealed to this one."""

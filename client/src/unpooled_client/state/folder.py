@@ -39,7 +39,7 @@ from unpooled.errors import UnpooledError
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
-from unpooled.protocol.sealing import SigningKey, fingerprint
+from unpooled.protocol.sealing import SigningKey, fingerprint, member_key
 from unpooled_client.state.events import Event, Failed, FewApart
 from unpooled_client.state.files import StateError, make_private_folder, write_atomically
 from unpooled_client.state.fingerprint import Fingerprint
@@ -175,9 +175,9 @@ class Saved:
 
     @property
     def public_key(self) -> bytes:
-        """Return what this cohort joins with, and the roster has of it."""
+        """Return what the roster has of this cohort."""
         signer = SigningKey(self.signing_key)
-        return signer.both if self.in_pairs else signer.public
+        return member_key(signer.both if self.in_pairs else signer.public)
 
     def to_json(self) -> dict[str, Any]:
         plain = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}

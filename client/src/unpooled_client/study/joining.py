@@ -15,13 +15,13 @@ from unpooled.described.what_leaves import (
     Form,
     what_leaves,
 )
-from unpooled.errors import listed
+from unpooled.errors import ProtocolError, listed
 from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, bodies, codec
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.messages import Sealed
 from unpooled.protocol.problems import Problem
-from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
+from unpooled.protocol.sealing import SigningKey, fingerprint, member_key, seal_seed
 from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.answers import Conflict, Refused, Study
@@ -83,7 +83,7 @@ def join(session: Session, *, anew: bool) -> Generator[events.Event, None, Study
     trust.check_identity(study, session.saved)
     trust.check_compensator(study, session.saved)
     plan = trust.checked_plan(study)
-    public = trust.own_key(plan, SigningKey(session.saved.signing_key))
+    public = trust.own_keys(plan, SigningKey(session.saved.signing_key))
     if study.state in OVER:
         return study
     _require_our_version(plan)
@@ -98,13 +98,15 @@ def join(session: Session, *, anew: bool) -> Generator[events.Event, None, Study
     if anew and _book_is_lost(session):
         # Another key makes another roster, for which all cohorts accept again, and draw new seeds.
         session.save(signing_key=SigningKey.generate().private, acceptance=None)
-        public = trust.own_key(plan, SigningKey(session.saved.signing_key))
+        public = trust.own_keys(plan, SigningKey(session.saved.signing_key))
     again = bool(session.saved.cohort)
     session.save()  # a key that the server knows must not be lost
     yield session.record(SIGNING_KEY, bodies.joining(public), Form.CLEAR, TO_COHORTS)
     yield from session.wait_for(session.api.join, public)
     session.save(cohort=study.cohort)
-    yield events.Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
+    yield events.Joined(
+        study.id, study.name, study.cohort, fingerprint(member_key(public)), session.api.server, again
+    )
     return (yield from session.study())
 
 
@@ -237,7 +239,7 @@ def accept(session: Session, found: trust.Terms) -> Generator[events.Event, None
     """
     if not is_accepted(session, found):
         _refuse_after_release(session)
-        drawn = draw_seed(session, found)
+        drawn = yield from draw_seed(session, found)
         # The book first: a seed without one answers nothing.
         Book.begin(session.folder.book, drawn.seed)
         session.save(acceptance=drawn)
@@ -286,7 +288,7 @@ def _refuse_after_release(session: Session) -> None:
         )
 
 
-def draw_seed(session: Session, found: trust.Terms) -> Acceptance:
+def draw_seed(session: Session, found: trust.Terms) -> Generator[events.Event, None, Acceptance]:
     """A fresh seed for these terms, sealed to the compensator and signed; and one that stays here.
 
     Without a compensator, what is derived from it for each of the other cohorts is sealed to that one.
@@ -294,7 +296,11 @@ def draw_seed(session: Session, found: trust.Terms) -> Acceptance:
     seed, own = os.urandom(SEED_BYTES), os.urandom(SEED_BYTES)
     signer = SigningKey(session.saved.signing_key)
     if found.plan.in_pairs:
-        boxes = found.meeting.seal(found.cohort, seed, signer)
+        keys = yield from session.wait_for(session.api.sealing_keys, found.plan.cohorts)
+        try:
+            boxes = found.meeting.seal(found.cohort, seed, signer, dict(keys.keys))
+        except ProtocolError as error:
+            raise trust.Distrust(Problem.QUESTION, f"{error}.", trust.TELL_BOTH) from error
         sealed = codec.encode(Sealed(found.plan_hash, found.roster_hash, boxes))
         return Acceptance(found.plan_hash, found.roster_hash, seed, sealed, b"", own)
     box = seal_seed(seed, found.purpose, signer)

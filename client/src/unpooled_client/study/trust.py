@@ -17,7 +17,7 @@ from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.pairs import Meeting
 from unpooled.protocol.problems import Problem
-from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint
+from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint, member_key
 from unpooled_client.network.answers import Study
 from unpooled_client.state.files import Remediable
 from unpooled_client.state.folder import Saved
@@ -84,8 +84,8 @@ class Terms:
         return Meeting(self.study, self.plan_hash, self.roster)
 
 
-def own_key(plan: Plan, signer: SigningKey) -> bytes:
-    """Return what a cohort joins with, and the roster has of it."""
+def own_keys(plan: Plan, signer: SigningKey) -> bytes:
+    """Return what a cohort joins with; `member_key` of it is in the roster."""
     return signer.both if plan.in_pairs else signer.public
 
 
@@ -151,7 +151,7 @@ def terms(study: Study, saved: Saved) -> Terms | None:
             f"the roster has {len(study.roster.members)} cohorts, and the plan says {plan.cohorts}."
         )
     # Name and key together: a key under another name would be somebody else's part.
-    if (study.cohort, own_key(plan, SigningKey(saved.signing_key))) not in study.roster.members:
+    if (study.cohort, member_key(own_keys(plan, SigningKey(saved.signing_key)))) not in study.roster.members:
         raise Distrust(
             Problem.QUESTION,
             "this cohort's own key is not in the roster: another client joined in its name.",

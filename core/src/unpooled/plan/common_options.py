@@ -416,23 +416,23 @@ def _trust_problem(trust: str, plan: Plan) -> str:
 TRUST = options.Choice(
     name="trust",
     came_later=True,
-    label="Masks",
+    label="Who shares the masks",
     default=COMPENSATOR,
     is_always_said=False,
     answers=(
         options.Answer(
             COMPENSATOR,
-            "Shared with a compensator",
+            "Each cohort with a compensator",
             "Of another operator than the server. Server and compensator together could read each cohort's "
             "numbers; the server with other cohorts could not.",
         ),
         options.Answer(
             COHORTS,
-            "Shared by each two cohorts",
+            "Each two cohorts",
             "No compensator. To read one cohort's numbers the server and all other cohorts would have to "
             "work together. Not where sums are compared, or words are searched for.",
-            "each two cohorts share some, and no compensator takes part: to read one cohort's numbers the "
-            "server and all other cohorts would have to work together",
+            "each two cohorts; there is no compensator. To read one cohort's numbers the server and all "
+            "other cohorts would have to work together",
         ),
     ),
     rule=_trust_problem,

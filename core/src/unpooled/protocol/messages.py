@@ -24,7 +24,7 @@ def digest(record: Any) -> bytes:
 class Roster:
     """The cohorts of a study, by name and public key, sorted by name.
 
-    That is a signing key; in a study without a compensator the public sealing key follows.
+    That is a signing key; in a study without a compensator the digest of a sealing key follows.
     """
 
     name: ClassVar[str] = "unpooled/roster"
@@ -38,6 +38,15 @@ class Roster:
 
     def hash(self) -> bytes:
         return digest(self)
+
+
+@dataclass(frozen=True)
+class SealingKeys:
+    """Lists the keys to which one seals for each cohort, by name, in the order of the roster."""
+
+    name: ClassVar[str] = "unpooled/sealing-keys"
+
+    keys: tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True)
@@ -208,6 +217,7 @@ RECORDS = (
     Questions,
     Told,
     Shown,
+    SealingKeys,
     Sealed,
     Box,
 )

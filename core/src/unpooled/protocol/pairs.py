@@ -23,14 +23,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, sealing
-from unpooled.protocol.masking import SEED_BYTES, Modular, derived, keystream, scheme
-from unpooled.protocol.messages import Roster, Sealed
+from unpooled.protocol.masking import CHECK_BYTES, SEED_BYTES, Modular, derived, keystream, scheme
+from unpooled.protocol.messages import Roster, Sealed, SealingKeys
 from unpooled.protocol.sealing import Box, SigningKey
 
 _BLOCK = 1 << 14
@@ -100,14 +100,32 @@ class Pairs:
             raise ProtocolError(f"pairs have no masks of the scheme {context.scheme}; want uniform ones")
         streams = [(keystream(derived(key, context)), adds) for key, adds in self.keys]
         ends = [0, *range(kind.check_words, context.words, _BLOCK), context.words]
-        for start, end in itertools.pairwise(ends):
-            words, total = end - start, kind.zeros(end - start)
-            zeros = bytes(kind.stream_bytes(words))
-            ring: Any = kind if start == 0 else kind.ring
+        most = max(stop - start for start, stop in itertools.pairwise(ends)) * kind.word_bytes
+        # Written over block after block: to ask for fresh memory each time takes longer than the cipher.
+        zeros, room = bytes(most), bytearray(most + _CIPHER_BLOCK)
+        for start, stop in itertools.pairwise(ends):
+            size, is_plain = (stop - start) * kind.word_bytes, start > 0 and kind.word_bytes <= 8
+            digits = np.dtype(f"<u{kind.word_bytes if is_plain else 4}")
+            total = np.zeros(size // digits.itemsize, digits if is_plain else np.int64)
             for stream, adds in streams:
-                piece = kind.from_stream(stream.update(zeros), words)
-                total = (ring.add if adds else ring.subtract)(total, piece)
-            yield total
+                stream.update_into(memoryview(zeros)[:size], room)
+                piece = np.frombuffer(room, digits, len(total))
+                (np.add if adds else np.subtract)(total, piece, out=total)
+            per_number = (CHECK_BYTES if start == 0 else kind.word_bytes) // digits.itemsize
+            data = total.tobytes() if is_plain else _carried(total, per_number)
+            yield kind.from_bytes(data, stop - start)
+
+
+_CIPHER_BLOCK = 16
+"""Bytes that a cipher may write behind the end."""
+
+
+def _carried(totals: np.ndarray, per_number: int) -> bytes:
+    """Numbers of so many digits to the base 2^32, modulo what they can hold, from sums of digits."""
+    columns = totals.reshape(-1, per_number)
+    for place in range(per_number - 1):
+        columns[:, place + 1] += columns[:, place] >> 32  # floors, so that what is borrowed is, too
+    return columns.astype("<u4").tobytes()  # the lowest 32 bits of each
 
 
 @dataclass(frozen=True)
@@ -125,14 +143,20 @@ class Meeting:
         """Names and keys of the others, in the order of the roster."""
         return [(name, key) for name, key in self.roster.members if name != cohort]
 
-    def seal(self, cohort: str, seed: bytes, signer: SigningKey) -> tuple[Box, ...]:
-        """Make the boxes of one cohort, one for each of the others, in the order of the roster."""
+    def seal(
+        self, cohort: str, seed: bytes, signer: SigningKey, keys: Mapping[str, bytes]
+    ) -> tuple[Box, ...]:
+        """Make the boxes of one cohort, one for each of the others, in the order of the roster.
+
+        ProtocolError unless `keys`, to which one seals, are those of which the roster has digests.
+        """
         boxes = []
-        for name, key in self.others(cohort):
+        for name, member in self.others(cohort):
+            sealing.require_sealing_key(member, key := keys.get(name, b""), name)
             parts = _Parts(
                 self.purpose(cohort, name), self._part(seed, cohort, name), self._witness_part(seed, cohort)
             )
-            boxes.append(sealing.seal(parts, sealing.sealing_part(key), signer, name))
+            boxes.append(sealing.seal(parts, key, signer, name))
         return tuple(boxes)
 
     def addressed(self, cohort: str, sealed: Mapping[str, Sequence[Box]]) -> tuple[Box, ...]:
@@ -197,8 +221,13 @@ class Meeting:
 
 
 def key_bytes(*, in_pairs: bool) -> int:
-    """The length of what a cohort joins with, and a roster has of it."""
+    """The length of what a cohort joins with."""
     return sealing.SIGNING_KEY_BYTES + (SEALING_KEY_BYTES if in_pairs else 0)
+
+
+def most_keys_bytes(cohorts: int) -> int:
+    """The length of the message with the sealing keys of all cohorts, at most."""
+    return len(codec.encode(SealingKeys((("c" * 4 * 80, bytes(SEALING_KEY_BYTES)),) * cohorts)))
 
 
 def most_sealed_bytes(cohorts: int) -> int:

@@ -72,20 +72,28 @@ class SigningKey:
 
     @property
     def both(self) -> bytes:
-        """Return both public keys, as the roster of a study without a compensator has them."""
+        """Return both public keys, with which a cohort joins a study without a compensator."""
         return self.public + self.sealing().public
 
 
-def signing_part(member_key: bytes) -> bytes:
+def member_key(joined: bytes) -> bytes:
+    """Return what a roster has of a cohort that joined with these keys: of a sealing key the digest.
+
+    Each look at a study shows the roster, and a sealing key is long.
+    """
+    signing, sealing = joined[:SIGNING_KEY_BYTES], joined[SIGNING_KEY_BYTES:]
+    return signing + hashlib.sha256(sealing).digest() if sealing else signing
+
+
+def signing_part(member: bytes) -> bytes:
     """Return the public signing key in what a roster has of a cohort."""
-    return member_key[:SIGNING_KEY_BYTES]
+    return member[:SIGNING_KEY_BYTES]
 
 
-def sealing_part(member_key: bytes) -> bytes:
-    """Return the public sealing key in what a roster has of a cohort; ProtocolError if it has none."""
-    if len(member_key) != SIGNING_KEY_BYTES + SEALING_KEY_BYTES:
-        raise ProtocolError("the roster has no key to which a cohort could seal")
-    return member_key[SIGNING_KEY_BYTES:]
+def require_sealing_key(member: bytes, key: bytes, name: str) -> None:
+    """ProtocolError unless a roster has the digest of this sealing key."""
+    if member[SIGNING_KEY_BYTES:] != hashlib.sha256(key).digest():
+        raise ProtocolError(f"the key to which one seals for {name} is not the one in the roster")
 
 
 class SealingKey:

@@ -1,7 +1,8 @@
 /** Fields of the declared options: one widget for each kind. */
 import { ChoiceField, CheckField, NumberField, TextField } from "../../ui/Field";
-import { Columns } from "../../ui/Layout";
+import { Columns, Muted } from "../../ui/Layout";
 import { CovariateRows } from "./Entries";
+import { COMPENSATOR, needsCompensator, TRUST } from "./form";
 import { Marked } from "./Marked";
 import { isMeant, type Covariate, type Option, type Place, type Typed } from "./options";
 import type { Part } from "./part";
@@ -38,7 +39,7 @@ function runs(options: readonly Option[]): Run[] {
   return found;
 }
 
-function OptionField({ option, form, set, wrong }: Part & { option: Option }) {
+function OptionField({ option, form, method, set, wrong }: Part & { option: Option }) {
   const { name } = option;
   const hint = declared(option.hint);
   const title = declared(option.title);
@@ -51,20 +52,25 @@ function OptionField({ option, form, set, wrong }: Part & { option: Option }) {
       return <CovariateRows legend={label} rows={typed as Covariate[]} onChange={change} error={error} />;
     case "switch":
       return <CheckField label={label} hint={hint} checked={Boolean(typed)} onChange={change} />;
-    case "choice":
+    case "choice": {
+      const instead = name === TRUST ? needsCompensator(form, method) : undefined;
       return (
-        <ChoiceField
-          legend={label}
-          value={typed as string}
-          options={option.answers.map(({ value, title, hint }) => ({
-            value,
-            label: declared(title),
-            hint: declared(hint),
-          }))}
-          error={error}
-          onChange={change}
-        />
+        <>
+          <ChoiceField
+            legend={label}
+            value={instead === undefined ? (typed as string) : COMPENSATOR}
+            options={option.answers.map(({ value, title, hint }) => ({
+              value,
+              label: declared(title),
+              hint: declared(hint),
+            }))}
+            error={error}
+            onChange={change}
+          />
+          {instead !== undefined && typed !== COMPENSATOR && <Muted>{instead}</Muted>}
+        </>
       );
+    }
     case "number":
     case "whole":
       return (

@@ -34,6 +34,7 @@ export const method = (
   title: name,
   unlike_pool: "",
   of_tables: false,
+  compares: false,
   traits: [usual.trait ?? "case/control"],
   files: files.map(file),
   options,

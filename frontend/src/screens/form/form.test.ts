@@ -3,7 +3,16 @@ import { expect, test } from "vitest";
 import { method, option } from "./examples";
 import { schemaLines } from "../../words/schemaFile";
 import { columnFrom, columnTo, columnsFrom, levelsIn, newColumn, wrongLimit } from "./columns";
-import { fresh, fromStudy, isForm, problems, problemsSoFar, toPlan, withMethod } from "./form";
+import {
+  fresh,
+  fromStudy,
+  isForm,
+  needsCompensator,
+  problems,
+  problemsSoFar,
+  toPlan,
+  withMethod,
+} from "./form";
 
 const MAF = option("maf", "number", { place: "filters", wanted: "a number from 0 to 0.5" });
 const GENO = option("geno", "number", { place: "filters" });
@@ -315,4 +324,36 @@ test("an outcome of classes has values and no encoding, and a role that is not a
   });
   expect(columnTo(id)).toMatchObject({ name: "id", role: "patient" });
   expect(columnFrom(columnTo(died))).toEqual(died);
+});
+
+const TRUSTS = option("trust", "choice", {
+  answers: ["compensator", "cohorts"].map((value) => ({ value, title: value, hint: "" })),
+});
+const OPENS = option("opens", "choice", {
+  answers: ["bits", "sums"].map((value) => ({ value, title: value, hint: "" })),
+});
+const BY_OPENING = method(
+  "robust",
+  [OPENS, TRUSTS],
+  ["parameters"],
+  { trait: "none", panel_mode: "none", ...({ trust: "cohorts", opens: "sums" } as object) },
+  { of_tables: true },
+);
+
+test.each([
+  ["nothing in its way", {}, "cohorts"],
+  ["Gaussian noise", { masking: "gaussian" as const }, "compensator"],
+  ["sums that are compared", { options: { trust: "cohorts", opens: "bits" } }, "compensator"],
+  [
+    "words that are searched for",
+    { columns: [{ ...newColumn("ward"), type: "category" as const, most: "8" }] },
+    "compensator",
+  ],
+])("who shares the masks, with %s", (_, changes, trust) => {
+  const form = { ...fresh(BY_OPENING), ...changes };
+  expect(toPlan(form, BY_OPENING)).toMatchObject({ trust });
+  expect(needsCompensator(form, BY_OPENING) !== undefined).toBe(trust === "compensator");
+  expect(toPlan({ ...form, masking: "modular" }, { ...BY_OPENING, compares: true })).toMatchObject({
+    trust: "compensator",
+  });
 });

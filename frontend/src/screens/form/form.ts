@@ -43,7 +43,7 @@ export interface Form {
 }
 
 /** Raise it where a field of the form comes, goes, or means something else: drafts of another are not read. */
-export const FORM_VERSION = 6;
+export const FORM_VERSION = 7;
 
 /** Whether something is a form as it would be today: a draft may come from another version. */
 export function isForm(found: unknown, methods: readonly Method[]): found is Form {
@@ -150,6 +150,19 @@ function wrongOptions(form: Form, method: Method, find: typeof problem): Record<
   return found;
 }
 
+export const [TRUST, COMPENSATOR] = ["trust", "compensator"];
+
+/** Why the cohorts need a compensator, whatever is chosen; the server knows of rarer reasons. */
+export function needsCompensator(form: Form, method: Method): string | undefined {
+  if (form.masking === "gaussian") return t("Gaussian noise needs a compensator: it is chosen instead.");
+  const opens = method.options.some(({ name }) => name === "opens") && form.options.opens === "bits";
+  if (method.compares || opens)
+    return t("Sums are compared, for which a compensator is needed: it is chosen instead.");
+  if (method.of_tables && form.columns.some((column) => columnTo(column).most))
+    return t("Words are searched for, for which a compensator is needed: it is chosen instead.");
+  return undefined;
+}
+
 /** The plan that the form describes. */
 export function toPlan(form: Form, method: Method): Plan {
   const numbers = NUMBERS.filter((name) => form.numbers[name].trim() !== "");
@@ -170,5 +183,6 @@ export function toPlan(form: Form, method: Method): Plan {
           ...Object.fromEntries(FLAGS.map((name) => [name, form.flags[name]])),
         }),
     ...all(method, (option) => write(option, form.options[option.name] ?? "")),
+    ...(needsCompensator(form, method) !== undefined && { [TRUST]: COMPENSATOR }),
   };
 }

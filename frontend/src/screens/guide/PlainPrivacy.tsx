@@ -12,6 +12,11 @@ export function PlainPrivacy() {
       <p>
         <Rich text="The server adds the masked numbers of all cohorts. A second party, the <em>compensator</em>, knows the masks, and gives the server their sum. The difference is the sum over all cohorts, which is all that a pooled analysis would have used." />
       </p>
+      <p>
+        {t(
+          "A study can do without a compensator: then each two cohorts share masks, which one adds and the other subtracts, so that they vanish from the sum. To read one cohort’s numbers, the server and all other cohorts would have to work together. Not every method can be run in this way.",
+        )}
+      </p>
       <ul>
         <li>
           <Rich text="<strong>The server</strong>, and you, never see one cohort’s number. The server sees each sum over all cohorts." />

@@ -131,28 +131,32 @@ function ByTelephone({ study }: { study: Study }) {
               </Fingerprint>,
             ],
             [t("List of cohorts"), <RosterHash key="roster" study={study} />],
-            [
-              t("Compensator's key"),
-              <div key="key">
-                <Fingerprint name={t("the fingerprint of the key of the compensator")}>
-                  {fingerprint}
-                </Fingerprint>
-                <Compared
-                  of={t("the compensator's operator")}
-                  by={study.names[study.compared_by] ?? study.compared_by}
-                  at={study.compared_at}
-                  mayChange={study.may_change}
-                  note={(is_same) =>
-                    answer(
-                      api.PUT("/api/v1/studies/{study}/compensator/compared", {
-                        ...of(study.id),
-                        body: { fingerprint, is_same },
-                      }),
-                    )
-                  }
-                />
-              </div>,
-            ],
+            ...(fingerprint
+              ? [
+                  [
+                    t("Compensator's key"),
+                    <div key="key">
+                      <Fingerprint name={t("the fingerprint of the key of the compensator")}>
+                        {fingerprint}
+                      </Fingerprint>
+                      <Compared
+                        of={t("the compensator's operator")}
+                        by={study.names[study.compared_by] ?? study.compared_by}
+                        at={study.compared_at}
+                        mayChange={study.may_change}
+                        note={(is_same) =>
+                          answer(
+                            api.PUT("/api/v1/studies/{study}/compensator/compared", {
+                              ...of(study.id),
+                              body: { fingerprint, is_same },
+                            }),
+                          )
+                        }
+                      />
+                    </div>,
+                  ] as const,
+                ]
+              : []),
           ]}
         />
       </Section>

@@ -80,7 +80,14 @@ function PlanFacts({ study }: { study: Study }) {
               study.auto_start ? t("by itself once every cohort is ready") : t("by the coordinator"),
             ],
             [t("Plan hash, the same at every cohort"), <code key="hash">{study.plan_fingerprint}</code>],
-            [t("Compensator"), <code key="key">{study.compensator_fingerprint}</code>],
+            [
+              t("Compensator"),
+              study.compensator_fingerprint ? (
+                <code key="key">{study.compensator_fingerprint}</code>
+              ) : (
+                t("none: each two cohorts share masks")
+              ),
+            ],
           ]}
         />
       </Section>

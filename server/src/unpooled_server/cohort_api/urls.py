@@ -25,6 +25,7 @@ urlpatterns = [
     path("study", views.study),
     path("join", views.join),
     path("accept", views.accept),
+    path("keys", views.keys),
     path("sealed", views.sealed),
     path("boxes", views.boxes),
     path("repetition", views.repetition),

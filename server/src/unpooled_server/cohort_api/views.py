@@ -105,6 +105,12 @@ def sealed(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 
 
 @endpoint(Phase.JOINING, "GET")
+def keys(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    """Keys to which one seals for each cohort, in a study without a compensator."""
+    return HttpResponse(codec.encode(joining.sealing_keys(cohort)), content_type=bodies.RAW)
+
+
+@endpoint(Phase.JOINING, "GET")
 def boxes(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """Boxes that the other cohorts have sealed to this one."""
     return HttpResponse(codec.encode(joining.boxes_for(cohort)), content_type=bodies.RAW)

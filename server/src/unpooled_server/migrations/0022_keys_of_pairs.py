@@ -9,5 +9,6 @@ class Migration(migrations.Migration):
     dependencies: ClassVar = [("unpooled_server", "0021_states_in_files")]
 
     operations: ClassVar = [
-        migrations.AlterField("cohort", "public_key", models.CharField(blank=True, max_length=2496)),
+        migrations.AlterField("cohort", "public_key", models.CharField(blank=True, max_length=128)),
+        migrations.AddField("cohort", "sealing_key", models.BinaryField(blank=True, default=b"")),
     ]

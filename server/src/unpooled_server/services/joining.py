@@ -15,7 +15,7 @@ from unpooled.errors import ProtocolError
 from unpooled.methods import questions_of
 from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, codec, messages, sealing
-from unpooled.protocol.messages import Roster, Sealed
+from unpooled.protocol.messages import Roster, Sealed, SealingKeys
 from unpooled.protocol.pairs import Meeting, key_bytes
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Box, Purpose
@@ -88,9 +88,14 @@ def require_our_version(study: Study) -> None:
 
 
 def join(cohort: Cohort, key: str) -> None:
-    """Enter a cohort's public signing key. The same again is fine; another one makes a new roster."""
+    """Enter a cohort's public key. The same again is fine; another one makes a new roster.
+
+    In a study without a compensator a sealing key follows the signing key.
+    """
+    joined = bytes.fromhex(key)
+    member = sealing.member_key(joined).hex()
     with locked_for(cohort) as (study, cohort):
-        if cohort.public_key == key:
+        if cohort.public_key == member:
             return
         require_our_version(study)
         if len(key) != 2 * (want := key_bytes(in_pairs=study.plan.in_pairs)):
@@ -99,24 +104,25 @@ def join(cohort: Cohort, key: str) -> None:
                 f"The key has {len(key) // 2:,} bytes; in this study it has {want:,}.",
                 "Server and client must be of the same release.",
             )
-        if Cohort.objects.filter(study=study, public_key=key).exists():
+        if Cohort.objects.filter(study=study, public_key=member).exists():
             raise Conflict("key-taken", "Another cohort of this study has this key already.")
         # What was sent under the old key may be part of a sum that was released: nothing undoes that.
         if cohort.public_key and study.enrolled_at:
             lost_after_release = True
         else:
             lost_after_release = False
-            _enter(study, cohort, key)
+            _enter(study, cohort, member, joined[sealing.SIGNING_KEY_BYTES :])
     if lost_after_release:  # after the transaction, which the exception would roll back
         fail(study.pk, reason := LOST_STATE.format(name=cohort.name))
         raise Over("study-over", reason)
 
 
-def _enter(study: Study, cohort: Cohort, key: str) -> None:
+def _enter(study: Study, cohort: Cohort, key: str, sealing_key: bytes) -> None:
     again = bool(cohort.public_key)
     forget_list(
         Cohort.objects.filter(pk=cohort.pk),
         public_key=key,
+        sealing_key=sealing_key,
         joined_at=timezone.now(),
         doing="",
         compared_by="",
@@ -223,6 +229,14 @@ def accept_in_pairs(cohort: Cohort, found: Sealed) -> None:
     # Each box has a signature of its own; what stands for acceptance is their digest.
     kept = data, hashlib.sha256(data).digest()
     _accept(cohort, found.plan_hash.hex(), found.roster_hash.hex(), kept, verify, in_pairs=True)
+
+
+def sealing_keys(cohort: Cohort) -> SealingKeys:
+    """Keys to which a cohort seals for the others; Conflict while not all have joined."""
+    if roster_of(cohort.study) is None:
+        raise Conflict("roster-incomplete", "Not all cohorts have joined yet.", "Wait until they have.")
+    members = sorted(cohort.study.members(), key=lambda each: each.name)
+    return SealingKeys(tuple((each.name, bytes(each.sealing_key)) for each in members))
 
 
 def boxes_for(cohort: Cohort) -> Sealed:

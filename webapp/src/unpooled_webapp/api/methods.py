@@ -27,7 +27,7 @@ _DEFAULTS: dict[str, Any] = {"phenotype": "", "cohorts": MIN_COHORTS} | {
 
 def _usual(method: Method) -> dict[str, Any]:
     """The plan of somebody who says nothing."""
-    options = {option.name: option.to_json(option.default) for option in method.options}
+    options = {option.name: option.to_json(option.default) for option in method.all_options}
     return {**_DEFAULTS, **options, **usual(method.name), "test": method.name}
 
 
@@ -46,6 +46,7 @@ class MethodsView(OpenToTokens):
                 "title": method.title,
                 "unlike_pool": method.unlike_pool,
                 "of_tables": method.name in METHODS,
+                "compares": method.is_compared,
                 "traits": method.traits,
                 "files": [_file(file, method) for file in method.files],
                 "options": [plan_options.described(option) for option in method.all_options],

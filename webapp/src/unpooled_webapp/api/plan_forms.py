@@ -175,6 +175,7 @@ class Method(serializers.Serializer[Any]):
         help_text="why its result is not that of the pooled data; empty if it is"
     )
     of_tables = serializers.BooleanField()
+    compares = serializers.BooleanField(help_text="whether sums are compared, whatever the plan says")
     traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
     files = MethodFile(many=True)
     options = MethodOption(many=True, help_text="in the order of a form")
