@@ -86,7 +86,7 @@ def test_what_passes_in_a_comparison_is_counted(compared: Federation) -> None:
 
 
 def test_the_comparison_is_shown_to_all_but_the_cohort_that_dealt(compared: Federation) -> None:
-    """Who deals knows what masks the openings. Before it has been compared there is nothing to show."""
+    """Whoever deals knows what masks the openings. Nothing is shown before the round has been compared."""
     current, who = compared_round(compared), dealer(compared)
     assert current.branch
     place = f"shown/{current.branch.asks_at}"
