@@ -31,6 +31,8 @@ WRITES = (measuring.Table("privacy", free=(3, 4, 5)),)
 COHORTS, CLASSES, TIMES, EPSILONS = 3, tuple(map(str, range(10))), 5, (1.0, 3.0, 8.0)
 IN_THE_MASKS = "by all cohorts together, inside the masks"
 APART = "by each cohort as much as it needs alone"
+TOGETHER_AT = 10
+LOCAL = f"likewise, and weights are averaged after every {TOGETHER_AT} steps of each cohort alone"
 ALONE = "one cohort trains alone"
 
 
@@ -55,37 +57,58 @@ def dealt(plan: Plan, seed: int) -> tuple[list[Any], tuple[np.ndarray, np.ndarra
     return found, (x[rest], y[rest])
 
 
-def share_right(plan: Plan, tables: list[Any], rest: tuple[np.ndarray, np.ndarray], cohorts: int) -> float:
+def share_right(
+    plan: Plan, tables: list[Any], rest: tuple[np.ndarray, np.ndarray], cohorts: int, together_at: int = 1
+) -> float:
     """Train on these tables; the share of the rest whose digit is predicted.
 
-    The whole noise is there without one of `cohorts` cohorts: of two, each adds all of it.
+    The whole noise is there without one of `cohorts` cohorts: of two, each adds all of it. With `together_at`
+    above 1 each cohort takes so many steps by its own sums, and then their weights are averaged by people.
     """
     first = SumClipped.about(plan, np.zeros(0), 1)
     weights, (x, y) = start(first.network, 0), rest
-    optimizer = optimizer_of(plan, len(weights))
-    people = sum(len(table.values) for table in tables)
-    unit = first.clip / (UNITS * math.sqrt(len(weights))) / (first.share * people)
     promise = replace(first.promise, cohorts=cohorts)
+    groups = [tables] if together_at == 1 else [[table] for table in tables]
+    people = np.array([sum(len(table.values) for table in group) for group in groups])
+    units = first.clip / (UNITS * math.sqrt(len(weights))) / (first.share * people)
+    states = [(weights, optimizer_of(plan, len(weights))) for _ in groups]
     for turn in range(promise.rounds):
-        question = replace(first, weights=weights, promise=promise, iteration=turn + 1)
-        gradient = sum(question.local(table)["gradient"] for table in tables)
-        weights, optimizer = optimizer.step(weights, gradient * unit, math.nan)
+        for k, (own, optimizer) in enumerate(states):
+            question = replace(first, weights=own, promise=promise, iteration=turn + 1)
+            gradient = sum(question.local(table)["gradient"] for table in groups[k])
+            states[k] = optimizer.step(own, gradient * units[k], math.nan)
+        # One group's weights stay as they are: an average's rounding would draw other noise.
+        if len(groups) > 1 and ((turn + 1) % together_at == 0 or turn + 1 == promise.rounds):
+            weights = np.average([own for own, _ in states], axis=0, weights=people)
+            states = [(weights, optimizer) for _, optimizer in states]
+    weights = states[0][0]
     z = np.ldexp(x - first.design.centre[:64], -first.design.exponent[:64].astype(np.int32))
     return float(np.mean(first.network.scores(weights, z * first.scale).argmax(axis=1) == y))
 
 
-def lines(epsilons: tuple[float, ...], rounds: int, times: int) -> Iterator[str]:
-    for what, of, cohorts in ((IN_THE_MASKS, COHORTS, COHORTS), (APART, COHORTS, 2), (ALONE, 1, 2)):
+WAYS = (
+    (IN_THE_MASKS, COHORTS, COHORTS, 1),
+    (APART, COHORTS, 2, 1),
+    (LOCAL, COHORTS, 2, TOGETHER_AT),
+    (ALONE, 1, 2, 1),
+)
+"""Ways to train: a name, how many cohorts do, of how many all but one have the noise, steps between sums."""
+
+
+def lines(
+    epsilons: tuple[float, ...], rounds: int, times: int, ways: tuple[Any, ...] = WAYS
+) -> Iterator[str]:
+    for what, of, cohorts, together_at in ways:
         cells = []
         for epsilon in epsilons:
             plan, found = plan_of(epsilon, rounds), []
             for seed in range(times):
                 tables, rest = dealt(plan, seed)
-                found.append(100 * share_right(plan, tables[:of], rest, cohorts))
+                found.append(100 * share_right(plan, tables[:of], rest, cohorts, together_at))
             cells.append(f"{np.mean(found):.1f} ({min(found):.1f} to {max(found):.1f})")
         each = 8 * start(SumClipped.about(plan, np.zeros(0), 1).network, 0).size / 1000
-        sent = (f"{each:.0f} kB", f"{each * rounds / 1000:.2f} MB") if of > 1 else ("nothing",) * 2
-        yield f"| {what} | {' | '.join([*sent, *cells])} |"
+        sent = f"{each:.0f} kB", f"{each * math.ceil(rounds / together_at) / 1000:.2f} MB"
+        yield f"| {what} | {' | '.join(sent if of > 1 else ('nothing',) * 2)} | {' | '.join(cells)} |"
 
 
 def main() -> None:
