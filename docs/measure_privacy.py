@@ -77,9 +77,11 @@ def share_right(
             question = replace(first, weights=own, promise=promise, iteration=turn + 1)
             gradient = sum(question.local(table)["gradient"] for table in groups[k])
             states[k] = optimizer.step(own, gradient * units[k], math.nan)
-        if (turn + 1) % together_at == 0 or turn + 1 == promise.rounds:
+        # One group's weights stay as they are: an average's rounding would draw other noise.
+        if len(groups) > 1 and ((turn + 1) % together_at == 0 or turn + 1 == promise.rounds):
             weights = np.average([own for own, _ in states], axis=0, weights=people)
             states = [(weights, optimizer) for _, optimizer in states]
+    weights = states[0][0]
     z = np.ldexp(x - first.design.centre[:64], -first.design.exponent[:64].astype(np.int32))
     return float(np.mean(first.network.scores(weights, z * first.scale).argmax(axis=1) == y))
 

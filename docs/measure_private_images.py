@@ -3,8 +3,9 @@
     .venv/bin/python docs/measure_private_images.py --kept /var/tmp/private-images
 
 Writes docs/measured/private-images.md. Fashion-MNIST is that of Debian's package dataset-fashion-mnist.
-People are drawn, gradients clipped, noise added and steps taken by the code that a cohort runs, in one process;
-only the network has half as many channels, in float32. With --kept, a run that is stopped goes on where it was.
+People are drawn, gradients clipped, noise added and steps taken by the code that a cohort runs, in one
+process; only the network has half as many channels, and is computed in float32. With --kept, a run that is
+stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from unpooled_networks.studies import of_each
 WRITES = (measuring.Table("private-images", apart=0.05),)
 COHORTS, CLASSES = 10, tuple(map(str, range(10)))
 TRAINED, TESTED, ROUNDS, SHARE = 20_000, 5_000, 100, 0.025
-RATES = (1.0,)
+RATES = (1.0, 3.0)
 _AT_ONCE = 128
 
 
