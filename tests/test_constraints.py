@@ -29,6 +29,7 @@ INSTALLED = {
     "window": (*CLIENT, "unpooled-client[window]"),
     "imputed": (*CLIENT, "unpooled-client[pgen,vcf,bgen]"),
     "networks": ("unpooled-networks",),
+    "networks-tests": ("unpooled-networks[tests]",),
     "dev": (*CLIENT, "unpooled-client[window,dask,pgen,vcf,bgen]", "unpooled-compensator", "unpooled-webapp"),
 }
 PYTHONS = ("3.11.0", "3.11.9", "3.12.0", "3.13.0", "3.14.0")
@@ -142,7 +143,8 @@ def test_the_tests_need_nothing_that_is_not_locked() -> None:
 
 def test_torch_is_installed_with_networks_only() -> None:
     """Neither a hospital nor a server needs its gigabytes, and nobody gets those that are for GPUs."""
-    assert {lock for lock in LOCKS if "torch" in locked(lock)} == {"networks"}
+    assert {lock for lock in LOCKS if "torch" in locked(lock)} == {"networks", "networks-tests"}
+    assert locked("networks").items() <= locked("networks-tests").items()
     assert not [name for name in locked("networks") if name.startswith(("nvidia-", "cuda-", "triton"))]
 
 
@@ -161,7 +163,7 @@ def test_what_is_tested_is_what_is_installed(lock: str) -> None:
     if lock != "tools":  # it has an environment of its own
         tested = {name: pinned(each) for name, each in locked("dev").items()}
         found = {name: pinned(each) for name, each in locked(lock).items() if name != "pip"}
-        if lock == "networks":  # torch and what it needs are beside what the tests need
+        if lock.startswith("networks"):  # torch and what it needs are beside what the tests need
             found = {name: pin for name, pin in found.items() if name in tested}
         assert found.items() <= tested.items()
 

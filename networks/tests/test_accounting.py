@@ -1,20 +1,13 @@
-"""Epsilon of noisy sums beside Opacus, which counts it by itself.
-
-Opacus is in no lock, for only this file needs it. From the repository:
-
-    pip install --no-deps --target opacus 'opacus>=1.6,<2'
-    PYTHONPATH=opacus pytest networks/tests/test_accounting.py
-"""
+"""Epsilon of noisy sums beside Opacus, which counts it by itself."""
 
 from __future__ import annotations
 
 import dp_accounting
 import pytest
 from dp_accounting.rdp import RdpAccountant
+from opacus.accountants import create_accountant
 
 from unpooled.methods.shared.privacy import epsilon_of, noise_for
-
-opacus = pytest.importorskip("opacus.accountants", reason="Opacus is not installed")
 
 DELTA = 1e-5
 CASES = [(1.0, 0.01, 500), (1.3, 0.025, 160), (2.0, 0.2, 100), (5.0, 0.5, 50)]
@@ -22,7 +15,7 @@ CASES = [(1.0, 0.01, 500), (1.3, 0.025, 160), (2.0, 0.2, 100), (5.0, 0.5, 50)]
 
 
 def of_opacus(mechanism: str, noise: float, share: float, rounds: int, **options: object) -> float:
-    accountant = opacus.create_accountant(mechanism)
+    accountant = create_accountant(mechanism)
     accountant.history = [(noise, share, rounds)]
     return float(accountant.get_epsilon(DELTA, **options))
 
