@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.plan.common_options import COVARIATES
+from unpooled.plan.common_options import COHORTS, COMPENSATOR, COVARIATES
 from unpooled.plan.plan import Plan
 from unpooled.simulate import simulate
 
@@ -121,6 +121,7 @@ STUDIES: dict[str, Callable[[Path], Words]] = {
     "model": lambda folder: ["--fit", "logistic", *wards(folder, troponin="ignored")[1][:-2]],
 }
 """The model is of joined folds."""
+ONE_OF_EACH_KIND = ("calls", "table", "model")
 
 
 def both(rehearse_over_http: Rehearse, words: Words, folder: Path) -> tuple[Rehearsed, Rehearsed]:
@@ -153,9 +154,20 @@ def dated(file: bytes, name: str) -> bytes:
     return DATE.sub("", file.decode()).encode() if name.endswith((".txt", ".yaml")) else file
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_file_is_the_same(name: str, rehearse_over_http: Rehearse, tmp_path: Path) -> None:
-    words = [*STUDIES[name](tmp_path), *(FLOORS if name not in ("table", "bits", "model") else FLOORS[:2])]
+@pytest.mark.parametrize(
+    ("name", "trust"),
+    [
+        *((name, COMPENSATOR) for name in STUDIES),
+        *((name, COHORTS) for name in STUDIES if name != "bits"),
+    ],
+)
+def test_every_file_is_the_same(
+    name: str, trust: str, rehearse_over_http: Rehearse, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if trust == COHORTS and name not in ONE_OF_EACH_KIND and not request.config.getoption("--wire"):
+        pytest.skip("make wire runs every study without a compensator, too")
+    floors = FLOORS if name not in ("table", "bits", "model") else FLOORS[:2]
+    words = [*STUDIES[name](tmp_path), *floors, "--trust", trust]
     (http, theirs), (process, ours) = both(rehearse_over_http, words, tmp_path)
     assert told(http) == told(process)
     assert {file for file in theirs if not file.endswith(SERVERS[:2])} == set(ours)
