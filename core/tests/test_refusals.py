@@ -127,6 +127,14 @@ def noisy(people: int, columns: int, epsilon: float) -> None:
     run(plan, Panel.of([]), [ArrayTable(np.ones((people, columns)))] * COHORTS)
 
 
+def noisy_products(columns: int, epsilon: float) -> None:
+    """Fit a ridge regression with noise to 60 people a cohort."""
+    schema = [dataclasses.replace(c, low=-9.0, high=9.0) for c in models.schema_of(columns)]
+    plan = models.plan_of("private-ridge", schema, COHORTS, epsilon=epsilon)
+    cells = models.cells_of(np.ones((60, columns)), np.ones(60))
+    models.tables_of(plan, [cells] * COHORTS)
+
+
 def far_out() -> None:
     """One person has all rarer alleles of 200 variants."""
     panel = Panel.of([(1, k, f"v{k}".encode(), b"A", b"G") for k in range(200)])

@@ -15,7 +15,14 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Method
 from unpooled.methods.learning.design import MOST_COLUMNS
-from unpooled.methods.learning.models import CLASSES, LOCAL_UPDATES, MODELS, OF_CLASSES, PRIVATE_NETWORK
+from unpooled.methods.learning.models import (
+    CLASSES,
+    LOCAL_UPDATES,
+    MODELS,
+    OF_CLASSES,
+    PRIVATE_NETWORK,
+    PRIVATE_RIDGE,
+)
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
@@ -281,6 +288,17 @@ def of_limits(outcome: str = "number", **options: Any) -> Small:
     return _with_secrets(Small(plan, NOBODY, tables))
 
 
+def of_noisy_products() -> Small:
+    """Two numbers and an outcome with their limits; the noise is always the same."""
+    limits = {"low": -5.0, "high": 5.0}
+    schema = [*(Column(title, **limits) for title in ("x0", "x1")), Column("y", role="outcome", **limits)]
+    plan, random, tables = plan_of(PRIVATE_RIDGE, schema, COHORTS, epsilon=3.0), np.random.default_rng(9), []
+    for _ in range(plan.cohorts):
+        x = random.uniform(-5, 5, (300, 2))
+        tables.append(table_of(plan, {"x0": x[:, 0], "x1": x[:, 1], "y": x[:, 1]}))
+    return _with_secrets(Small(plan, NOBODY, tables))
+
+
 def _with_secrets(one: Small) -> Small:
     """The study with secrets of its cohorts that are always the same, by which they draw."""
     tables = [replace(table, secret=bytes([k]) * 32) for k, table in enumerate(one.cohorts)]
@@ -432,6 +450,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "network": lambda: of_model("network", training_rounds=3),
     "private-network": lambda: of_limits("u|v", epsilon=3.0, training_rounds=3),
     "private-network, of a number": lambda: of_limits(epsilon=3.0, training_rounds=2, taking_part=0.7),
+    "private-ridge": of_noisy_products,
     "local-updates": lambda: of_model(LOCAL_UPDATES, training_rounds=3),
     "local-updates, of all rows": lambda: of_model(
         LOCAL_UPDATES, "u|v", training_rounds=2, local_algorithm="fedavg", weight_decay=0.01

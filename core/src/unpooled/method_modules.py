@@ -36,6 +36,7 @@ MODELS = {
     "fedheonn": ".learning",
     "network": ".learning",
     "private-network": ".private_network",
+    "private-ridge": ".private_ridge",
     "local-updates": ".local_updates",
     "image-network": ".learning",
     "private-image-network": ".private_network",

@@ -147,14 +147,15 @@ def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict
         return [{"name": _EXAMPLE, "type": IMAGE, "encoding": "1x28x28"}, outcome]
     if method.name in FITS:
         many = MOST_COLUMNS if MODELS[method.name].is_wide and len(columns) > 1 else 1
-        of_words = [f"{_EXAMPLE}-{k}" for k in range(many)]
-        words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": of_words}
+        levels_of = [f"{_EXAMPLE}-{k}" for k in range(many)]
+        words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": levels_of}
         either = MODELS[method.name].is_network and len(columns) > 1  # a network takes numbers, and classes
         classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES or either else {}
         limits: dict[str, Any] = {} if method.scales else {"low": 0, "high": 1}
         scalings = (YEO_JOHNSON, ROBUST) if method.scales else ("", "")
         scaled = [{**column, "encoding": of, **limits} for column, of in zip(columns, scalings, strict=False)]
-        return [*scaled, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **(classes or limits)}]
+        of_words = [words] if CATEGORY in method.column_type else []
+        return [*scaled, *of_words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **(classes or limits)}]
     if method.column_type == CATEGORY:
         return _words(columns)
     return [{**column, "low": 0, "high": 1} if EPSILON in method.options else column for column in columns]

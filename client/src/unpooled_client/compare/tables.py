@@ -16,10 +16,11 @@ from typing import Any
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.model import FORMAT as MODEL_FORMAT
 from unpooled.methods import METHODS
-from unpooled.methods.learning.models import PRIVATE_NETWORK
+from unpooled.methods.learning.models import PRIVATE_NETWORK, PRIVATE_RIDGE
 from unpooled.methods.learning.reading import examples
 from unpooled.methods.learning.stored import error_without
 from unpooled.methods.private_network.result import tried
+from unpooled.methods.private_ridge.result import tried_on_rows
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import MISSING, REST
 from unpooled.plan.plan import (
@@ -70,8 +71,9 @@ def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list
     if plan.images is not None:
         raise NothingToCompare("alone, this cohort would have to train a network of its own")
     content = path.read_bytes()
-    if plan.test == PRIVATE_NETWORK:  # nothing was counted in the pool, and alone there would be other noise
-        what, number = tried(json.loads(content), examples(table), plan)
+    # Nothing was counted in the pool, and alone there would be other noise.
+    if try_on := {PRIVATE_NETWORK: tried, PRIVATE_RIDGE: tried_on_rows}.get(plan.test):
+        what, number = try_on(json.loads(content), examples(table), plan)
         return [PoolAndOwn(_WHOLE, "", what, number, math.nan)]
     pool, own = _read(content), _own(file, *_by_the_pools_words(content, table, plan))
     if sums := file_of(SUMS_FILE, files, plan) if SUMS_FILE in plan.files else None:

@@ -27,6 +27,7 @@ from unpooled.methods.learning.models import (
     MODELS,
     PRIVATE_IMAGE_NETWORK,
     PRIVATE_NETWORK,
+    PRIVATE_RIDGE,
     Model,
 )
 from unpooled.methods.learning.network import fit_network
@@ -232,5 +233,10 @@ FITS = tuple(
     of_network(model) if model.is_network else _method(model)
     for model in MODELS.values()
     if model.name
-    not in (PRIVATE_NETWORK, PRIVATE_IMAGE_NETWORK, LOCAL_UPDATES)  # which have rooms of their own
+    not in (
+        PRIVATE_NETWORK,
+        PRIVATE_IMAGE_NETWORK,
+        PRIVATE_RIDGE,
+        LOCAL_UPDATES,
+    )  # which have rooms of their own
 )

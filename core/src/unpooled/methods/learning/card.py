@@ -130,9 +130,12 @@ def _missing(model: Mapping[str, Any], plan: Plan) -> str:
 
 def _privacy(privacy: Mapping[str, Any]) -> Iterator[str]:
     yield f"- Epsilon {privacy['epsilon']:.4g}, delta {privacy['delta']:g}: {PROMISED}."
-    yield f"- In each round a person took part with the chance {privacy['share']:g}."
-    noise = f"the noise of a sum was {privacy['noise']:.4g} times that"
-    yield f"- A person's gradient was {privacy['clip']:g} long at most; {noise}."
+    if "clip" in privacy:
+        yield f"- In each round a person took part with the chance {privacy['share']:g}."
+        noise = f"the noise of a sum was {privacy['noise']:.4g} times that"
+        yield f"- A person's gradient was {privacy['clip']:g} long at most; {noise}."
+    else:
+        yield f"- The noise of a sum of numbers from -1 to 1 was {privacy['noise']:.4g}; so has the number of people."
     yield f"- {NOT_MEASURED}."
 
 

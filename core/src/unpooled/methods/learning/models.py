@@ -233,6 +233,7 @@ def inflation(pool: Pool, used: np.ndarray) -> np.ndarray:
 LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
 LOGISTIC_MODEL, NETWORK, PRIVATE_NETWORK = "logistic-model", "network", "private-network"
 LOCAL_UPDATES = "local-updates"
+PRIVATE_RIDGE = "private-ridge"
 IMAGE_NETWORK, PRIVATE_IMAGE_NETWORK = "image-network", "private-image-network"
 A_NUMBER, CLASSES = "number", "classes"
 SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
@@ -315,6 +316,15 @@ _ALL = (
                 "Predicts a number, or classes, from columns of a table. Name them and the outcome below.",
             ),
         ),
+    ),
+    Model(
+        PRIVATE_RIDGE,
+        "Ridge regression with differential privacy",
+        "Ridge regression was fitted with differential privacy to sums over cohorts of products of columns, cut "
+        "off at their limits, with discrete Gaussian noise; the penalty was that of AdaSSP (Wang 2018).",
+        solver=None,
+        outcome=A_NUMBER,
+        has_penalty=False,
     ),
     Model(
         LASSO,

@@ -25,6 +25,9 @@ from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.pages.page import Html, facts, section
 from unpooled.plan.plan import Plan
 
+ERROR_HERE = "mean squared error here"
+"""Name of what is measured on a cohort's own rows where the outcome is a number."""
+
 
 def report(plan: Plan, weights: np.ndarray, people: int) -> Iterator[Rows]:
     """Report the weights, with what the privacy cost; how good they are was not counted."""
@@ -80,7 +83,7 @@ def tried(model: Mapping[str, Any], rows: Examples, plan: Plan) -> tuple[str, fl
         right = predicted(scores) == rows.classes
         return "share of rows here whose class is predicted", float(np.mean(right))
     off = np.ldexp(scores[:, 0] - z[:, -1], int(question.design.exponent[-1]))
-    return "mean squared error here", float(np.mean(off * off))
+    return ERROR_HERE, float(np.mean(off * off))
 
 
 def shown_private_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
