@@ -85,7 +85,9 @@ def test_a_fit_is_adassp_of_the_sums_with_the_same_noise() -> None:
     assert model["intercept"][0] == pytest.approx((25 + 346) / 2 + half[-1] * b, rel=1e-9)
     assert model["people"] == round(sums[0, 0])
     predicted = Model(model).predict(X)
-    np.testing.assert_allclose(predicted, (25 + 346) / 2 + half[-1] * (X / half[:-1] @ w + b), rtol=1e-9)
+    np.testing.assert_allclose(
+        predicted, (25 + 346) / 2 + half[-1] * ((X - 0.025) / half[:-1] @ w + b), rtol=1e-9
+    )
 
 
 def test_its_noise_is_that_of_the_promise_even_without_one_cohorts() -> None:

@@ -312,6 +312,12 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "noise that no sum of columns could bear": (
         "epsilon", "for so small an epsilon sums over so many columns", noisy, (60, 400, 0.04), {},
     ),
+    "noise that no sum of products could bear": (
+        "epsilon", "products of so many columns need more noise", noisy_products, (190, 0.01), {},
+    ),
+    "noise as large as the products": (
+        "epsilon", "noise of this epsilon is as large as the sums", noisy_products, (100, 0.1), {},
+    ),
     "a spread that noise hides": (
         "epsilon", "spread no farther than the noise of this epsilon", noisy, (12, 1, 0.1), {},
     ),

@@ -167,7 +167,7 @@ def nothing_said(test: str, **said: Any) -> Plan:
         images = {"name": "file", "type": IMAGE, "encoding": "1x8x8"}
         died = {"name": "died", "role": OUTCOME, "type": CATEGORY, "levels": ["no", "yes"]}
         said = {"schema": [images, died], **said}
-    limits = {"low": 0, "high": 1} if test == PRIVATE_NETWORK else {}
+    limits = {"low": 0, "high": 1} if test in (PRIVATE_NETWORK, PRIVATE_RIDGE) else {}
     outcome = [{"name": "died", "role": OUTCOME, **(classes or limits)}] if test in FITS else []
     glucose = {"name": "glucose", **limits}
     about: dict[str, Any] = {"phenotype": "asthma"}

@@ -232,11 +232,6 @@ def _of_model(
 FITS = tuple(
     of_network(model) if model.is_network else _method(model)
     for model in MODELS.values()
-    if model.name
-    not in (
-        PRIVATE_NETWORK,
-        PRIVATE_IMAGE_NETWORK,
-        PRIVATE_RIDGE,
-        LOCAL_UPDATES,
-    )  # which have rooms of their own
+    # Others have rooms of their own.
+    if model.name not in (PRIVATE_NETWORK, PRIVATE_IMAGE_NETWORK, PRIVATE_RIDGE, LOCAL_UPDATES)
 )

@@ -135,7 +135,8 @@ def _privacy(privacy: Mapping[str, Any]) -> Iterator[str]:
         noise = f"the noise of a sum was {privacy['noise']:.4g} times that"
         yield f"- A person's gradient was {privacy['clip']:g} long at most; {noise}."
     else:
-        yield f"- The noise of a sum of numbers from -1 to 1 was {privacy['noise']:.4g}; so has the number of people."
+        yield f"- The noise of a sum of numbers from -1 to 1 was {privacy['noise']:.4g}."
+        yield "- The number of people has noise, too."
     yield f"- {NOT_MEASURED}."
 
 

@@ -320,8 +320,8 @@ _ALL = (
     Model(
         PRIVATE_RIDGE,
         "Ridge regression with differential privacy",
-        "Ridge regression was fitted with differential privacy to sums over cohorts of products of columns, cut "
-        "off at their limits, with discrete Gaussian noise; the penalty was that of AdaSSP (Wang 2018).",
+        "Ridge regression was fitted with differential privacy to sums over cohorts of products of columns, "
+        "cut off at their limits, with discrete Gaussian noise; the penalty was that of AdaSSP (Wang 2018).",
         solver=None,
         outcome=A_NUMBER,
         has_penalty=False,

@@ -1,4 +1,4 @@
-"""Ridge regression with differential privacy: one round of products of columns, with noise inside the masks."""
+"""Ridge regression with differential privacy: products of columns in one round, with noise in the masks."""
 
 from __future__ import annotations
 
@@ -28,16 +28,14 @@ def _rules(plan: Plan) -> Mapping[str, str]:
     if not EPSILON.of(plan):
         found[EPSILON.name] = "want a number above 0, such as 3: it is the promise"
     if plan.outcome is None or not plan.outcome.is_number:
-        found["schema"] = (
-            "want the column that is predicted, a number with its limits: give it the role outcome"
-        )
+        found["schema"] = "want the column that is predicted, a number: give it the role outcome"
     elif not any(column.is_number and not column.is_outcome for column in plan.schema):
         found["schema"] = "want at least one feature beside the outcome"
     elif len(plan.features) > MOST_COLUMNS:
         found["schema"] = f"want at most {MOST_COLUMNS:,} columns: noise grows with their number"
     elif categories := [c.title for c in plan.schema if c.is_category]:
         found["schema"] = (
-            f"{categories[0]}: only columns of numbers are fitted here: make it one, or ignore it"
+            f"{categories[0]}: here only columns of numbers are fitted: give it the role ignored"
         )
     return found
 

@@ -1,9 +1,9 @@
 """Ridge regression by products with noise, whose penalty is by the size of the noise.
 
-The penalty is that of AdaSSP (Wang, Revisiting differentially private linear regression, UAI 2018): none where
-every direction of the features varies more than noise can, else as much as makes up for what lacks. There the
-smallest eigenvalue is asked for apart; here it is read off the products, which costs no privacy. The intercept
-is not penalised: products are taken about the means that they say.
+The penalty is that of AdaSSP (Wang, Revisiting differentially private linear regression, UAI 2018): none
+where every direction of the features varies more than noise can, else as much as makes up for what lacks.
+There the smallest eigenvalue is asked for apart; here it is read off the products, which costs no privacy.
+The intercept is not penalised: products are taken about the means that they say.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class SumProductsWithNoise(
             "products",
             ("size",),
             FARTHEST,
-            "number of rows, and per pair of columns, cut off at the limits: the sum of their products; of each "
-            "column its sum; all with noise",
+            "the number of rows, per column its sum, and per pair of columns the sum of their products: of "
+            "values cut off at the limits, and all with noise",
             "how columns vary together, no more exactly than epsilon and delta allow",
             fraction_bits=0,
         ),
