@@ -2,8 +2,8 @@
 
     .venv/bin/python docs/measure_private_ridge.py
 
-The diabetes data of scikit-learn as they are, and once more with every person ten times, which shows what more
-people would do: three cohorts fit four fifths, and R² is of the rest.
+The diabetes data of scikit-learn as they are, and once more with every person ten times, which shows what
+more people would do: three cohorts fit four fifths, and R² is of the rest.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def lines(epsilons: tuple[float, ...], sets: tuple[tuple[int, int], ...], times:
             models = (noisy(epsilon, some[fitted], y[fitted], seed) for epsilon in epsilons)
             exact = RidgeCV(np.logspace(-5, 2, 50)).fit(some[fitted], y[fitted])
             left = y[rest].var() * len(rest)
-            found.append([1 - ((m.predict(some[rest]) - y[rest]) ** 2).sum() / left for m in (*models, exact)])
+            found.append(
+                [1 - ((m.predict(some[rest]) - y[rest]) ** 2).sum() / left for m in (*models, exact)]
+            )
         cells = [f"{mean:.2f} ({low:.2f} to {high:.2f})" for mean, low, high in _summaries(np.array(found))]
         yield f"| {len(fitted):,} | {features} | {' | '.join(cells)} |"
 
