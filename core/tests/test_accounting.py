@@ -1,4 +1,4 @@
-"""What noise promises, beside the accountants of Opacus."""
+"""Tests of what noise promises, beside the accountants of Opacus."""
 
 from __future__ import annotations
 

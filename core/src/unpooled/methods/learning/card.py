@@ -74,7 +74,8 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     yield from ("", "## People", "")
     rows = f" {model['rows']:,} rows," if "rows" in model else ""
     yield f"- {model['people']:,} people,{rows} of {model['cohorts']:,} cohorts."
-    refused = " Sums over few people were refused." if "penalty" not in model or "privacy" not in model else ""
+    is_one_noisy_sum = "privacy" in model and "penalty" in model
+    refused = " Sums over few people were refused." * (not is_one_noisy_sum)
     yield f"- Fitted to sums over all cohorts, without pooling tables.{refused}"
     if "images" not in model:
         yield f"- Missing features: {_missing(model, plan)}."
