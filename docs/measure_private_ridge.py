@@ -16,6 +16,7 @@ import measuring
 import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.model import Model
@@ -31,7 +32,7 @@ from unpooled.run import run
 WRITES = (measuring.Table("private-ridge", free=(2, 3, 4)),)
 COHORTS, EPSILONS, TIMES = 3, (1.0, 3.0, 10.0), 10
 SETS = ((10, 1), (4, 1), (10, 10), (4, 10))
-"""How many features, by their correlation with the outcome, and how often each person is there."""
+"""Number of features, by their correlation with the outcome, and copies of each person."""
 
 
 def plan_of(epsilon: float, features: int) -> Plan:
@@ -64,10 +65,7 @@ def lines(epsilons: tuple[float, ...], sets: tuple[tuple[int, int], ...], times:
             np.random.default_rng(seed).shuffle(fitted)
             models = (noisy(epsilon, some[fitted], y[fitted], seed) for epsilon in epsilons)
             exact = RidgeCV(np.logspace(-5, 2, 50)).fit(some[fitted], y[fitted])
-            left = y[rest].var() * len(rest)
-            found.append(
-                [1 - ((m.predict(some[rest]) - y[rest]) ** 2).sum() / left for m in (*models, exact)]
-            )
+            found.append([r2_score(y[rest], model.predict(some[rest])) for model in (*models, exact)])
         cells = [f"{mean:.2f} ({low:.2f} to {high:.2f})" for mean, low, high in _summaries(np.array(found))]
         yield f"| {len(fitted):,} | {features} | {' | '.join(cells)} |"
 

@@ -10,7 +10,6 @@ from typing import Any, BinaryIO
 
 from unpooled.asking.question import Arrays
 from unpooled.methods.algorithm import NOT_POOLED
-from unpooled.methods.learning.images import shape_in_words
 from unpooled.methods.learning.models import SQUARED_ERROR
 from unpooled.methods.learning.network_options import PATIENCE
 from unpooled.methods.learning.options import COMPLETE, MISSING_CELLS
@@ -75,9 +74,8 @@ def _lines(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     yield from ("", "## People", "")
     rows = f" {model['rows']:,} rows," if "rows" in model else ""
     yield f"- {model['people']:,} people,{rows} of {model['cohorts']:,} cohorts."
-    refused = (
-        " Sums over few people were refused." if "penalty" not in model or "privacy" not in model else ""
-    )
+    is_one_noisy_sum = "privacy" in model and "penalty" in model
+    refused = " Sums over few people were refused." * (not is_one_noisy_sum)
     yield f"- Fitted to sums over all cohorts, without pooling tables.{refused}"
     if "images" not in model:
         yield f"- Missing features: {_missing(model, plan)}."
@@ -121,7 +119,7 @@ def _rounds(model: Mapping[str, Any]) -> str:
 
 def _taken(model: Mapping[str, Any]) -> str:
     if images := model.get("images"):
-        return f"an image of {shape_in_words(images)}"
+        return f"an image of {images['rows']} by {images['columns']} pixels, {images['channels']} channels"
     return f"{len(model['features']):,} features"
 
 

@@ -54,7 +54,8 @@ def private_ridge_of(found: Arrays, plan: Plan) -> dict[str, Any]:
 
 def tried_on_rows(model: Mapping[str, Any], rows: Examples, plan: Plan) -> tuple[str, float]:
     """Try a model file's content on rows, as its study could not; return what is measured, and the number."""
-    place = outcome_place(plan)
+    if (place := outcome_place(plan)) is None:
+        raise AssertionError("a plan without an outcome that is a number")
     features = np.delete(rows.values, place, axis=1)
     return ERROR_HERE, float(np.mean((Model(model).predict(features) - rows.values[:, place]) ** 2))
 
