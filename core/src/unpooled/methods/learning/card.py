@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from unpooled.asking.question import Arrays
 from unpooled.methods.algorithm import NOT_POOLED
+from unpooled.methods.learning.images import shape_in_words
 from unpooled.methods.learning.models import SQUARED_ERROR
 from unpooled.methods.learning.network_options import PATIENCE
 from unpooled.methods.learning.options import COMPLETE, MISSING_CELLS
@@ -119,7 +120,7 @@ def _rounds(model: Mapping[str, Any]) -> str:
 
 def _taken(model: Mapping[str, Any]) -> str:
     if images := model.get("images"):
-        return f"an image of {images['rows']} by {images['columns']} pixels, {images['channels']} channels"
+        return f"an image of {shape_in_words(images)}"
     return f"{len(model['features']):,} features"
 
 
