@@ -43,6 +43,9 @@ _BY_CARRIERS = ("polygenic", "prune", "pca")
 _NOT_HERE = ("phenotypes", "components", "private-", LOCAL_UPDATES)
 """The last two draw, and another question draws anew: noise, or the rows of a step."""
 
+_BY_NOISE = ("private-ridge",)
+"""Methods whose one sum has noise, by which few people are kept as many are: it has no floor."""
+
 
 def _has_any(name: str, *words: str) -> bool:
     return any(word in name for word in words)
@@ -81,7 +84,7 @@ def test_no_floor_of_levels_applies(name: str) -> None:
     assert len(run_alone(one.plan, one.panel, one.cohorts[0])["variants"]["beta"])
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [method for method in METHODS if method not in _BY_NOISE])
 def test_no_floor_of_values_applies(method: str) -> None:
     one = small(method)
     few = rows_of(one.cohorts[0], slice(5))
