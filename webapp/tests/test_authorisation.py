@@ -162,6 +162,9 @@ nobody people caller wrong revoked other cohort
 401    401    401    401   401     +     +      POST cohort/join
 401    401    401    401   401     404   404    POST cohort/repetition
 401    401    401    401   401     +     +      POST cohort/accept
+401    401    401    401   401     +     +      PUT cohort/sealed
+401    401    401    401   401     +     +      GET cohort/keys
+401    401    401    401   401     +     +      GET cohort/boxes
 401    401    401    401   401     +     +      POST cohort/problem
 401    401    401    401   401     +     +      POST cohort/timing
 401    401    401    401   401     +     +      GET cohort/traffic
