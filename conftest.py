@@ -11,6 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
+import absl.logging
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -20,6 +21,10 @@ WIRE = "--wire"
 
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# dp-accounting loads absl, whose handler closes its stream when logging is set up anew. That must not be what
+# pytest has for sys.stderr where the handler was made.
+absl.logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
 
 # What is made up is the same every time, however long it takes: nothing is left to chance, or to other work
 # here. `make fuzz` makes up other inputs.

@@ -30,6 +30,7 @@ from unpooled.described.what_leaves import BY_NOBODY, DEALING, EVERYONE_BY_SUM, 
 from unpooled.errors import BoundError, DataProblem, Refuse
 from unpooled.fitted.scaler import BLURRED, CONSTANT
 from unpooled.methods import METHODS, check, questions_of
+from unpooled.methods.learning.models import MODELS
 from unpooled.methods.tables.bracket import ASKED, START, Brackets
 from unpooled.methods.tables.order import NarrowByBits, keys, values_of
 from unpooled.methods.tables.ranges import FindRangeByBits
@@ -40,7 +41,7 @@ from unpooled.plan.plan import Plan, PlanError
 from unpooled.plan.schema import NUMBER, Column, read_schema
 from unpooled.protocol import two_party
 
-OF_NUMBERS = [name for name, method in METHODS.items() if method.column_type == NUMBER]
+OF_NUMBERS = [name for name, method in METHODS.items() if method.column_type == NUMBER and name not in MODELS]
 
 
 def tables_of(parts: list[np.ndarray]) -> list[ArrayTable]:
