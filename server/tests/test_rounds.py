@@ -21,6 +21,9 @@ from unpooled_server.names import RoundState
 from unpooled_server.services import branches, enrolling, guarding, results, rounds, studies, uploads
 from unpooled_server.storage import store
 
+WITH_BRANCHES = {"frequency_flags": True}
+"""Has the study wait for branches that it began, and go on from them."""
+
 _LOCKED = 3.0
 """Seconds after which those who have not come are taken to wait for a lock. Others come well within these."""
 
@@ -56,8 +59,9 @@ def test_states_are_passed_in_order_and_advancing_again_changes_nothing(answered
 )
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_that_dies_loses_nothing(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: str
+    federation: Make, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: str
 ) -> None:
+    trial = federation(**WITH_BRANCHES)
     trial.ready()
     real, died = getattr(module, name), []
 
@@ -104,9 +108,11 @@ def test_an_error_that_passes_leaves_no_trace(answered: Federation, monkeypatch:
 
 
 def test_an_error_between_rounds_is_not_tried_for_ever(
-    answered: Federation, monkeypatch: pytest.MonkeyPatch
+    federation: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error comes where a branch goes on from those that it began."""
+    answered = federation(**WITH_BRANCHES)
+    answered.running()
     monkeypatch.setattr(branches, "_resume", raising(ZeroDivisionError("oops")))
     for _ in range(6):
         answered.answer()

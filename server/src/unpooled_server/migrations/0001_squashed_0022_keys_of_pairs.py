@@ -38,6 +38,7 @@ class Migration(migrations.Migration):
         ("unpooled_server", "0019_protocol_version_6"),
         ("unpooled_server", "0020_code_keys"),
         ("unpooled_server", "0021_states_in_files"),
+        ("unpooled_server", "0022_keys_of_pairs"),
     ]
 
     dependencies = [
@@ -150,7 +151,8 @@ class Migration(migrations.Migration):
                 ("compared_by", models.CharField(blank=True, default="", max_length=150)),
                 ("compared_at", models.DateTimeField(null=True)),
                 ("instance", models.CharField(blank=True, max_length=32)),
-                ("public_key", models.CharField(blank=True, max_length=64)),
+                ("public_key", models.CharField(blank=True, max_length=128)),
+                ("sealing_key", models.BinaryField(blank=True, default=b"")),
                 ("box_sealed", models.BinaryField(blank=True, default=b"")),
                 ("box_signature", models.BinaryField(blank=True, default=b"")),
                 ("witness", models.BinaryField(blank=True, default=b"")),
