@@ -43,7 +43,7 @@ class Met:
 
     def open(self, name: str, boxes: Mapping[str, Any] | None = None) -> Pairs:
         addressed = self.meeting.addressed(name, boxes or self.boxes)
-        return self.meeting.open(name, self.seeds[name], self.keys[name], addressed)
+        return self.meeting.unseal(name, self.seeds[name], self.keys[name], addressed)
 
     def context(self, label: str = "z64", words: int = WORDS, **changes: Any) -> PairContext:
         roster = self.meeting.roster.hash()
@@ -215,7 +215,7 @@ def test_other_boxes_are_refused(four: Met, lie: Any, said: str) -> None:
     name = "cohort 00"
     boxes = list(four.meeting.addressed(name, four.boxes))
     with pytest.raises(ProtocolError, match=said):
-        four.meeting.open(name, four.seeds[name], four.keys[name], lie(four, boxes))
+        four.meeting.unseal(name, four.seeds[name], four.keys[name], lie(four, boxes))
 
 
 def test_the_server_takes_boxes_for_all_others_only(four: Met) -> None:

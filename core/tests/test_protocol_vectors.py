@@ -177,7 +177,7 @@ def test_pairs() -> None:
         signer = SigningKey(bytes.fromhex(case["signer_private"]))
         assert dict(roster.members)[case["cohort"]] == sealing.member_key(signer.both)
         meeting = Meeting(case["study"], bytes.fromhex(case["plan_hash"]), roster)
-        pairs = meeting.open(case["cohort"], bytes.fromhex(case["seed"]), signer, boxes)
+        pairs = meeting.unseal(case["cohort"], bytes.fromhex(case["seed"]), signer, boxes)
         assert pairs.witness.hex() == case["witness"]
         for named in case["masks"]:
             context = built(named["context"])

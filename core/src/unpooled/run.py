@@ -134,7 +134,7 @@ class _Federation:
         own = list(zip(names, self.seeds, signers, strict=True))
         keys = {name: signer.sealing().public for name, _, signer in own}
         sealed = {name: meeting.seal(name, seed, key, keys) for name, seed, key in own}
-        return [meeting.open(name, seed, key, meeting.addressed(name, sealed)) for name, seed, key in own]
+        return [meeting.unseal(name, seed, key, meeting.addressed(name, sealed)) for name, seed, key in own]
 
     def total(self, place: Place, question: Question) -> Arrays:
         if digest(self.followed.question(place)) != digest(question):

@@ -102,7 +102,7 @@ class Answerer:
         """Open what the others have sealed to this cohort; Distrust unless each did so for these terms."""
         terms = self.terms
         try:
-            pairs = terms.meeting.open(terms.cohort, self.seed, signer, sealed.boxes)
+            pairs = terms.meeting.unseal(terms.cohort, self.seed, signer, sealed.boxes)
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION, f"the other cohorts' parts of masks are not to be used: {error}.", TELL_BOTH

@@ -176,7 +176,7 @@ class Meeting:
         for (name, _), box in zip(others, boxes, strict=True):
             sealing.verify_box(box, self.purpose(cohort, name), sealing.signing_part(key))
 
-    def open(self, cohort: str, seed: bytes, signer: SigningKey, boxes: Sequence[Box]) -> Pairs:
+    def unseal(self, cohort: str, seed: bytes, signer: SigningKey, boxes: Sequence[Box]) -> Pairs:
         """Open what the others have sealed to this cohort, one box of each, in the order of the roster.
 
         ProtocolError unless each is signed and sealed by its cohort for exactly this.

@@ -9,6 +9,7 @@ The intercept is not penalised: products are taken about the means that they say
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ class NoisyRidge:
     penalty: float
 
     @classmethod
-    def of(cls, sums: np.ndarray, noise: float) -> NoisyRidge:
+    def fitted(cls, sums: np.ndarray, noise: float) -> NoisyRidge:
         """The model of noisy sums of products, the constant first and the outcome last.
 
         `noise` is the deviation of the noise in each sum.
@@ -67,13 +68,18 @@ def fit_private_ridge(study: Study) -> Asks[None]:
             "Choose a larger epsilon, or fewer columns.",
         )
     sums = question.matrix((yield question)["products"])
-    found = NoisyRidge.of(sums, question.deviation)
-    if sums[0, 0] <= question.deviation * math.sqrt(len(found.coefficients)):
+    features = question.columns - 2  # beside the constant and the outcome
+    if sums[0, 0] <= question.deviation * math.sqrt(features):
         raise Refuse(
             "epsilon",
             "the noise of this epsilon is as large as the sums that it is in",
             "Choose a larger epsilon, or fewer columns; or invite more people.",
         )
+    yield Rows.later(lambda: _rows(question, sums))
+
+
+def _rows(question: SumProductsWithNoise, sums: np.ndarray) -> Iterator[Rows]:
+    found = NoisyRidge.fitted(sums, question.deviation)
     middle, half = question.middle, question.half
     yield Rows(
         COEFFICIENTS,
