@@ -321,11 +321,12 @@ def test_no_cohort_goes_on_from_a_comparison_that_is_not_true(trial: Trial) -> N
     relays = [Relay(trial.federation.address) for _ in trial.cohorts]
     for cohort, relay in zip(trial.cohorts, relays, strict=True):
         cohort.through(relay.url)
-    trial.start()
+    begin = trial.start
     for about, lie, said in LIES.values():
         for number, relay in enumerate(relays):
             relay.change = functools.partial(lied, number, about, lie)
-        begin_again(trial)
+        begin()
+        begin = functools.partial(begin_again, trial)
         # One is enough to stop the study; another may see that it is paused before it says the same.
         trial.until(lambda said=said: resumed(trial) and said in all_said(trial), said)
         assert not any(cohort.results() for cohort in trial.cohorts)
