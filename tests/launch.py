@@ -27,6 +27,7 @@ from typing import Any
 # Where a party may be held, in the order of a study. These stand as text, for what they name is of other
 # processes; test_starting.py looks each of them up.
 JOIN = "unpooled_client.study.joining:join"
+DELIVER_KEY = "unpooled_client.network.api:Api.join"
 ACCEPT = "unpooled_client.study.joining:accept"
 DELIVER_SEED = "unpooled_client.network.api:Api.accept"
 DELIVER_BOXES = "unpooled_client.network.api:Api.accept_in_pairs"
@@ -58,6 +59,7 @@ PUBLISH = "unpooled_server.services.results:_publish"
 FETCH = "unpooled_client.study.delivery:fetch"
 PLACES = (
     JOIN,
+    DELIVER_KEY,
     ACCEPT,
     DELIVER_SEED,
     DELIVER_BOXES,

@@ -67,6 +67,8 @@ class Study:
     plan_hash: str
     cohort: str
     cohort_state: str
+    cohort_key: bytes
+    """This cohort's entry in the roster, as the server has it; empty before it has joined."""
     roster: Roster | None
     roster_hash: str
     compensator_key: bytes
@@ -97,6 +99,7 @@ class Study:
             plan_hash=text_of(values.get("plan_hash") or ""),
             cohort=text_of(values["cohort"]),
             cohort_state=text_of(values["cohort_state"]),
+            cohort_key=bytes.fromhex(values["cohort_key"]),
             roster=_roster(roster) if roster else None,
             roster_hash=text_of(values.get("roster_hash") or ""),
             compensator_key=bytes.fromhex(values["compensator"]["key"]),

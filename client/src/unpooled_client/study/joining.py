@@ -87,7 +87,8 @@ def join(session: Session, *, anew: bool) -> Generator[events.Event, None, Study
     if study.state in OVER:
         return study
     _require_our_version(plan)
-    if study.cohort_state != "invited" and not session.saved.cohort and not anew:
+    # The key tells, and not what is noted after joining: a client may be killed between the two.
+    if study.cohort_key not in (b"", member_key(public)) and not anew:
         raise Refused(
             409,
             "joined-elsewhere",

@@ -53,6 +53,7 @@ def _described(study: Study, cohort_id: int) -> dict[str, Any]:
         "plan_hash": plan.hash().hex(),
         "cohort": cohort.name,
         "cohort_state": cohort.state.value,
+        "cohort_key": cohort.public_key,
         "list_wanted": cohort.list_wanted and not cohort.list_stored,
         "list_apart": cohort.overlap if cohort.list_apart else None,
         "roster": roster
