@@ -61,6 +61,7 @@ class Cohort:
             "plan_hash": plan.hash().hex(),
             "cohort": "Tartu",
             "cohort_state": "joined",
+            "cohort_key": dict(roster.members)["Tartu"].hex(),
             "roster": [{"name": name, "key": key.hex()} for name, key in roster.members],
             "roster_hash": roster.hash().hex(),
             "compensator": {"key": KEY.hex()},

@@ -60,6 +60,7 @@ def answer(saved: Saved, plan: Plan) -> Study:
         plan_hash=plan.hash().hex(),
         cohort="Tartu",
         cohort_state="joined",
+        cohort_key=keys[2][1],
         roster=roster,
         roster_hash=roster.hash().hex(),
         compensator_key=KEY,

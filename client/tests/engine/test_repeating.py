@@ -174,7 +174,7 @@ def after_an_end(cohort: Cohort, lie: dict[str, Any] | None = None) -> list[Any]
     cohort.server.says(200, {"study": "study2", "token": "n" * 43})
     again = cohort.says("open")
     again["study"] = {**again["study"], "id": "study2"}
-    again |= {"cohort_state": "invited", "roster": None, "roster_hash": "", **(lie or {})}
+    again |= {"cohort_state": "invited", "cohort_key": "", "roster": None, "roster_hash": "", **(lie or {})}
     cohort.server.says(200, again)
     events = []
     engine = Engine(cohort.state)
