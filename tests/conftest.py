@@ -163,7 +163,7 @@ def rehearse_over_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reh
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("UNPOOLED_DATABASE_URL", stores.database)
             patch.setenv("UNPOOLED_BROKER_URL", stores.broker)
-            running = stack.enter_context(platform(home, Screen(quiet=True), "none"))
+            running = stack.enter_context(platform(home, Screen(quiet=True), {"test": "none"}))
 
         def study(settings: Settings, screen: Screen) -> Rehearsal:
             try:

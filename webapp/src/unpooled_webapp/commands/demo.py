@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from unpooled.plan.common_options import TRUST
+from unpooled_webapp.commands.study_flags import flag
 from unpooled_webapp.demonstration.example import NAME, PLACES, PLAN, generate
 from unpooled_webapp.rehearsal import Rehearsal, Settings
 from unpooled_webapp.rehearsal.federation import Platform, platform, run_study
@@ -18,7 +20,7 @@ from unpooled_webapp.rehearsal.screen import Screen
 STRONGEST = 8
 
 
-@click.command()
+@click.command(params=[flag(TRUST)])
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("demo-out"),
               show_default=True, help="Folder for the generated data and the results.")  # fmt: skip
 @click.option(
@@ -27,12 +29,13 @@ STRONGEST = 8
 @click.option(
     "--exit", "leave", is_flag=True, help="End when the study is done, instead of showing its page."
 )
-def demo(out: Path, port: int, leave: bool) -> None:
+def demo(out: Path, port: int, leave: bool, **chosen: str | None) -> None:
     """Run a whole study with three generated cohorts, and compare it with the pooled analysis.
 
     Starts the web application, a worker, a compensator and three clients on this machine, lets them run a
     chi-square study over HTTP, writes the result files, and shows where to look.
     """
+    plan = PLAN | {name: answer for name, answer in chosen.items() if answer is not None}
     console = Console(highlight=False)
     leave = leave or not console.is_terminal  # nobody is there to press Ctrl-C
     data = out / "data"
@@ -43,9 +46,9 @@ def demo(out: Path, port: int, leave: bool) -> None:
         made = generate(data)
         home = (out / "platform").resolve()
         home.mkdir(exist_ok=True, mode=0o700)
-        running = stack.enter_context(platform(home, screen, PLAN["test"], 0 if leave else port))
+        running = stack.enter_context(platform(home, screen, plan, 0 if leave else port))
         settings = Settings(
-            plan=PLAN,
+            plan=plan,
             arguments=[["--bfile", str(prefix)] for prefix in made.cohorts],
             out=out / "demo",
             name=NAME,

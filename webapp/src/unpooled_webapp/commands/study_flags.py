@@ -19,7 +19,7 @@ CHOSEN_FROM_FILES = (COVARIATES, PHENOTYPES)
 def flags() -> list[click.Option]:
     """One for each option of any algorithm, but for those that are chosen from files."""
     options = _options(ALGORITHMS.values()).values()
-    return [flag for option in options for flag in (_flag(option), *_of_answers(option))]
+    return [flag for option in options for flag in (flag(option), *_of_answers(option))]
 
 
 def names(methods: Iterable[Method]) -> set[str]:
@@ -48,7 +48,8 @@ def _of_answers(option: Option[Any]) -> Iterator[click.Option]:
             yield click.Option([answer.flag, option.name], flag_value=answer.value, help=shown)
 
 
-def _flag(option: Option[Any]) -> click.Option:
+def flag(option: Option[Any]) -> click.Option:
+    """Make the flag of one option; its value is None where it was not given."""
     flag = option.flag or f"--{option.name.replace('_', '-')}"
     shown: dict[str, Any] = {"help": f"{option.label}. {option.hint}".strip()}
     match option:

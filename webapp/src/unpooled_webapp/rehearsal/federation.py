@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class Platform:
 
 def rehearse(settings: Settings, screen: Screen) -> Rehearsal:
     """Start every party, run the study, fetch the results, end every party."""
-    with home_folder(settings.home) as home, _platform_for(settings, home, screen) as running:
+    with home_folder(settings.home) as home, platform(home, screen, settings.plan) as running:
         return run_study(running, settings, screen)
 
 
@@ -91,18 +91,10 @@ def home_folder(wanted: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _platform_for(
-    settings: Settings, home: Path, screen: Screen
-) -> contextlib.AbstractContextManager[Platform]:
-    needed = settings.plan.get(TRUST.name) != COHORTS
-    return platform(home, screen, str(settings.plan["test"]), with_compensator=needed)
-
-
 @contextlib.contextmanager
-def platform(
-    home: Path, screen: Screen, test: str, port: int = 0, *, with_compensator: bool = True
-) -> Iterator[Platform]:
-    """Run web application, worker and compensator from `home` until the block ends; ready for one test."""
+def platform(home: Path, screen: Screen, plan: Mapping[str, Any], port: int = 0) -> Iterator[Platform]:
+    """Run what a study of this plan needs from `home` until the block ends."""
+    test, with_compensator = str(plan["test"]), plan.get(TRUST.name) != COHORTS
     screen.phase(f"Starting the platform{' and a compensator' if with_compensator else ''}")
     # Asked to end, this process leaves its blocks, and so ends every party; it would not by itself.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
