@@ -14,6 +14,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import HEADER, Doing
 from unpooled_server.models import Cohort, Study
 from unpooled_server.reads import selectors
+from unpooled_server.reads.stages import stopped
 from unpooled_server.services import invitations, studies, sweeping
 
 pytestmark = pytest.mark.services
@@ -133,7 +134,7 @@ def test_a_cohort_with_a_problem_is_stopped_until_it_does_something(trial: Feder
     graz = trial.clients[0]
     graz.ok("POST", "problem", json={"code": Problem.DATA.value}, headers={HEADER: Doing.STOPPED})
     silent_for("Graz", 3600)
-    assert stages(trial)["Graz"] == "stopped"
+    assert stages(trial)["Graz"] == "stopped" and stopped(trial.study) == 1
     assert "Graz to solve a problem" in waits(trial)
     tells(graz, Doing.CHECKING)
     assert stages(trial)["Graz"] == "checking"

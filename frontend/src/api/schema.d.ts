@@ -3370,6 +3370,8 @@ export interface components {
             readonly phenotypes: string[];
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
+            /** @description whose client has stopped on a problem; 0 once the study is over */
+            readonly cohorts_stopped: number;
             readonly now: components["schemas"]["Now"];
             /** @description what it waits for you to do, such as: Waits for you to start it; empty if nothing */
             readonly asks_you: string;
@@ -3468,6 +3470,8 @@ export interface components {
             readonly phenotypes: string[];
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
+            /** @description whose client has stopped on a problem; 0 once the study is over */
+            readonly cohorts_stopped: number;
             readonly now: components["schemas"]["Now"];
             /** @description what it waits for you to do, such as: Waits for you to start it; empty if nothing */
             readonly asks_you: string;

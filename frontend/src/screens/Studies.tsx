@@ -11,12 +11,12 @@ import { Card, Muted, PageTitle, Row, Small } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
 import { Ago } from "../ui/Time";
-import { DEMO, STUDY } from "../words/states";
+import { DEMO, STUDY, type Said } from "../words/states";
 import { Finder } from "./studies/Finder";
 import styles from "./Studies.module.css";
 import { addressOf, found, isNarrow, wantedOf, type Wanted } from "./studies/found";
 import { TryDemo } from "./TryDemo";
-import { declared, declaredPair, t } from "../words/language";
+import { declared, declaredPair, plural, t } from "../words/language";
 
 export function Studies() {
   const [address, setAddress] = useSearchParams();
@@ -79,7 +79,7 @@ function Found({ rows, wanted, onChange }: FoundProps) {
   );
 }
 
-const MANY = 100;
+const MANY = 50;
 
 /** The first of them, and as many more as somebody wants to see. */
 function List({ rows }: { rows: readonly StudyRow[] }) {
@@ -116,8 +116,15 @@ function List({ rows }: { rows: readonly StudyRow[] }) {
   );
 }
 
+const stopped = (many: number): Said => ({
+  word: () => plural(many, "{{n}} cohort has stopped", "{{n}} cohorts have stopped"),
+  tone: "bad",
+  icon: "cross",
+});
+
 /** The state; of a study that is at work also what is being done, and how much of it. */
-function State({ row: { id, state, reason, now, is_demo, asks_you } }: { row: StudyRow }) {
+function State({ row }: { row: StudyRow }) {
+  const { id, state, reason, now, is_demo, asks_you, cohorts_stopped } = row;
   const isAtWork = state === "running" || state === "paused";
   const title = declaredPair(now.title, ": ");
   const done = now.total
@@ -128,6 +135,7 @@ function State({ row: { id, state, reason, now, is_demo, asks_you } }: { row: St
       <Row>
         <Badge said={STUDY[state]} to={state === "done" ? `/studies/${id}/results` : undefined} />
         {is_demo && <Badge said={DEMO} />}
+        {cohorts_stopped > 0 && <Badge said={stopped(cohorts_stopped)} />}
       </Row>
       {(isAtWork || state === "failed") && <Small>{state === "running" ? done : declared(reason)}</Small>}
       {asks_you && <Small>{declared(asks_you)}</Small>}

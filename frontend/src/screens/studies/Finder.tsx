@@ -3,13 +3,14 @@ import { useRef } from "react";
 
 import type { Method, StudyRow } from "../../api/client";
 import { useShortcut } from "../../app/shortcuts/useShortcut";
+import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { SelectField, TextField } from "../../ui/Field";
 import { count } from "../../words/format";
 import { declared, plural, t } from "../../words/language";
-import { STUDY } from "../../words/states";
+import { STUDY, type Said } from "../../words/states";
 import styles from "./Finder.module.css";
-import { isNarrow, ORDERS, statuses, type Order, type Status, type Wanted } from "./found";
+import { addressOf, isNarrow, ORDERS, statuses, type Order, type Status, type Wanted } from "./found";
 import { useTyped } from "./useTyped";
 
 interface Props {
@@ -65,6 +66,9 @@ export function Finder({ rows, left, methods, wanted, onChange }: Props) {
       </div>
       <div className={styles.found}>
         <p role="status">{inWords(rows.length, left, wanted)}</p>
+        {pills(rows).map(([status, said]) => (
+          <Badge key={status} said={said} to={`?${addressOf({ ...wanted, status }).toString()}`} />
+        ))}
         {isNarrow(wanted) && (
           <Button look="quiet" onClick={showAll}>
             {t("Show all")}
@@ -81,6 +85,26 @@ const inWords = (all: number, left: number, wanted: Wanted): string => {
   return plural(all, "{{left}} of {{n}} study", "{{left}} of {{n}} studies", { left });
 };
 
+/** What somebody has to do something about, said with how many studies there are. */
+const PILLS: Partial<Record<Status, (many: number) => Said>> = {
+  attention: (many) => ({
+    word: () => plural(many, "{{n}} needs attention", "{{n}} need attention"),
+    tone: "bad",
+    icon: "alert",
+  }),
+  yours: (many) => ({
+    word: () => plural(many, "{{n}} waits for you", "{{n}} wait for you"),
+    tone: "info",
+    icon: "waiting",
+  }),
+};
+
+const pills = (rows: readonly StudyRow[]): [Status, Said][] =>
+  statuses(rows).flatMap(([status, many]): [Status, Said][] => {
+    const said = PILLS[status]?.(many);
+    return said ? [[status, said]] : [];
+  });
+
 const orderOptions = () =>
   Object.entries(ORDERS).map(([order, called]) => [order, called()] as [Order, string]);
 
@@ -94,7 +118,10 @@ function statusOptions(rows: readonly StudyRow[], { status }: Wanted): [Status |
   ];
 }
 
-const called = (status: Status): string => (status === "yours" ? t("Waits for you") : STUDY[status].word());
+function called(status: Status): string {
+  if (status === "attention") return t("Needs attention");
+  return status === "yours" ? t("Waits for you") : STUDY[status].word();
+}
 
 function methodOptions(
   rows: readonly StudyRow[],

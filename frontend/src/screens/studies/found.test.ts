@@ -16,6 +16,7 @@ const row = (name: string, more: Partial<StudyRow> = {}): StudyRow => ({
   phenotypes: ["asthma"],
   cohorts_wanted: 3,
   cohorts_joined: 0,
+  cohorts_stopped: 0,
   now: { title: "", done: 0, total: 0 },
   asks_you: "",
   created_at: "2026-01-01T00:00:00Z",
@@ -30,20 +31,22 @@ const ROWS = [
     asks_you: "Waits for you to start it",
     state: "ready",
   }),
-  row("Größe", { description: "Height, wave two", active_at: "2026-05-01T00:00:00Z" }),
+  row("Größe", { description: "Height, wave two", active_at: "2026-05-01T00:00:00Z", cohorts_stopped: 1 }),
 ];
 
 const names = (address: string) =>
   found(ROWS, wantedOf(new URLSearchParams(address))).map(({ name }) => name);
 
 test.each([
-  ["", ["Study 10", "Study 9", "Größe"]],
+  ["", ["Größe", "Study 9", "Study 10"]],
+  ["sort=newest", ["Study 10", "Study 9", "Größe"]],
   ["search=grosse", ["Größe"]],
   ["search=TWO+height", ["Größe"]],
-  ["search=asthma+anna", ["Study 10", "Study 9", "Größe"]],
+  ["search=asthma+anna", ["Größe", "Study 9", "Study 10"]],
   ["search=asthma+berta", []],
   ["state=done", ["Study 10"]],
   ["state=yours", ["Study 9"]],
+  ["state=attention", ["Größe"]],
   ["method=chi-square&search=study", ["Study 9"]],
   ["sort=oldest", ["Größe", "Study 9", "Study 10"]],
   ["sort=name", ["Größe", "Study 9", "Study 10"]],
@@ -63,6 +66,7 @@ test.each(["", "archived=", "search=a+b&state=yours&method=linear&sort=name&arch
 
 test("states are counted, and those that no study has are not offered", () => {
   expect(statuses(ROWS)).toEqual([
+    ["attention", 1],
     ["yours", 1],
     ["draft", 1],
     ["ready", 1],

@@ -5,6 +5,7 @@ import { STUDY } from "../../words/states";
 
 /** What the list can be ordered by, the usual order first. */
 export const ORDERS = {
+  inbox: message("What needs you first"),
   newest: message("Newest first"),
   oldest: message("Oldest first"),
   active: message("Last activity"),
@@ -14,8 +15,8 @@ export const ORDERS = {
 
 export type Order = keyof typeof ORDERS;
 
-/** A state, or those that wait for the reader, whatever their state. */
-export type Status = StudyState | "yours";
+/** A state, or those that are in trouble or wait for the reader, whatever their state. */
+export type Status = StudyState | "attention" | "yours";
 
 export interface Wanted {
   search: string;
@@ -26,7 +27,7 @@ export interface Wanted {
 }
 
 const STATES = Object.keys(STUDY) as StudyState[];
-const STATUSES: readonly Status[] = ["yours", ...STATES];
+const STATUSES: readonly Status[] = ["attention", "yours", ...STATES];
 
 const among = <T extends string>(values: readonly T[], text: string | null): T | undefined =>
   values.find((value) => value === text);
@@ -36,13 +37,13 @@ export const wantedOf = (address: URLSearchParams): Wanted => ({
   search: address.get("search") ?? "",
   status: among(STATUSES, address.get("state")) ?? "",
   method: address.get("method") ?? "",
-  order: among(Object.keys(ORDERS) as Order[], address.get("sort")) ?? "newest",
+  order: among(Object.keys(ORDERS) as Order[], address.get("sort")) ?? "inbox",
   isArchived: address.has("archived"),
 });
 
 /** The address that asks for this: what is as usual is not in it. */
 export function addressOf({ search, status, method, order, isArchived }: Wanted): URLSearchParams {
-  const said = { search, state: status, method, sort: order === "newest" ? "" : order };
+  const said = { search, state: status, method, sort: order === "inbox" ? "" : order };
   const found = new URLSearchParams(Object.entries(said).filter(([, value]) => value));
   if (isArchived) found.set("archived", "");
   return found;
@@ -69,8 +70,13 @@ export function statuses(rows: readonly StudyRow[]): [Status, number][] {
   return counted.filter(([, many]) => many);
 }
 
-const hasStatus = (row: StudyRow, status: Status | ""): boolean =>
-  status === "yours" ? row.asks_you !== "" : !status || row.state === status;
+/** Whether it does not go on by itself: a cohort has stopped, or the study is paused. */
+const needsAttention = (row: StudyRow): boolean => row.cohorts_stopped > 0 || row.state === "paused";
+
+const hasStatus = (row: StudyRow, status: Status | ""): boolean => {
+  if (status === "attention") return needsAttention(row);
+  return status === "yours" ? row.asks_you !== "" : !status || row.state === status;
+};
 
 /** Whether every word is somewhere in what a reader knows of the study. */
 function says(row: StudyRow, words: readonly string[]): boolean {
@@ -88,7 +94,16 @@ const newest = (one: StudyRow, other: StudyRow): number =>
   later(one.created_at ?? "", other.created_at ?? "");
 const collator = perLanguage((locale) => new Intl.Collator(locale, { numeric: true, sensitivity: "base" }));
 
+/** Places in the inbox: in trouble, waits for the reader, for cohorts, for nobody, over. */
+function place(row: StudyRow): number {
+  if (needsAttention(row)) return 0;
+  if (row.asks_you) return 1;
+  if (row.state === "running") return 3;
+  return ["done", "aborted", "failed"].includes(row.state) ? 4 : 2;
+}
+
 const COMPARED: Record<Order, (one: StudyRow, other: StudyRow) => number> = {
+  inbox: (one, other) => place(one) - place(other) || newest(one, other),
   newest,
   oldest: (one, other) => newest(other, one),
   active: (one, other) => later(one.active_at, other.active_at),

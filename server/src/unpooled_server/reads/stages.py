@@ -73,6 +73,13 @@ def standings(study: Study) -> list[Standing]:
     return [_standing(study, cohort, opened - cohort.answered, now) for cohort in cohorts]
 
 
+def stopped(study: Study) -> int:
+    """Count the cohorts whose client has stopped on a problem; 0 once the study is over."""
+    now = timezone.now()
+    stages = [_stage(cohort, study, 0, now) for cohort in study.cohorts.all()]  # as a list has fetched them
+    return 0 if study.state in OVER else stages.count(Stage.STOPPED)
+
+
 def _standing(study: Study, cohort: Cohort, owes: int, now: datetime) -> Standing:
     owes = max(owes, 0) if cohort.public_key else 0
     stage = _stage(cohort, study, owes, now)

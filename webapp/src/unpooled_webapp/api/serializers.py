@@ -147,6 +147,11 @@ class StudyRow(serializers.ModelSerializer[Study]):
     cohorts_joined = found(
         lambda study: sum(bool(cohort.public_key) for cohort in study.cohorts.all()), OpenApiTypes.INT
     )
+    cohorts_stopped = found(
+        stages.stopped,
+        OpenApiTypes.INT,
+        help_text="whose client has stopped on a problem; 0 once the study is over",
+    )
     now = found(selectors.now, Now)
     asks_you = serializers.SerializerMethodField(
         help_text="what it waits for you to do, such as: Waits for you to start it; empty if nothing"
@@ -161,7 +166,8 @@ class StudyRow(serializers.ModelSerializer[Study]):
         model = Study
         fields = [
             *("id", "name", "description", "owner", "owner_name", "state", "reason"),
-            *("test", "trait", "phenotype", "phenotypes", "cohorts_wanted", "cohorts_joined"),
+            *("test", "trait", "phenotype", "phenotypes"),
+            *("cohorts_wanted", "cohorts_joined", "cohorts_stopped"),
             *("now", "asks_you", "archived", "is_demo", "created_at", "changed_at", "active_at"),
         ]
 
