@@ -33,7 +33,7 @@ const QUANTILES = method(
 );
 
 function Filled({ error = null, sent = [] }: { error?: ApiError | null; sent?: Form[] }) {
-  const [form, setForm] = useState(() => fresh(LOGISTIC));
+  const [form, setForm] = useState(() => ({ ...fresh(LOGISTIC), name: "Wave two", phenotype: "asthma" }));
   return (
     <StudyForm
       form={form}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import type { Method } from "../../api/client";
 import { method, option } from "./examples";
 import { schemaLines } from "../../words/schemaFile";
 import { columnFrom, columnTo, columnsFrom, levelsIn, newColumn, wrongLimit } from "./columns";
@@ -148,8 +149,13 @@ test("chromosomes by blanks or commas", () => {
   ]);
 });
 
+const named = (method: Method) => ({ ...fresh(method), name: "Wave two", phenotype: "asthma" });
+
+test("a name and a trait are asked for together", () =>
+  expect(Object.keys(problems(fresh(CHI_SQUARE), CHI_SQUARE))).toEqual(["name", "plan.phenotype"]));
+
 test("what is no number is said at its field, and an empty field is as usual", () => {
-  const form = fresh(CHI_SQUARE);
+  const form = named(CHI_SQUARE);
   form.options.maf = "five";
   form.options.geno = " ";
   form.numbers.min_samples = "";
@@ -185,7 +191,7 @@ test("every kind of option is read from a plan and written as it was", () => {
 
 test("lists are checked while they are typed, but for a word that is only begun", () => {
   const typed = (lists: Record<string, string>) => ({
-    ...fresh(ORDERED),
+    ...named(ORDERED),
     options: { ...fresh(ORDERED).options, ...lists },
   });
   const lists = { quantiles: "0.05, 1.5", elements: "1, -", glm_cols: "chrom, bet" };
@@ -204,7 +210,7 @@ test("lists are checked while they are typed, but for a word that is only begun"
 });
 
 test("what was typed for another test is neither wrong nor sent, and is there again with that test", () => {
-  const form = fresh(ORDERED);
+  const form = named(ORDERED);
   form.options.most = "many";
   const other = withMethod(form, CHI_SQUARE);
   expect(problems(other, CHI_SQUARE)).toEqual({});

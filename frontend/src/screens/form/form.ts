@@ -119,6 +119,8 @@ export function withMethod(form: Form, method: Method): Form {
 export function problems(form: Form, method: Method): Record<string, string> {
   const numbers = NUMBERS.filter((name) => !Number.isFinite(Number(form.numbers[name])));
   return {
+    ...(!form.name.trim() && { name: t("Give the study a name.") }),
+    ...(!method.of_tables && !form.phenotype.trim() && { "plan.phenotype": t("Name the trait.") }),
     ...Object.fromEntries(
       numbers.map((name) => [`plan.${name}`, t("a number, not “{{typed}}”", { typed: form.numbers[name] })]),
     ),
