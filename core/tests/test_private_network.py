@@ -214,7 +214,7 @@ def test_a_logarithm_is_scaled_by_those_of_the_limits() -> None:
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        (scaled_as("robust"), "want the scaling log or log1p, or none"),
+        (scaled_as("robust"), "here a scaling is log or log1p"),
         (scaled_as("log", 0.0), "want a lowest value above 0, for log"),
     ],
 )

@@ -56,13 +56,8 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
                 f"{column.title}: want its lowest and highest value, which scale it: to ask the cohorts for "
                 "these would cost privacy",
             )
-        if column.scaling and column.scaling not in ABOVE:
-            yield (
-                "schema",
-                f"{column.title}: want the scaling {' or '.join(ABOVE)}, or none: for others the cohorts "
-                "would be asked, which would cost privacy",
-            )
-        elif column.scaling and column.low is not None and column.low <= (above := ABOVE[column.scaling]):
+        above = ABOVE.get(column.scaling)
+        if above is not None and column.low is not None and column.low <= above:
             yield "schema", f"{column.title}: want a lowest value above {above:g}, for {column.scaling}"
         if column.is_category and (column.encoded.kind not in _ENCODINGS or column.most):
             yield "schema", f"{column.title}: want its values, and the encoding {' or '.join(_ENCODINGS)}"
@@ -99,7 +94,8 @@ def _method(model: Model, options: tuple[Option[Any], ...], templates: tuple[Tem
         reads_words=reads_words,
         prepared=examples_of,
         rules=_rules,
-        scales=not model.of_images,
+        # For others the cohorts would be asked, which would cost privacy.
+        scalings=() if model.of_images else tuple(ABOVE),
     )
 
 
