@@ -130,4 +130,7 @@ def test_everything_says_that_it_is_not_the_pooled_result() -> None:
 
 
 def test_no_other_result_is_said_to_differ() -> None:
-    assert [name for name, method in ALGORITHMS.items() if method.unlike_pool] == [METHOD]
+    assert [name for name, method in ALGORITHMS.items() if method.unlike_pool] == [
+        METHOD,
+        "image-local-updates",
+    ]

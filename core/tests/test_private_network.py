@@ -18,7 +18,7 @@ from unpooled.fitted.model import Model
 from unpooled.methods import algorithm
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.private_network.questions import SumClipped
-from unpooled.methods.private_network.result import private_model_of
+from unpooled.methods.private_network.result import private_model_of, tried
 from unpooled.methods.shared.privacy import UNITS, Promise, clipped, epsilon_of, noise_for
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.plan.plan import Plan, PlanError
@@ -189,6 +189,37 @@ def test_what_cannot_be_promised_is_refused() -> None:
 def test_plans_that_cannot_be_kept(changes: dict[str, Any], field: str) -> None:
     with pytest.raises(PlanError, match=f"^{field}: "):
         plan_of(**changes)
+
+
+def scaled_as(scaling: str, low: float = 6.0) -> Plan:
+    """The plan whose first column is scaled so."""
+    plan = plan_of(epsilon=50.0, delta=0.01, learning_rate=0.05)
+    first, *others = plan.schema
+    return replace(plan, schema=(replace(first, encoding=scaling, low=low), *others))
+
+
+def test_a_logarithm_is_scaled_by_those_of_the_limits() -> None:
+    plan = scaled_as("log")
+    model = private_model_of(columns_of("", run.run(plan, NOBODY, tables_of(plan))), plan)
+    feature, high = model["features"][0], plan.schema[0].high or 0.0
+    assert feature["scaling"] == {"method": "log"}
+    assert feature["mean"] == pytest.approx(np.log(6 * high) / 2)
+    assert feature["unit"] == pytest.approx(np.log(high / 6) / 2)
+    x, y = data()
+    told = np.mean(Model(model).predict(x) == np.array([f"c{k}" for k in y], object))
+    _, here = tried(model, models.table_of(models.cells_of(x, [f"c{k}" for k in y]), plan), plan)
+    assert here == told  # the file takes values as they were measured
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (scaled_as("robust"), "here a scaling is log or log1p"),
+        (scaled_as("log", 0.0), "want a lowest value above 0, for log"),
+    ],
+)
+def test_scalings_that_cost_privacy_or_have_no_limits_are_refused(plan: Plan, said: str) -> None:
+    assert said in algorithm(METHOD).problems(plan)["schema"]
 
 
 def test_columns_want_their_limits() -> None:

@@ -20,7 +20,10 @@ from unpooled.fitted import image_network
 from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNRESNET_13, KNRESNET_18, ImageNetwork
 from unpooled.fitted.network import start
 from unpooled.methods import METHODS, check, usual
+from unpooled.methods.learning import network_questions
+from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.reading import Examples
+from unpooled.methods.local_updates.questions import SumUpdates
 from unpooled.methods.private_network.questions import SumClipped
 from unpooled.methods.shared.privacy import clipped
 from unpooled.panel.panel import Panel
@@ -126,6 +129,44 @@ def test_weights_are_those_of_central_training(name: str, rounds: int, images: i
     ours, central = results["weights"]["weight"], flat(module.parameters())
     assert np.abs(central - begun).max() > 0.001 * rounds
     assert np.mean((ours - central) ** 2) <= 1e-20
+
+
+@pytest.mark.parametrize("algorithm", ["fedcmb", "fedavg"])
+def test_local_updates_are_steps_of_torch_on_a_cohorts_own_images(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"local_algorithm": algorithm, "local_steps": 4, "learning_rate": 0.05, "batch_rows": 60}
+    plan = plan_of("image-local-updates", **options)
+    network, table = ImageNetwork((*SIZE, 3), KNCONV), cohorts(plan)[0]
+    begun, design = start(network, 0), SumProducts.widest(plan)
+    held_out = design.folds - 1
+    about = design, network.widths, KNCONV, np.zeros(0), begun, held_out
+    question = SumUpdates.at(plan, about, 1)
+    module = module_of(network, begun)
+    optimizer, batches = torch.optim.SGD(module.parameters(), lr=0.05), list(question.batches(table))
+    for rows in batches:
+        optimizer.zero_grad()
+        x = torch.tensor(table.images[rows], dtype=torch.float64) / 255
+        functional.cross_entropy(module(x), torch.tensor(table.classes[rows])).backward()
+        optimizer.step()
+    shown = np.count_nonzero(table.folds != held_out)
+    assert len(batches) == (4 if algorithm == "fedcmb" else shown // 60)
+    assert not np.isin(held_out, table.folds[np.concatenate(batches)])
+    went = (begun - flat(module.parameters())) / 0.05
+    np.testing.assert_allclose(question.accumulated(table), went, rtol=0, atol=1e-11)
+    # Image by image, as of a batch that is too large for the memory, it is the same.
+    monkeypatch.setattr(network_questions, "_AT_ONCE", 0)
+    np.testing.assert_allclose(question.accumulated(table), went, rtol=0, atol=1e-11)
+
+
+def test_one_local_step_of_all_images_is_one_of_the_pools() -> None:
+    options = {"training_rounds": 3, "patience": 0, "learning_rate": 0.05}
+    alike = plan_of("image-network", optimizer="sgd", **options)
+    plan = plan_of("image-local-updates", local_steps=1, batch_rows=1_000, **options)
+    pooled, local = (run(each, Panel.of([]), cohorts(alike)) for each in (alike, plan))
+    weights = local["weights"]["weight"]
+    np.testing.assert_allclose(weights, pooled["weights"]["weight"], rtol=0, atol=1e-11)
+    assert "not those of training on the pooled images" in METHODS[plan.test].differs(plan)
 
 
 def test_a_persons_images_are_clipped_together() -> None:

@@ -451,7 +451,8 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "private-network": lambda: of_limits("u|v", epsilon=3.0, training_rounds=3),
     "private-network, of a number": lambda: of_limits(epsilon=3.0, training_rounds=2, taking_part=0.7),
     "private-ridge": of_noisy_products,
-    "local-updates": lambda: of_model(LOCAL_UPDATES, training_rounds=3),
+    # A second round would draw other batches where a last bit of the weights is another.
+    "local-updates": lambda: of_model(LOCAL_UPDATES, training_rounds=1),
     "local-updates, of all rows": lambda: of_model(
         LOCAL_UPDATES, "u|v", training_rounds=2, local_algorithm="fedavg", weight_decay=0.01
     ),
@@ -462,6 +463,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "image-network": lambda: of_images("image-network", training_rounds=3),
     "image-network, of three classes": lambda: of_images("image-network", "u|v|w", optimizer="sgd"),
     "private-image-network": lambda: of_images("private-image-network", epsilon=8.0),
+    "image-local-updates": lambda: of_images("image-local-updates", patience=0, batch_rows=1_000),
     "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
     "lasso, of two classes": lambda: of_model("lasso", "u|v"),
     "fedheonn": lambda: of_model("fedheonn", "u|v|w"),
@@ -477,7 +479,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
             **({"training_rounds": 3} if model.is_network else {}),
         )
         for method, model in MODELS.items()
-        if METHODS[method].scales
+        if "robust" in METHODS[method].scalings
     },
     **{
         f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]

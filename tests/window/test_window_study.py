@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from client_trials import Platform, Trial, make_trial
+from PIL import Image
+from PySide6.QtWidgets import QFileDialog
 from window_desk import Desk
 
 from unpooled.kernels.statistics import inflation_text
@@ -161,6 +164,40 @@ def test_a_study_of_words(
     assert "share of ibuprofen" in desk.view.results.own.text
     desk.look("words-results")
     assert list(tmp_path.rglob("table0.encode.csv"))
+
+
+def test_a_folder_of_images_is_chosen_where_the_files_are_given(
+    desk: Desk,
+    platform: Platform,
+    tmp_path: Path,
+    beside: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random, folders = np.random.default_rng(6), [tmp_path / f"images{number}" for number in range(3)]
+    for folder in folders:
+        for number in range(160):
+            (path := folder / ("benign", "malignant")[number % 2]).mkdir(parents=True, exist_ok=True)
+            Image.fromarray(random.integers(0, 256, (8, 8)).astype(np.uint8)).save(path / f"{number}.png")
+    schema = [
+        {"name": "file", "type": "image", "encoding": "1x8x8"},
+        {"name": "y", "type": "category", "role": "outcome", "levels": ["benign", "malignant"]},
+    ]
+    trial = make_trial(platform, folders, tmp_path, test="image-network", phenotype="", schema=schema)
+    me, *others = trial.members
+    beside(*others, data="--table")
+    desk.agree(me)
+    data = desk.view.data
+    assert data.images.isVisible() and not data.table.isVisible() and not data.genotypes.isVisible()
+    desk.press(data.check_button)
+    desk.reads("Choose the folder of this cohort")
+    # The dialog is the system's; what it is asked for is a folder.
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *asked: str(me.bfile))
+    desk.press(data.images.button)
+    assert data.images.path == str(me.bfile)
+    desk.look("images-data")
+    desk.press(data.check_button)
+    desk.until(lambda: desk.view.check.next_button.isEnabled())
+    assert desk.view.study.form.arguments() == ["--table", str(me.bfile)]
 
 
 def test_every_page_says_that_a_result_is_not_the_pooled_one(

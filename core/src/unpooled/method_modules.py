@@ -39,6 +39,7 @@ MODELS = {
     "private-ridge": ".private_ridge",
     "local-updates": ".local_updates",
     "image-network": ".learning",
+    "image-local-updates": ".local_updates",
     "private-image-network": ".private_network",
 }
 """Methods for tables that fit a model."""

@@ -151,8 +151,8 @@ def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict
         words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": levels_of}
         either = MODELS[method.name].is_network and len(columns) > 1  # a network takes numbers, and classes
         classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES or either else {}
-        limits: dict[str, Any] = {} if method.scales else {"low": 0, "high": 1}
-        scalings = (YEO_JOHNSON, ROBUST) if method.scales else ("", "")
+        limits: dict[str, Any] = {} if ROBUST in method.scalings else {"low": 0, "high": 1}
+        scalings = (YEO_JOHNSON, ROBUST) if ROBUST in method.scalings else ("", "")
         scaled = [{**column, "encoding": of, **limits} for column, of in zip(columns, scalings, strict=False)]
         of_words = [words] if CATEGORY in method.column_type else []
         return [*scaled, *of_words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **(classes or limits)}]

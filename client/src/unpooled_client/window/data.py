@@ -29,7 +29,7 @@ from unpooled_client.window.form import (
 from unpooled_client.window.look.icons import icon
 from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone
-from unpooled_client.window.parts import FileChoice, Page, label
+from unpooled_client.window.parts import FileChoice, FolderChoice, Page, label
 from unpooled_client.window.study import Study
 from unpooled_client.window.wording import in_window
 
@@ -41,6 +41,9 @@ _PATTERN = " ".join(
 )
 _PEOPLE = "People (*.psam *.fam)"
 _BEST = "the best that it has"
+_OF_IMAGES = (
+    "A folder of images for each class, named after it; or images, and one CSV table that names them."
+)
 _TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
 
 
@@ -77,6 +80,8 @@ class DataPage(Page):
     def _make_fields(self) -> None:
         self.table = FileChoice("Table, CSV or Parquet", "Tables (*.csv *.parquet)", self._look)
         self.table_note = label(kind="small")
+        self.images = FolderChoice("Folder of images", self._look)
+        self.images_note = label(_OF_IMAGES, kind="small")
         self.genotypes = FileChoice("Genotypes", f"Genotypes ({_PATTERN})", self._take_prefix)
         self.dosage = QtWidgets.QComboBox()
         self.dosage.addItems([_BEST, *DOSAGE_FIELDS])
@@ -94,6 +99,8 @@ class DataPage(Page):
         self.covar_note = label(kind="small")
         self._add("&Table (CSV, Parquet)", self.table)
         self._add("", self.table_note)
+        self._add("&Images (a folder)", self.images)
+        self._add("", self.images_note)
         self._add("&Genotypes", self.genotypes)
         self._add("Dosages from", self.dosage, option_of("vcf_dosage"))
         self._add("People of the BGEN (.sample)", self.sample)
@@ -146,7 +153,12 @@ class DataPage(Page):
 
     def focus(self) -> None:
         """Begin with the first file."""
-        (self.table if self._plan is not None and self._plan.of_tables else self.genotypes).setFocus()
+        (self._of_tables if self._plan is not None and self._plan.of_tables else self.genotypes).setFocus()
+
+    @property
+    def _of_tables(self) -> FileChoice:
+        """The field of the cohort's table, which is a folder if it has images."""
+        return self.images if self._plan is not None and self._plan.images is not None else self.table
 
     def refresh(self) -> None:
         """Show the fields that the plan needs; fill them in once."""
@@ -161,7 +173,8 @@ class DataPage(Page):
     @property
     def _texts(self) -> dict[str, QtWidgets.QLineEdit]:
         """Widgets in which text is typed, by the fields of the form."""
-        files = {name: getattr(self, name).edit for name in ("table", "sample", "psam", "pheno", "covar")}
+        files = {name: getattr(self, name).edit for name in ("sample", "psam", "pheno", "covar")}
+        files["table"] = self._of_tables.edit
         lists = {name: choice.edit for name, choice in self.lists.items()}
         return files | lists | dict(zip(TEXTS, (self.quality, self.missing), strict=True))
 
@@ -179,7 +192,7 @@ class DataPage(Page):
     def form(self) -> DataForm:
         """Content of the form as typed, as far as it belongs to the files that were chosen."""
         if self._plan is not None and self._plan.of_tables:
-            return DataForm(table=self.table.path)
+            return DataForm(table=self._of_tables.path)
         genotypes = genotypes_of(self.genotypes.path)
         typed: dict[str, Any] = {name: edit.text().strip() for name, edit in self._texts.items()}
         dosage, column = self.dosage.currentText(), self.pheno_name.currentText().strip()
@@ -206,9 +219,12 @@ class DataPage(Page):
         tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
         self._draw_more()
         uses = self._uses({} if tables else genotypes_of(self.genotypes.path))
+        images = self._plan.images is not None
         shown: dict[QtWidgets.QWidget, bool] = {
-            self.table: tables,
-            self.table_note: tables,
+            self.table: tables and not images,
+            self.table_note: tables and not images,
+            self.images: images,
+            self.images_note: images,
             self.genotypes: not tables,
             self.dosage: uses["vcf_dosage"],
             self.sample: uses["sample"],

@@ -68,7 +68,10 @@ class DataForm:
     def lacks(self, plan: Plan) -> str:
         """Return what must be given before the data can be checked, in words; empty if nothing."""
         if plan.of_tables:
-            return "" if self.table else "Choose the file with this cohort's table."
+            wanted = (
+                "file with this cohort's table" if plan.images is None else "folder of this cohort's images"
+            )
+            return "" if self.table else f"Choose the {wanted}."
         if not any(getattr(self, option) for option in GENOTYPES):
             return f"Choose the genotypes: any one of the three files {_KINDS}."
         if PHENOTYPES.of(plan) and not self.pheno:

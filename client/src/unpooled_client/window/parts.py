@@ -259,12 +259,12 @@ class FileChoice(QtWidgets.QWidget):
         self.edit = QtWidgets.QLineEdit()
         self.edit.setAccessibleName(name)
         self.edit.editingFinished.connect(changed)
-        choose = Button("Choose…", self._choose, icon="folder")
-        choose.setAccessibleName(f"Choose: {name}")
+        self.button = Button("Choose…", self._choose, icon="folder")
+        self.button.setAccessibleName(f"Choose: {name}")
         row = QtWidgets.QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.edit, 1)
-        row.addWidget(choose)
+        row.addWidget(self.button)
         self._changed = changed
         self.setFocusProxy(self.edit)
 
@@ -277,12 +277,25 @@ class FileChoice(QtWidgets.QWidget):
         self._changed()
 
     def _choose(self) -> None:
-        start = str(Path(self.path).parent) if self.path else ""
-        found, _ = QtWidgets.QFileDialog.getOpenFileName(
-            self, self._name, start, f"{self._pattern};;All files (*)"
-        )
-        if found:
+        if found := self._asked():
             self.set_path(found)
+
+    def _asked(self) -> str:
+        """The path that the person chooses in the dialog; empty if none."""
+        start = str(Path(self.path).parent) if self.path else ""
+        return QtWidgets.QFileDialog.getOpenFileName(
+            self, self._name, start, f"{self._pattern};;All files (*)"
+        )[0]
+
+
+class FolderChoice(FileChoice):
+    """A folder to choose, or to type."""
+
+    def __init__(self, name: str, changed: Callable[[], None]) -> None:
+        super().__init__(name, "", changed)
+
+    def _asked(self) -> str:
+        return QtWidgets.QFileDialog.getExistingDirectory(self, self._name, self.path)
 
 
 def stacked(*widgets: QtWidgets.QWidget, buttons: Iterable[Button] = ()) -> QtWidgets.QWidget:

@@ -246,15 +246,17 @@ class TableMethod(Method):
     """A cohort's table as the questions see it, from what was read."""
     coded: Callable[[Sequence[Table], Plan], Sequence[Table]] = lambda tables, plan: tables
     """The tables of all cohorts, in one process, with what only all parties together can add to them."""
-    scales: bool = False
-    """True if it scales a column of numbers as the schema says."""
+    scalings: tuple[str, ...] = ()
+    """Scalings of a column of numbers that it knows, as a schema names them."""
     foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
     """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
 
     def problems(self, plan: Plan) -> dict[str, str]:
         wanted = f"{self.title} is about columns of type {self.column_type}: want at least one"
-        scaled = [column for column in plan.schema if column.scaling and not self.scales]
-        unscaled = f"{', '.join(c.title for c in scaled[:1])}: only a model scales its columns of numbers"
+        scaled = [c for c in plan.schema if c.scaling and c.scaling not in self.scalings]
+        one_of = f"here a scaling is {' or '.join(self.scalings)}"
+        known = one_of if self.scalings else "only a model scales its columns of numbers"
+        unscaled = f"{', '.join(c.title for c in scaled[:1])}: {known}"
         found = {"schema": wanted} if not self.columns_of(plan) else {"schema": unscaled} if scaled else {}
         if plan.images is not None and plan.images not in self.columns_of(plan):
             found["schema"] = f"{plan.images.title}: only a network on images reads images"

@@ -23,6 +23,7 @@ from unpooled.methods.learning.logistic_questions import Differentiate
 from unpooled.methods.learning.models import (
     A_NUMBER,
     CLASSES,
+    IMAGE_LOCAL_UPDATES,
     LOCAL_UPDATES,
     MODELS,
     PRIVATE_IMAGE_NETWORK,
@@ -66,7 +67,7 @@ from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSI
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread
 from unpooled.pages.page import Html
-from unpooled.plan.encodings import FREQUENCY, ONE_HOT, ORDINAL
+from unpooled.plan.encodings import FREQUENCY, OF_NUMBERS, ONE_HOT, ORDINAL
 from unpooled.plan.options import Option
 from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan
 from unpooled.plan.schema import IMAGE
@@ -161,10 +162,10 @@ def of_network(
     model: Model,
     training: type[SumGradient] = SumGradient,
     procedure: Procedure[[], None] = fit_network,
-    options: tuple[Option[Any], ...] = NETWORK_OPTIONS,
+    options: tuple[Option[Any], ...] = (),
     unlike_pool: str = "",
 ) -> TableMethod:
-    """Declare a method that trains a network: by which question, which procedure, and its options."""
+    """Declare a method that trains a network: by which question, which procedure, and which options."""
     files: dict[str, Writer] = {
         MODEL_FILE: partial(write_network, of=network_model_of),
         WEIGHTS_FILE: write_weights,
@@ -176,7 +177,7 @@ def of_network(
         procedure=procedure,
         scores=(SiftNetworkScores, SumNetworkScores),
         files=files,
-        options=IMAGE_OPTIONS if model.of_images else options,
+        options=options or (IMAGE_OPTIONS if model.of_images else NETWORK_OPTIONS),
         shown=shown_network,
         unlike_pool=unlike_pool,
     )
@@ -224,7 +225,7 @@ def _of_model(
         prepared=examples_of,
         foresee=foresee,
         rules=partial(_rules, model.outcome),
-        scales=not model.of_images,
+        scalings=() if model.of_images else OF_NUMBERS,
         tells_scaled=tells,
     )
 
@@ -233,5 +234,6 @@ FITS = tuple(
     of_network(model) if model.is_network else _method(model)
     for model in MODELS.values()
     # Others have rooms of their own.
-    if model.name not in (PRIVATE_NETWORK, PRIVATE_IMAGE_NETWORK, PRIVATE_RIDGE, LOCAL_UPDATES)
+    if model.name
+    not in (PRIVATE_NETWORK, PRIVATE_IMAGE_NETWORK, PRIVATE_RIDGE, LOCAL_UPDATES, IMAGE_LOCAL_UPDATES)
 )

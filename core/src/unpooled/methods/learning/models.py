@@ -235,6 +235,7 @@ LOGISTIC_MODEL, NETWORK, PRIVATE_NETWORK = "logistic-model", "network", "private
 LOCAL_UPDATES = "local-updates"
 PRIVATE_RIDGE = "private-ridge"
 IMAGE_NETWORK, PRIVATE_IMAGE_NETWORK = "image-network", "private-image-network"
+IMAGE_LOCAL_UPDATES = "image-local-updates"
 A_NUMBER, CLASSES = "number", "classes"
 SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
 _CHOSEN = "with the penalty of the least error by cross-validation."
@@ -408,6 +409,19 @@ _ALL = (
                 "images and name the classes below.",
             ),
         ),
+    ),
+    Model(
+        IMAGE_LOCAL_UPDATES,
+        "Network on images by local updates",
+        "A network of kernel-normalized convolutions was trained on the images of all cohorts: in each round "
+        "every cohort took several steps on its own images, and these were averaged by its number of images; "
+        "one fold was left out, to end the training and to test the network.",
+        solver=None,
+        outcome=CLASSES,
+        link_for=network_link,
+        has_penalty=False,
+        is_network=True,
+        of_images=True,
     ),
     Model(
         PRIVATE_IMAGE_NETWORK,

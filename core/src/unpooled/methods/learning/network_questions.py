@@ -75,6 +75,11 @@ class OfNetwork(OfDesign):
     def size(self) -> int:
         return len(self.weights)
 
+    @property
+    def at_once(self) -> int:
+        """Number of rows that are computed at once."""
+        return _AT_ONCE // self.network.breadth + 1
+
     def inputs(self, found: Examples, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The network's inputs of some rows, whose design with the outcome is z: float64 (n, inputs).
 
@@ -97,7 +102,7 @@ class OfNetwork(OfDesign):
 
         Yields the fold, the rows' places, and their design with the outcome.
         """
-        most = _AT_ONCE // self.network.breadth + 1
+        most = self.at_once
         for fold, rows, z in self.design.blocks(found):
             if fold == self.held_out:
                 kept = np.arange(len(rows))

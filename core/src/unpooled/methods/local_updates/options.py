@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from unpooled.methods.learning.network_options import (
     ACTIVATION,
+    ARCHITECTURE,
     DROPOUT,
     HIDDEN,
     IN_A_ROUND,
@@ -105,6 +106,10 @@ DECAY = Number(
 LOCAL_OPTIONS = (
     *(ALGORITHM, STEPS, PASSES, BATCH, HIDDEN, ACTIVATION, DROPOUT, RATE, MOMENTUM, DECAY, ROUNDS, PATIENCE),
     *(WEIGHTS_SEED, IN_A_ROUND),
+)
+LOCAL_IMAGE_OPTIONS = (
+    ARCHITECTURE,
+    *(option for option in LOCAL_OPTIONS if option not in (HIDDEN, ACTIVATION, DROPOUT)),
 )
 
 

@@ -72,16 +72,25 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
         units, total, weights = self.units(found), np.zeros(self.size), self.weights
         rows = examples(found, self.design.bends)
         for step, batch in enumerate(self.batches(found)):
-            z, classes = self.design.standardised(rows, batch), found.classes[batch]
-
-            def slope(scores: np.ndarray, z: np.ndarray = z, classes: np.ndarray = classes) -> np.ndarray:
-                return self.slopes(scores, classes, z)
-
-            kept = self.kept(len(z), units)
-            gradient = self.network.gradient(weights, self.inputs(rows, batch, z), slope, kept) / len(batch)
+            gradient = np.zeros(self.size)
+            for first in range(0, len(batch), self.at_once):
+                gradient += self._of_some(weights, rows, batch[first : first + self.at_once], units)
+            gradient /= len(batch)
             total += self.share_of(step) * gradient
             weights = weights - self.rate * gradient
         return total
+
+    def _of_some(
+        self, weights: np.ndarray, found: Examples, rows: np.ndarray, units: CipherContext | None
+    ) -> np.ndarray:
+        """The gradient of some rows at these weights: float64 (size,)."""
+        z = self.design.standardised(found, rows)
+
+        def slope(scores: np.ndarray) -> np.ndarray:
+            return self.slopes(scores, found.classes[rows], z)
+
+        inputs, kept = self.inputs(found, rows, z), self.kept(len(z), units)
+        return self.network.gradient(weights, inputs, slope, kept)
 
     def batches(self, found: Examples) -> Iterator[np.ndarray]:
         """The rows of each step: parts of a random order of all, and of another once they are used up."""

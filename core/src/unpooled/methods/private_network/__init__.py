@@ -21,7 +21,7 @@ from unpooled.methods.private_network.result import private_model_of, shown_priv
 from unpooled.methods.shared.privacy_options import DELTA, EPSILON
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_WORDS
 from unpooled.methods.tables.encoding.result import columns_of
-from unpooled.plan.encodings import ONE_HOT, ORDINAL
+from unpooled.plan.encodings import ABOVE, ONE_HOT, ORDINAL
 from unpooled.plan.options import Option
 from unpooled.plan.plan import MODEL_FILE, Plan
 from unpooled.plan.schema import IMAGE
@@ -56,6 +56,9 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
                 f"{column.title}: want its lowest and highest value, which scale it: to ask the cohorts for "
                 "these would cost privacy",
             )
+        above = ABOVE.get(column.scaling)
+        if above is not None and column.low is not None and column.low <= above:
+            yield "schema", f"{column.title}: want a lowest value above {above:g}, for {column.scaling}"
         if column.is_category and (column.encoded.kind not in _ENCODINGS or column.most):
             yield "schema", f"{column.title}: want its values, and the encoding {' or '.join(_ENCODINGS)}"
 
@@ -91,6 +94,8 @@ def _method(model: Model, options: tuple[Option[Any], ...], templates: tuple[Tem
         reads_words=reads_words,
         prepared=examples_of,
         rules=_rules,
+        # For others the cohorts would be asked, which would cost privacy.
+        scalings=() if model.of_images else tuple(ABOVE),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real, Sent
 from unpooled.asking.sizes import Sizes
+from unpooled.fitted.curves import transformed
 from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.network_options import ROUNDS, TAKING_PART
 from unpooled.methods.learning.network_questions import OfNetwork, network_of
@@ -22,6 +23,7 @@ from unpooled.methods.private_network.options import CLIP, promise_of
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.privacy import FARTHEST, Promise, clipped, noise_of
 from unpooled.plan.plan import Plan
+from unpooled.plan.schema import Column
 
 _AT_ONCE = 1 << 21
 """Numbers of people's gradients at once."""
@@ -137,11 +139,12 @@ def people_of(found: Examples) -> np.ndarray:
 def scaled_by_limits(plan: Plan) -> tuple[SumProducts, np.ndarray]:
     """The design by the limits in the plan, and what its features are multiplied by: float64 (features,).
 
-    The lowest value becomes -1, the highest 1, and a missing one is halfway.
+    The lowest value becomes -1, the highest 1, and a missing one is halfway: of a column whose logarithm
+    is taken, among the logarithms.
     """
     widest = SumProducts.widest(plan)
-    features = [(c.low or 0.0, c.high or 0.0) for c in plan.features if not c.is_outcome]
-    outcome = [(c.low or 0.0, c.high or 0.0) for c in plan.features if c.is_outcome] or [(-1.0, 1.0)]
+    features = [_limits_of(column) for column in plan.features if not column.is_outcome]
+    outcome = [_limits_of(column) for column in plan.features if column.is_outcome] or [(-1.0, 1.0)]
     others = [(-1.0, 1.0)] * (
         widest.columns - len(features) - len(outcome)
     )  # what categories and classes become
@@ -153,3 +156,10 @@ def scaled_by_limits(plan: Plan) -> tuple[SumProducts, np.ndarray]:
         widest, part_of=np.zeros_like(widest.part_of), centre=(low + high) / 2, exponent=exponent
     )
     return design, scale[: widest.columns - widest.targets]
+
+
+def _limits_of(column: Column) -> tuple[float, float]:
+    """The lowest and the highest value of a column as it is scaled."""
+    limits = np.array([column.low or 0.0, column.high or 0.0])
+    low, high = transformed(limits, {"method": column.scaling}) if column.scaling else limits
+    return float(low), float(high)

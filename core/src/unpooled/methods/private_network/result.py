@@ -12,21 +12,17 @@ from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.errors import listed
 from unpooled.fitted.model import Layers
-from unpooled.methods.learning.card import NOT_MEASURED
 from unpooled.methods.learning.network_questions import predicted
 from unpooled.methods.learning.network_result import INPUTS, WEIGHTS, size_of, trained
+from unpooled.methods.learning.private_result import ERROR_HERE, promised, shown_promise
 from unpooled.methods.learning.procedure import Levels, report_levels
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.learning.result import MODEL
 from unpooled.methods.private_network.options import CLIP, promise_of
 from unpooled.methods.private_network.questions import SumClipped, scaled_by_limits
-from unpooled.methods.shared.privacy_options import DELTA
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.pages.page import Html, facts, section
 from unpooled.plan.plan import Plan
-
-ERROR_HERE = "mean squared error here"
-"""Name of what is measured on a cohort's own rows where the outcome is a number."""
 
 
 def report(plan: Plan, weights: np.ndarray, people: int) -> Iterator[Rows]:
@@ -57,14 +53,11 @@ def report(plan: Plan, weights: np.ndarray, people: int) -> Iterator[Rows]:
 
 def private_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     """The content of the model file, from the columns of all result tables, by table and name."""
-    spent, noise = (float(found[f"{MODEL}.{name}"][0]) for name in ("spent", "noise"))
     promise = promise_of(plan)
     return {
         **trained(found, plan),
         "privacy": {
-            "epsilon": spent,
-            "delta": DELTA.of(plan),
-            "noise": noise,
+            **promised(found, plan),
             "clip": CLIP.of(plan),
             "share": promise.share,
             "rounds": promise.rounds,
@@ -96,8 +89,6 @@ def shown_private_network(tables: Mapping[str, Arrays], plan: Plan) -> Html:
         ("People", f"{model['people']:,}"),
         *size_of(model, len(tables[WEIGHTS]["weight"])),
         ("Rounds", f"{privacy['rounds']:,}"),
-        ("Epsilon", f"{privacy['epsilon']:.4g} at most, with delta {privacy['delta']:g}"),
-        ("Noise", f"{privacy['noise']:.4g} times the longest gradient of a person, {privacy['clip']:g}"),
-        ("Performance", f"{NOT_MEASURED}."),
+        *shown_promise(privacy, f"times the longest gradient of a person, {privacy['clip']:g}"),
     ]
     return section("Model", facts(numbers))

@@ -10,12 +10,10 @@ import numpy as np
 from unpooled.asking.question import Arrays
 from unpooled.fitted.model import FORMAT, VERSION, Model
 from unpooled.methods.algorithm import DECLARED
-from unpooled.methods.learning.card import NOT_MEASURED
 from unpooled.methods.learning.models import link_of
+from unpooled.methods.learning.private_result import ERROR_HERE, promised, shown_promise
 from unpooled.methods.learning.reading import Examples, outcome_place
 from unpooled.methods.learning.result import COEFFICIENTS, MODEL, names_of_features
-from unpooled.methods.private_network.result import ERROR_HERE
-from unpooled.methods.shared.privacy_options import DELTA
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.pages.page import Html, facts, joined, section, table
 from unpooled.plan.plan import Plan
@@ -43,11 +41,7 @@ def private_ridge_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         "people": int(found[f"{MODEL}.people"][0]),
         "cohorts": plan.cohorts,
         "penalty": float(found[f"{MODEL}.penalty"][0]),
-        "privacy": {
-            "epsilon": float(found[f"{MODEL}.spent"][0]),
-            "delta": DELTA.of(plan),
-            "noise": float(found[f"{MODEL}.noise"][0]),
-        },
+        "privacy": promised(found, plan),
         **({"not_pooled": differs} if differs else {}),
     }
 
@@ -63,15 +57,12 @@ def tried_on_rows(model: Mapping[str, Any], rows: Examples, plan: Plan) -> tuple
 def shown_private_ridge(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The model in a few numbers, and its coefficients, as a part of the report."""
     model = private_ridge_of(columns_of("", tables), plan)
-    privacy = model["privacy"]
     numbers = [
         ("Outcome", model["outcome"]["name"]),
         ("People", f"{model['people']:,}, with noise"),
         ("Features", f"{len(model['features']):,}"),
         ("Penalty", f"{model['penalty']:.6g}"),
-        ("Epsilon", f"{privacy['epsilon']:.4g} at most, with delta {privacy['delta']:g}"),
-        ("Noise", f"{privacy['noise']:.4g} in each sum of numbers from -1 to 1"),
-        ("Performance", f"{NOT_MEASURED}."),
+        *shown_promise(model["privacy"], "in each sum of numbers from -1 to 1"),
     ]
     rows = [[each["name"], f"{each['coefficients'][0]:.6g}"] for each in model["features"]]
     caption = "Per unit of the feature, with noise: without standard errors, which need exact sums."
