@@ -146,7 +146,12 @@ class DataPage(Page):
 
     def focus(self) -> None:
         """Begin with the first file."""
-        (self.table if self._plan is not None and self._plan.of_tables else self.genotypes).setFocus()
+        (self.table if self._is_of_table else self.genotypes).setFocus()
+
+    @property
+    def _is_of_table(self) -> bool:
+        """True if the study wants a table of this cohort, not genotypes."""
+        return self._plan is not None and self._plan.of_tables
 
     def refresh(self) -> None:
         """Show the fields that the plan needs; fill them in once."""
@@ -178,7 +183,7 @@ class DataPage(Page):
     @property
     def form(self) -> DataForm:
         """Content of the form as typed, as far as it belongs to the files that were chosen."""
-        if self._plan is not None and self._plan.of_tables:
+        if self._is_of_table:
             return DataForm(table=self.table.path)
         genotypes = genotypes_of(self.genotypes.path)
         typed: dict[str, Any] = {name: edit.text().strip() for name, edit in self._texts.items()}
@@ -203,7 +208,8 @@ class DataPage(Page):
     def _show_fields(self) -> None:
         if self._plan is None:
             return
-        tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
+        tables = self._is_of_table
+        more = self.more.isChecked() and not tables
         self._draw_more()
         uses = self._uses({} if tables else genotypes_of(self.genotypes.path))
         shown: dict[QtWidgets.QWidget, bool] = {

@@ -294,7 +294,7 @@ class Plan:
     @property
     def phenotype_names(self) -> tuple[str, ...]:
         """All phenotypes of the study; none in a study of tables."""
-        return () if self.of_tables else (self.phenotype, *PHENOTYPES.of(self))
+        return (self.phenotype, *PHENOTYPES.of(self)) if self.phenotype else ()
 
     def of_phenotype(self, name: str) -> Plan:
         """Return the plan of one of its phenotypes, as if the study had only that; KeyError for others."""

@@ -31,7 +31,7 @@ from unpooled.methods.learning.models import (
     Model,
 )
 from unpooled.methods.learning.network import fit_network
-from unpooled.methods.learning.network_options import IMAGE_OPTIONS, NETWORK_OPTIONS
+from unpooled.methods.learning.network_options import IMAGE_OPTIONS, NETWORK_OPTIONS, most_numbers
 from unpooled.methods.learning.network_questions import SumGradient
 from unpooled.methods.learning.network_result import (
     network_model_of,
@@ -154,7 +154,13 @@ def _method(model: Model) -> TableMethod:
         files=files,
         options=penalties,
         shown=shown,
+        most_numbers=_products,
     )
+
+
+def _products(plan: Plan, columns: int) -> int:
+    """Bound the numbers in the file of sums: the products of all columns, by fold."""
+    return VALIDATION_FOLDS.of(plan) * columns**2 if SUMS_FILE in plan.files else 0
 
 
 def of_network(
@@ -178,6 +184,7 @@ def of_network(
         files=files,
         options=IMAGE_OPTIONS if model.of_images else options,
         shown=shown_network,
+        most_numbers=most_numbers,
         unlike_pool=unlike_pool,
     )
 
@@ -190,6 +197,7 @@ def _of_model(
     files: dict[str, Writer],
     options: tuple[Option[Any], ...],
     shown: Callable[[Mapping[str, Arrays], Plan], Html],
+    most_numbers: Callable[[Plan, int], int],
     unlike_pool: str = "",
 ) -> TableMethod:
     """A method that fits a model: what it asks after the design is `asks`, and at the end `scores`."""
@@ -226,6 +234,7 @@ def _of_model(
         rules=partial(_rules, model.outcome),
         scales=not model.of_images,
         tells_scaled=tells,
+        most_numbers=most_numbers,
     )
 
 

@@ -10,7 +10,7 @@ from unpooled.methods.algorithm import AboutFile, TableMethod
 from unpooled.methods.learning.card import write_card
 from unpooled.methods.learning.images import features_of, problems_of_images, reads_words
 from unpooled.methods.learning.models import MODELS, PRIVATE_IMAGE_NETWORK, PRIVATE_NETWORK, Model
-from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER
+from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER, most_numbers
 from unpooled.methods.learning.network_result import write_network, write_weights
 from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL
@@ -91,6 +91,7 @@ def _method(model: Model, options: tuple[Option[Any], ...], templates: tuple[Tem
         reads_words=reads_words,
         prepared=examples_of,
         rules=_rules,
+        most_numbers=most_numbers,
     )
 
 
