@@ -31,7 +31,8 @@ from typing import TypeAlias
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described import what_leaves
 from unpooled.described.what_leaves import Form
-from unpooled.plan.plan import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem

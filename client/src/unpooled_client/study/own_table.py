@@ -12,7 +12,8 @@ from unpooled.described.file_list import report_name
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.scaler import Scaler
 from unpooled.methods.tables.encoding.options import FOLDS
-from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.plan.schema import Column
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions

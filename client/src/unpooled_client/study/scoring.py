@@ -17,16 +17,16 @@ from unpooled.pages.page import document, encoded, section, tag
 from unpooled.panel.panel import Panel
 from unpooled.pictures import drawing, people_svg
 from unpooled.pictures.people_svg import people_over_density
-from unpooled.plan.plan import (
+from unpooled.plan.plan import Plan
+from unpooled.plan.plan import component_titles as titles
+from unpooled.plan.result_files import (
     COUNTS_FILE,
     DENSITY_FILE,
     EIGENVAL_FILE,
     ERRORS_FILE,
     LOADINGS_FILE,
     SCORE_FILE,
-    Plan,
 )
-from unpooled.plan.plan import component_titles as titles
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions

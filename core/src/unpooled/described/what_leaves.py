@@ -17,7 +17,8 @@ from unpooled.errors import listed
 from unpooled.methods import algorithm, questions_of, with_chunks
 from unpooled.plan import common_options
 from unpooled.plan.common_options import BITS, OPENS
-from unpooled.plan.plan import ENCODING_FILE, NONE, PARAMETERS_FILE, Plan
+from unpooled.plan.plan import NONE, Plan
+from unpooled.plan.result_files import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.protocol import bodies, oprf, two_party
 from unpooled.protocol.masking import Scheme
 from unpooled.protocol.pairs import key_bytes

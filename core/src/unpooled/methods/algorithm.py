@@ -97,6 +97,8 @@ class Method:
     """The file that a cohort gives, in words, and the client's option for it."""
     agreed: ClassVar[str] = ""
     """Name of the list that cohorts agree on before they are asked; empty if the plan says all."""
+    fields: ClassVar[tuple[str, ...]]
+    """Fields of a plan that mean nothing to the other kind."""
     given: ClassVar[Mapping[str, object]] = {}
     """Fields that every plan of its kind has."""
 
@@ -231,6 +233,7 @@ class VariantMethod(Method):
     data = "Genotypes and phenotypes"
     file = "genotypes", "--bfile PREFIX"
     agreed = "list of variants"
+    fields = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
 
     table: str = summary.VARIANTS
     wording: Wording = Wording()
@@ -291,6 +294,7 @@ class TableMethod(Method):
     counted = "rows"
     data = "The tables"
     file = "a table", "--table FILE"
+    fields = ("schema",)
     given: ClassVar[Mapping[str, object]] = {"phenotype": "", "panel_mode": NONE}
 
     traits: tuple[str, ...] = (NONE,)

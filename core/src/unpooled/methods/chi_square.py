@@ -31,7 +31,8 @@ from unpooled.methods.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, 
 from unpooled.methods.shared.options import FREQUENCY_FLAGS
 from unpooled.plan import common_options as options
 from unpooled.plan.common_options import GENO
-from unpooled.plan.plan import FILES, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import FILES
 from unpooled.plan.templates import QUALITY, Template
 
 

@@ -21,16 +21,9 @@ from unpooled.methods.components.questions import ASKS
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.shared import summary
 from unpooled.plan.common_options import BY_PLACE, FILTERS, MODULAR, SEXES
-from unpooled.plan.plan import (
-    COUNTS_FILE,
-    DENSITY_FILE,
-    EIGENVAL_FILE,
-    ERRORS_FILE,
-    FEWEST_AT_A_LEVEL,
-    LOADINGS_FILE,
-    Plan,
-)
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.plan.plan import component_titles as titles
+from unpooled.plan.result_files import COUNTS_FILE, DENSITY_FILE, EIGENVAL_FILE, ERRORS_FILE, LOADINGS_FILE
 
 
 @procedure("pca")

@@ -68,7 +68,8 @@ from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSprea
 from unpooled.pages.page import Html
 from unpooled.plan.encodings import FREQUENCY, ONE_HOT, ORDINAL
 from unpooled.plan.options import Option
-from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import MODEL_FILE, SUMS_FILE
 from unpooled.plan.schema import IMAGE
 
 _WIDE = (SumWithOutcome, ProjectColumns, SumResiduals)

@@ -21,7 +21,8 @@ from unpooled.methods.regression.pool import Census
 from unpooled.methods.shared.far_out import CountFarOut
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread
 from unpooled.plan.common_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
-from unpooled.plan.plan import SCORE_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import SCORE_FILE
 from unpooled.plan.templates import QUALITY, Template
 
 POLYGENIC_SCORE = "polygenic"

@@ -23,7 +23,8 @@ from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_WORDS
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.plan.encodings import ONE_HOT, ORDINAL
 from unpooled.plan.options import Option
-from unpooled.plan.plan import MODEL_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import MODEL_FILE
 from unpooled.plan.schema import IMAGE
 from unpooled.plan.templates import Template
 

@@ -21,7 +21,8 @@ from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.plan import genotype_model
 from unpooled.plan.common_options import REGRESSION
 from unpooled.plan.options import Option
-from unpooled.plan.plan import META, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import META
 from unpooled.plan.templates import with_components
 
 _ABOUT_META = AboutFile(
