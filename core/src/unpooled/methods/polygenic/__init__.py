@@ -19,6 +19,7 @@ from unpooled.methods.polygenic.result import (
 from unpooled.methods.regression.counts import CountGenotypes
 from unpooled.methods.regression.pool import Census
 from unpooled.methods.shared.far_out import CountFarOut
+from unpooled.methods.shared.layout import laid_out
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread
 from unpooled.plan.common_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
 from unpooled.plan.plan import Plan
@@ -58,7 +59,11 @@ POLYGENIC = VariantMethod(
         SumScores,
     ),
     procedure=polygenic,
-    files={SCORE_FILE: write_scoring_file, PERFORMANCE_FILE: write_performance, CARD_FILE: write_card},
+    files={
+        SCORE_FILE: laid_out(write_scoring_file),
+        PERFORMANCE_FILE: write_performance,
+        CARD_FILE: write_card,
+    },
     usual_files=(SCORE_FILE, PERFORMANCE_FILE, CARD_FILE),
     about_files={
         SCORE_FILE: AboutFile("Scoring file", "of the PGS Catalog, which plink2 --score takes"),
