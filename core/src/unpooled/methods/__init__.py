@@ -85,7 +85,7 @@ def whole(study: Study) -> Call[None]:
 
 def chunk_size(plan: Plan) -> int:
     """Count the variants in one question, which the method chooses if the plan does not; 0 of tables."""
-    return algorithm(plan.test).chunk_size(plan, questions_of(plan))
+    return algorithm(plan.test).chunk_of(plan, questions_of(plan))
 
 
 def with_chunks(plan: Plan) -> Plan:

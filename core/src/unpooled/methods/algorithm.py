@@ -191,7 +191,7 @@ class Method:
         """Return names, numbers and what goes with them that a report shows first, beside its results."""
         return []
 
-    def chunk_size(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
+    def chunk_of(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
         """Count the variants in one question; 0 if there are none. `asks`: the questions of the study."""
         return 0
 
@@ -250,7 +250,7 @@ class VariantMethod(Method):
     def question(self, plan: Plan) -> tuple[Fact, ...]:
         return question_in_words.of_variants(plan)
 
-    def chunk_size(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
+    def chunk_of(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
         """Return the plan's size of chunks, or else that of which no share is beyond `SHARE_BYTES`.
 
         Smaller ones take no less time, for each is a request of its own.
