@@ -38,15 +38,8 @@ from unpooled.panel.agreement import absences, reconcile
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import BY_PLACE, CONDITION, FILE_STEM
 from unpooled.plan.file_names import stem_of
-from unpooled.plan.plan import (
-    DENSITY_FILE,
-    ENCODING_FILE,
-    LOADINGS_FILE,
-    NO_KEY,
-    PARAMETERS_FILE,
-    SCORE_FILE,
-    Plan,
-)
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.result_files import DENSITY_FILE, ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE
 from unpooled.run import present, reports, run
 from unpooled_client.commands.run import run as of_client
 from unpooled_client.data.cohort import PlinkData

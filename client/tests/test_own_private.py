@@ -12,7 +12,7 @@ import pytest
 from tests.contract.runs import run, small
 from unpooled.described.file_list import report_name
 from unpooled.fitted.model import Model
-from unpooled.plan.plan import MODEL_FILE
+from unpooled.plan.result_files import MODEL_FILE
 from unpooled_client.compare.tables import compare_tables
 
 

@@ -14,7 +14,8 @@ from unpooled.asking.cohort import ArrayTable
 from unpooled.described.file_list import report_name
 from unpooled.methods import check, usual
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import MODEL_FILE, NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.result_files import MODEL_FILE
 from unpooled.plan.schema import Column
 from unpooled_client.compare.tables import compare_tables
 

@@ -15,7 +15,8 @@ from unpooled.described.file_list import report_name
 from unpooled.methods import algorithm, check, usual
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import MISSING, REST, Words
-from unpooled.plan.plan import ENCODING_FILE, NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.result_files import ENCODING_FILE
 from unpooled.plan.schema import Column
 from unpooled_client.compare.tables import compare_tables
 

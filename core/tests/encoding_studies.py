@@ -13,7 +13,8 @@ from normalizing import written
 from unpooled.asking.cohort import ArrayTable
 from unpooled.methods.tables.encoding.reading import categories_of
 from unpooled.plan.categories import Words
-from unpooled.plan.plan import ENCODING_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import ENCODING_FILE
 from unpooled.plan.schema import Column
 
 Cells = dict[str, list[str | None]]

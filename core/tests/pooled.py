@@ -13,7 +13,8 @@ import numpy as np
 from tests.plinks import needed, plink, plink2, write_bed
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import FILES, NO_KEY, Covariate, Plan
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
+from unpooled.plan.result_files import FILES
 from unpooled.run import reports, run
 
 MOUSE = Path("/usr/share/doc/gemma/example")

@@ -20,6 +20,7 @@ from unpooled.methods.components.options import block_of
 from unpooled.methods.components.pca import PCA
 from unpooled.methods.components.procedure import FIT, VALUES
 from unpooled.methods.shared.kept_autosomes import scores_of
+from unpooled.methods.shared.layout import layout_of
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
@@ -150,7 +151,7 @@ def test_the_density_is_of_the_pool_and_says_nothing_of_cells_with_few_people(
     """Against all scores, counted in the clear; ten cohorts, of which the file has no trace."""
     plan = plan_of()
     found = run(plan, panel(), cohorts)
-    write_density(out := BytesIO(), panel(), PCA.columns_for("density", found), plan)
+    write_density(out := BytesIO(), panel(), PCA.columns_for("density", found), layout_of(plan))
     cells = read_density(out.getvalue())
     first, second = scores_by_files(plan, found, cohorts)[:2]
     end = max(cell.right for cell in cells)

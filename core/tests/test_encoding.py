@@ -33,7 +33,8 @@ from unpooled.methods.tables.encoding.questions import (
 from unpooled.methods.tables.encoding.rest import AddLevels, RankLevels, SiftRest
 from unpooled.methods.tables.encoding.result import shown
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import ENCODING_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import ENCODING_FILE
 from unpooled.plan.schema import Column
 from unpooled.protocol.codes import Blinding
 from unpooled.run import run

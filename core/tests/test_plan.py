@@ -28,7 +28,8 @@ from unpooled.plan.common_options import ELEMENTS, GENO, MAF, MAX_ITERATIONS
 from unpooled.plan.file_names import is_stem, stem_of
 from unpooled.plan.glm_columns import USUAL, chosen
 from unpooled.plan.options import Number, Switch, Whole, called
-from unpooled.plan.plan import CLUMPED, NO_KEY, Covariate, Plan, PlanError
+from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
+from unpooled.plan.result_files import CLUMPED
 from unpooled.plan.schema import Column
 from unpooled.protocol import codec
 

@@ -28,6 +28,7 @@ from unpooled.methods.polygenic.result import (
     write_performance,
 )
 from unpooled.methods.shared.kept_autosomes import scores_of
+from unpooled.methods.shared.layout import layout_of
 from unpooled.plan.plan import PlanError
 from unpooled.run import run_alone
 
@@ -170,7 +171,7 @@ def test_normal_masks_are_refused() -> None:
 
 def written(one: Pooled) -> tuple[bytes, Arrays]:
     columns, out = columns_of("score", one.study()), io.BytesIO()
-    write_scoring_file(out, one.panel, columns, one.plan)
+    write_scoring_file(out, one.panel, columns, layout_of(one.plan))
     return out.getvalue(), columns
 
 

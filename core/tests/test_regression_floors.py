@@ -22,7 +22,8 @@ from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
 from unpooled.methods.shared.groups import COMPLETE, MEN, members
 from unpooled.panel.panel import Panel
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.plan import CLUMPED, EXACT, FEWEST_AT_A_LEVEL, MEAN, NO_KEY, Covariate, Plan
+from unpooled.plan.plan import EXACT, FEWEST_AT_A_LEVEL, MEAN, NO_KEY, Covariate, Plan
+from unpooled.plan.result_files import CLUMPED
 from unpooled.run import run
 
 COVARIATES = (Covariate("C1"), Covariate("C2"))

@@ -21,7 +21,8 @@ from unpooled.methods.ld.leads import LINKAGE
 from unpooled.methods.regression.apart import SumGenotypesApart
 from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes
 from unpooled.methods.shared.groups import complete
-from unpooled.plan.plan import CLUMPED, EXACT, MEAN
+from unpooled.plan.plan import EXACT, MEAN
+from unpooled.plan.result_files import CLUMPED
 
 from ..contract.runs import Run, run_of
 from ..contract.studies import Small, of_variants

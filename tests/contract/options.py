@@ -9,7 +9,7 @@ from unpooled.methods import ALGORITHMS
 from unpooled.methods.chi_square import CHI_SQUARE
 from unpooled.methods.regression.linear import LINEAR
 from unpooled.methods.regression.logistic import LOGISTIC
-from unpooled.plan.plan import CLUMPED, META
+from unpooled.plan.result_files import CLUMPED, META
 
 from .studies import CHROMOSOMES, COVARIATES, SITE, Small, of_variants, panel_of
 

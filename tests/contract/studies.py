@@ -40,7 +40,8 @@ from unpooled.plan.common_options import (
     PHENOTYPES,
     SUMS,
 )
-from unpooled.plan.plan import NO_KEY, SUMS_FILE, Covariate, Plan
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
+from unpooled.plan.result_files import SUMS_FILE
 from unpooled.plan.schema import CATEGORY, IMAGE, OUTCOME, Column
 
 from ..one_more.one_more_test import ONE_MORE

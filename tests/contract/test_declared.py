@@ -28,7 +28,7 @@ from unpooled.methods.shared.privacy import Promise
 from unpooled.methods.tables.bends import Bends
 from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.file_names import LONGEST_STEM, is_plain
-from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE
+from unpooled.plan.result_files import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.plan.templates import Template
 
 from ..one_more.one_more_test import ONE_MORE

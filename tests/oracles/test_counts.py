@@ -13,7 +13,7 @@ from pooled import Pool
 from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 from unpooled.formats.plink import name_width
-from unpooled.plan.plan import FILES
+from unpooled.plan.result_files import FILES
 
 from .reports import without_gc
 

@@ -24,9 +24,7 @@ from unpooled.asking.in_one_process import Alone, after, tables
 from unpooled.asking.procedure import Call, Study
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import ProtocolError
-from unpooled.methods import METHODS, algorithm, presence, questions_of, whole, with_chunks
-from unpooled.methods.phenotypes import required
-from unpooled.methods.shared.conditions import Conditioned, conditioned
+from unpooled.methods import algorithm, presence, questions_of, whole, with_chunks
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import OwnPlan, Plan
 from unpooled.protocol import masking, two_party, witness
@@ -48,7 +46,7 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
     In a study of tables the cohorts are tables, and the panel is that of no variants.
     """
     plan = with_chunks(plan)
-    ready = _ready(cohorts, panel, plan)
+    ready = algorithm(plan.test).ready(cohorts, panel, plan)
     return _tables(whole(Study(plan, lambda: panel)), ready, questions_of(plan))
 
 
@@ -78,21 +76,8 @@ def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dic
     these results are for whoever has the data anyway, and must not leave that computer.
     """
     plan = with_chunks(OwnPlan(**{**vars(plan), "cohorts": 1, "masking": "modular"}))
-    (cohort,) = _ready([cohort], panel, plan)
+    (cohort,) = algorithm(plan.test).ready([cohort], panel, plan)
     return tables(whole(Study(plan, lambda: panel)), Alone(plan, cohort, questions_of(plan)))
-
-
-def _ready(cohorts: Sequence[Any], panel: Panel, plan: Plan) -> Sequence[Any]:
-    """The cohorts as the questions find them; as they are, if a client has made them ready.
-
-    Whoever lacks a phenotype is left out first: whom a condition lacks has none afterwards, and counts.
-    """
-    if plan.test in METHODS:
-        return METHODS[plan.test].coded(cohorts, plan)
-    return [
-        cohort if isinstance(cohort, Conditioned) else conditioned(required(cohort, plan), panel, plan)
-        for cohort in cohorts
-    ]
 
 
 def _tables(

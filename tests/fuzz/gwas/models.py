@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from unpooled.plan.genotype_model import ADDITIVE, MODELS
-from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FILES
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL
+from unpooled.plan.result_files import FILES
 
 from .study import Study
 

@@ -14,7 +14,8 @@ from unpooled.errors import UnpooledError
 from unpooled.methods import algorithm, check
 from unpooled.panel.panel import Panel
 from unpooled.plan.genotype_model import ADDITIVE
-from unpooled.plan.plan import META, NO_KEY, Covariate, Plan
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
+from unpooled.plan.result_files import META
 from unpooled.run import reports
 from unpooled_webapp.rehearsal import RehearsalError
 

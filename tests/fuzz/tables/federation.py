@@ -12,7 +12,8 @@ from unpooled.fitted.scaler import MIN_MAX, QUANTILES, ROBUST, YEO_JOHNSON, Z_SC
 from unpooled.methods import ALGORITHMS, usual
 from unpooled.methods.tables.census import FEWEST_COHORTS, FEWEST_VALUES
 from unpooled.plan.common_options import BITS, OPENS
-from unpooled.plan.plan import NO_KEY, QUANTILES_FILE, Plan
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.result_files import QUANTILES_FILE
 from unpooled.plan.schema import Column
 
 from .columns import KINDS, Random

@@ -18,7 +18,8 @@ from unpooled.methods import algorithm
 from unpooled.methods.learning import COEFFICIENTS_FILE
 from unpooled.methods.learning.stored import refitted_columns
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan, PlanError
+from unpooled.plan.plan import Plan, PlanError
+from unpooled.plan.result_files import MODEL_FILE, SUMS_FILE
 from unpooled.plan.schema import IGNORED, Column
 from unpooled_client.state.files import write_atomically
 from unpooled_client.study.failures import UsageProblem

@@ -23,14 +23,14 @@ from unpooled.methods.private_network.result import tried
 from unpooled.methods.private_ridge.result import tried_on_rows
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import MISSING, REST
-from unpooled.plan.plan import (
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import (
     ENCODING_FILE,
     MODEL_FILE,
     PARAMETERS_FILE,
     QUANTILES_FILE,
     SUMMARY_FILES,
     SUMS_FILE,
-    Plan,
 )
 from unpooled.run import run_alone
 from unpooled_client.compare.pool import NothingToCompare, file_of

@@ -20,7 +20,8 @@ from unpooled.methods.shared.chunks import chromosome_class
 from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import confidence
 from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE, in_odds_ratios
-from unpooled.plan.plan import EXACT, META, Plan
+from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.result_files import META
 from unpooled_client.compare.estimates import Across, Estimate, Variant
 from unpooled_client.compare.pool import file_of
 from unpooled_client.data.cohort import PlinkCohort

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from unpooled.methods import algorithm
+from unpooled.methods.algorithm import VariantMethod
 from unpooled_client.state.events import Exit
 from unpooled_client.state.folder import Saved, StateFolder
 
@@ -64,8 +66,7 @@ def in_a_line(saved: Saved) -> str:
 def next_command(saved: Saved, folder: StateFolder) -> str:
     """Return the next command to type; empty if the study has ended."""
     state = folder.as_option
-    of_tables = saved.agreement is not None and saved.agreement.plan.of_tables
-    files = "--table FILE" if of_tables else "--bfile PREFIX"
+    _, files = algorithm(saved.agreement.plan.test).file if saved.agreement else VariantMethod.file
     of_data = saved.problem is not None and saved.problem.exit == Exit.DATA  # the same files would not do
     return {
         Stage.JOIN: f"unpooled-client join --wait {state}",

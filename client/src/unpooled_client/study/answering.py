@@ -33,7 +33,7 @@ from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.few_apart import entered
 from unpooled_client.study.following import Following
 from unpooled_client.study.joining import changed_terms
-from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
+from unpooled_client.study.reading import Alignments, ListApart, Unaligned, guard
 from unpooled_client.study.remaining import Pace, last_pass
 from unpooled_client.study.resting import RestingPlaces
 from unpooled_client.study.rounds import Answerer, Compute, Dealing, Share
@@ -363,7 +363,7 @@ class Work:
                 raise ListApart(study.list_apart, by_list=False)
             if study.cohort_state != "ready":
                 # The server may want the list after all: the cohort that had the same one left it out.
-                yield from announce(self.session, study, self.terms, self.alignments.data)
+                yield from self.alignments.announce(self.session, self.terms)
         yield from self._tell_for_whom(study)
         return False
 

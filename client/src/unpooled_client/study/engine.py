@@ -31,7 +31,8 @@ from typing import TypeAlias
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described import what_leaves
 from unpooled.described.what_leaves import Form
-from unpooled.plan.plan import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
@@ -49,7 +50,7 @@ from unpooled_client.study.answering import Work
 from unpooled_client.study.cluster import Cluster
 from unpooled_client.study.delivery import agreed_plan, check_offered, deliver, usual_folder
 from unpooled_client.study.failures import Explanation, NotDone, UsageProblem, explain
-from unpooled_client.study.session import OVER, Session, StudyEnded
+from unpooled_client.study.session import BEFORE, OVER, Session, StudyEnded
 from unpooled_client.study.trust import Terms, check_identity
 
 _LAST_WORD = 5.0  # seconds to tell the server why we stop
@@ -288,7 +289,8 @@ class Engine:
             if not (yield from joining.accept(session, terms)):
                 return  # to read them again
             study = yield from session.study()
-        yield from reading.announce(session, study, terms, data)
+        if study.state in BEFORE:
+            yield from alignments.announce(session, terms)
         self._table = data if isinstance(data, ArrayTable) else None
         yield from Work(session, terms, alignments, options, self._cluster).answer_until_over()
 

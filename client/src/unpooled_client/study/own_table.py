@@ -12,7 +12,8 @@ from unpooled.described.file_list import report_name
 from unpooled.fitted.encoder import Encoder
 from unpooled.fitted.scaler import Scaler
 from unpooled.methods.tables.encoding.options import FOLDS
-from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.plan.schema import Column
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
@@ -22,7 +23,7 @@ from unpooled_client.network.connection import ServerError
 from unpooled_client.state.events import Event
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.study.delivery import write_beside
-from unpooled_client.study.reading import open_under
+from unpooled_client.study.reading import opened
 from unpooled_client.study.session import Session
 from unpooled_client.study.word_codes import as_in_dictionary
 
@@ -94,10 +95,7 @@ def encode_to(
     `state` has the codes of the words, where the dictionary has only those.
     """
     if table is None:
-        found, report = open_under(plan, options, threads)
-        if not isinstance(found, ArrayTable):
-            raise report.problem()
-        table = found
+        table = opened(ArrayTable, plan, options, threads)
     if state is not None:
         table = as_in_dictionary(state, table, plan)
     folds = table.categories.folds if FOLDS.of(plan) > 1 else None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from unpooled.described import what_leaves
 from unpooled.described.what_leaves import Form
 from unpooled.errors import DataProblem, ProtocolError, Refuse, UnpooledError
 from unpooled.memory.spool import forget, slices
-from unpooled.methods import METHODS
+from unpooled.methods import algorithm
+from unpooled.methods.algorithm import TableMethod, VariantMethod
 from unpooled.methods.presence import Presence
 from unpooled.methods.shared.conditions import places_of, with_copies
 from unpooled.panel.agreement import align
@@ -41,13 +42,14 @@ from unpooled_client.data.imputed.pieces import Progress
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables import open_table
 from unpooled_client.data.thorough.completeness import kept_by_mind
-from unpooled_client.network.answers import Study
 from unpooled_client.state.events import Checked, Event, PanelAgreed, StepProgress
 from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
 from unpooled_client.study.book import has_answered
 from unpooled_client.study.problems import what_is_told
-from unpooled_client.study.session import BEFORE, Session
+from unpooled_client.study.session import Session
 from unpooled_client.study.trust import TELL_BOTH, TELL_OPERATOR, Distrust, Terms
+
+Data = TypeVar("Data", PlinkData, ArrayTable)
 
 _FEW = 0.01
 """Least share of the coordinator's list, or of the cohort's own if that is shorter, that must be present:
@@ -135,24 +137,32 @@ def open_under(
 
     `progress` as `unpooled_client.data.cohort.open_cohort` says.
     """
-    options, report = options.under(plan), Report()
-    if plan.of_tables != (options.table is not None):
-        kind, remedy = ("a table", "--table FILE") if plan.of_tables else ("genotypes", "--bfile PREFIX")
-        report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {remedy}.")
-        return None, report
-    if options.table is not None:
-        return _opened_table(options.table, plan, options.min_samples, report, threads), report
-    return open_cohort(options, progress)
+    options, report, method = options.under(plan), Report(), algorithm(plan.test)
+    match method, options.table:
+        case TableMethod(), Path() as table:
+            return _opened_table(table, plan, method, options.min_samples, report, threads), report
+        case VariantMethod(), None:
+            return open_cohort(options, progress)
+    kind, option = method.file
+    report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {option}.")
+    return None, report
+
+
+def opened(kind: type[Data], plan: Plan, options: DataOptions, threads: int = 1) -> Data:
+    """The files as `open_under` reads them, which must be of this kind; DataProblem if there is any error."""
+    data, report = open_under(plan, options, threads)
+    if not isinstance(data, kind):
+        raise report.problem()
+    return data
 
 
 def _opened_table(
-    path: Path, plan: Plan, fewest: int | None, report: Report, threads: int
+    path: Path, plan: Plan, method: TableMethod, fewest: int | None, report: Report, threads: int
 ) -> ArrayTable | None:
     """The table as the questions of the study see it."""
     # A cohort of a study of variants need not load the methods for tables.
     from unpooled.methods.tables.encoding.options import IGNORE_CASE
 
-    method = METHODS[plan.test]
     reads, ignore_case = method.reads_words, IGNORE_CASE.of(plan)
     table = open_table(path, plan.schema, fewest, report, threads, reads_words=reads, ignore_case=ignore_case)
     if table is None:
@@ -199,32 +209,10 @@ def guard(accepted: dict[str, Fingerprint], paths: dict[str, Path]) -> None:
         raise DataChanged(str(error)) from error
 
 
-def announce(session: Session, study: Study, terms: Terms, data: PlinkData | ArrayTable) -> Iterator[Event]:
-    """Send the digest of this cohort's list of variants, and the list itself where it is not known yet.
-
-    Under a coordinator's list the digest is that list's, and nothing of the cohort's own variants is sent.
-    Of a table it is the plan's, and says that the table is read.
-    """
-    if study.state not in BEFORE:
-        return
-    if isinstance(data, ArrayTable):
-        digest = terms.plan_hash
-        yield session.record(
-            what_leaves.PLAN_DIGEST, bodies.digest(digest), Form.CLEAR, what_leaves.TO_SERVER
-        )
-        yield from session.wait_for(session.api.put_panel_digest, digest)
-        return
-    by_list = terms.plan.panel_mode == "list"
-    digest = terms.plan.panel_digest if by_list else data.listed.digest
-    yield session.record(what_leaves.LIST_DIGEST, bodies.digest(digest), Form.CLEAR, what_leaves.TO_SERVER)
-    wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
-    if wanted and not by_list:
-        session.api.doing = Doing.SENDING
-        start, size = 0, data.listed.canonical_bytes
-        for part in in_parts(data.listed.pieces()):
-            yield session.record(what_leaves.LIST, part, Form.CLEAR, what_leaves.TO_SERVER)
-            yield from session.wait_for(session.api.put_panel_list, start, size, part)
-            start += len(part)
+def _send_digest(session: Session, what: str, digest: bytes) -> Generator[Event, None, bool]:
+    """Send a digest that says what this cohort has read; return whether the server wants its list, too."""
+    yield session.record(what, bodies.digest(digest), Form.CLEAR, what_leaves.TO_SERVER)
+    return (yield from session.wait_for(session.api.put_panel_digest, digest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,6 +291,23 @@ class Alignments:
                 TELL_BOTH,
             )
         return found[0], found[1]
+
+    def announce(self, session: Session, terms: Terms) -> Iterator[Event]:
+        """Send the digest of this cohort's list of variants, and the list itself where it is not known yet.
+
+        Under a coordinator's list the digest is that list's, and nothing of the cohort's own variants is
+        sent.
+        """
+        by_list = terms.plan.panel_mode == "list"
+        digest = terms.plan.panel_digest if by_list else self.data.listed.digest
+        wanted = yield from _send_digest(session, what_leaves.LIST_DIGEST, digest)
+        if wanted and not by_list:
+            session.api.doing = Doing.SENDING
+            start, size = 0, self.data.listed.canonical_bytes
+            for part in in_parts(self.data.listed.pieces()):
+                yield session.record(what_leaves.LIST, part, Form.CLEAR, what_leaves.TO_SERVER)
+                yield from session.wait_for(session.api.put_panel_list, start, size, part)
+                start += len(part)
 
     def agreed_panel(self) -> Panel:
         """The variants that the cohorts have agreed on; Distrust if there are none yet."""
@@ -386,6 +391,10 @@ class Unaligned:
     data: ArrayTable
     variants: int = 0
     samples: Samples | None = None
+
+    def announce(self, session: Session, terms: Terms) -> Iterator[Event]:
+        """Send the digest of the plan, which says that the table is read."""
+        yield from _send_digest(session, what_leaves.PLAN_DIGEST, terms.plan_hash)
 
     def agreed_panel(self) -> Panel:
         """The panel of no variants, as a study of tables has it."""

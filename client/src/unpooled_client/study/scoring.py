@@ -17,23 +17,23 @@ from unpooled.pages.page import document, encoded, section, tag
 from unpooled.panel.panel import Panel
 from unpooled.pictures import drawing, people_svg
 from unpooled.pictures.people_svg import people_over_density
-from unpooled.plan.plan import (
+from unpooled.plan.plan import Plan
+from unpooled.plan.plan import component_titles as titles
+from unpooled.plan.result_files import (
     COUNTS_FILE,
     DENSITY_FILE,
     EIGENVAL_FILE,
     ERRORS_FILE,
     LOADINGS_FILE,
     SCORE_FILE,
-    Plan,
 )
-from unpooled.plan.plan import component_titles as titles
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import read_fam
 from unpooled_client.state.events import Event
 from unpooled_client.study.delivery import write_beside
-from unpooled_client.study.reading import open_under
+from unpooled_client.study.reading import opened
 from unpooled_client.study.session import Session
 
 
@@ -106,8 +106,8 @@ def _scores(
     options: DataOptions, plan: Plan, panel: Panel, mean: np.ndarray, weights: np.ndarray
 ) -> tuple[list[tuple[bytes, bytes]], np.ndarray]:
     """FID and IID of everybody who was not removed, and sums of weighted copies: float64 (people, s)."""
-    data, report = open_under(plan, options, 1)
-    if not isinstance(data, PlinkData) or (fam := read_fam(data.options.samples, Report())) is None:
+    data = opened(PlinkData, plan, options)
+    if (fam := read_fam(data.options.samples, report := Report())) is None:
         raise report.problem()
     cohort, kept = data.align(panel), np.flatnonzero(data.samples.kept)
     there = np.flatnonzero(cohort.rows >= 0)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -29,10 +28,8 @@ from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event
 from unpooled_client.state.written import Written
 from unpooled_client.study.deriving import derived_in
-from unpooled_client.study.reading import DataChanged, fetched, guard, open_under
+from unpooled_client.study.reading import DataChanged, fetched, guard, opened
 from unpooled_client.study.session import Session
-
-Data = TypeVar("Data", PlinkData, ArrayTable)
 
 
 def compare_with_pool(session: Session, files: Sequence[Path], top: int) -> Generator[Event, None, None]:
@@ -82,7 +79,7 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
 
 def _with_columns(plan: Plan, options: DataOptions, derived: np.ndarray | None) -> PlinkData:
     """The data with what is among the covariates though no file has it."""
-    data = conditioned(_opened(PlinkData, plan, options), plan)
+    data = conditioned(opened(PlinkData, plan, options), plan)
     if not COMPONENTS.of(plan) or derived is None or len(derived) != len(data.samples):
         return data
     return replace(data, samples=data.samples.with_covariates(derived))
@@ -137,15 +134,8 @@ def _of_tables(
     from unpooled_client.compare.tables import compare_tables
     from unpooled_client.study.word_codes import as_in_dictionary
 
-    table = _opened(ArrayTable, study.plan, options, session.threads)
+    table = opened(ArrayTable, study.plan, options, session.threads)
     table = as_in_dictionary(session.folder, table, study.plan)
     found = compare_tables(files, table, study.plan)
     made = write_tables(place, study, found)
     return Compared(tuple(map(str, made)), len({one.feature for one in found}))
-
-
-def _opened(kind: type[Data], plan: Plan, options: DataOptions, threads: int = 1) -> Data:
-    data, report = open_under(plan, options, threads)
-    if not isinstance(data, kind):
-        raise report.problem()
-    return data

@@ -153,10 +153,15 @@ class DataPage(Page):
 
     def focus(self) -> None:
         """Begin with the first file."""
-        (self._of_tables if self._plan is not None and self._plan.of_tables else self.genotypes).setFocus()
+        (self._table_or_images if self._is_of_table else self.genotypes).setFocus()
 
     @property
-    def _of_tables(self) -> FileChoice:
+    def _is_of_table(self) -> bool:
+        """True if the study wants a table of this cohort, not genotypes."""
+        return self._plan is not None and self._plan.of_tables
+
+    @property
+    def _table_or_images(self) -> FileChoice:
         """The field of the cohort's table, which is a folder if it has images."""
         return self.images if self._plan is not None and self._plan.images is not None else self.table
 
@@ -191,8 +196,8 @@ class DataPage(Page):
     @property
     def form(self) -> DataForm:
         """Content of the form as typed, as far as it belongs to the files that were chosen."""
-        if self._plan is not None and self._plan.of_tables:
-            return DataForm(table=self._of_tables.path)
+        if self._is_of_table:
+            return DataForm(table=self._table_or_images.path)
         genotypes = genotypes_of(self.genotypes.path)
         typed: dict[str, Any] = {name: edit.text().strip() for name, edit in self._texts.items()}
         dosage, column = self.dosage.currentText(), self.pheno_name.currentText().strip()
@@ -216,7 +221,8 @@ class DataPage(Page):
     def _show_fields(self) -> None:
         if self._plan is None:
             return
-        tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
+        tables = self._is_of_table
+        more = self.more.isChecked() and not tables
         self._draw_more()
         uses = self._uses({} if tables else genotypes_of(self.genotypes.path))
         images = self._plan.images is not None

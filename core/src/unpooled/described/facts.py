@@ -11,15 +11,12 @@ from itertools import zip_longest
 
 from unpooled.described.file_list import about
 from unpooled.described.what_leaves import SINGLE_VALUES
-from unpooled.methods import METHODS, algorithm, with_chunks
+from unpooled.methods import algorithm, chunk_size
 from unpooled.methods.algorithm import NOT_POOLED
+from unpooled.methods.question_in_words import Fact
 from unpooled.plan.options import Place
-from unpooled.plan.plan import NOT_REPORTED, Plan
-from unpooled.plan.schema import FEATURE, IGNORED, Column
+from unpooled.plan.plan import Plan
 from unpooled.protocol.sealing import grouped
-
-Fact = tuple[str, str]
-"""The subject of a fact, and what the plan says of it."""
 
 
 @dataclass(frozen=True)
@@ -87,59 +84,7 @@ def _unlike(before: list[str], after: list[str]) -> list[tuple[str, str]]:
 
 def plan_facts(plan: Plan) -> Facts:
     """Return the facts that people read of a plan."""
-    return Facts(
-        question=_columns(plan) if plan.of_tables else _trait(plan), model=_model(plan), rules=_rules(plan)
-    )
-
-
-def _trait(plan: Plan) -> tuple[Fact, ...]:
-    digest = f" {grouped(plan.panel_digest.hex())}" if any(plan.panel_digest) else ""  # it may be to come
-    panel = {
-        "names": "by the cohorts' lists of variants, in clear",
-        "list": f"by the coordinator's list{digest}, answered masked",
-    }
-    build = "not reported" if plan.build == NOT_REPORTED else plan.build
-    return (
-        ("Phenotype", f"{plan.phenotype} ({plan.trait})"),
-        ("Genome build", f"{build}, {plan.autosomes} autosomes"),
-        ("Chromosomes", ", ".join(plan.chromosomes) or "all"),
-        ("Agreement on variants", panel[plan.panel_mode]),
-        ("Nonfounders", "counted in frequencies" if plan.nonfounders else "not counted in frequencies"),
-        ("Unknown sex", "phenotype kept" if plan.allow_no_sex else "phenotype set missing"),
-    )
-
-
-_FEW_LEVELS = 20
-"""So many values of a column are named; of more their number, and the digest of the list."""
-
-
-def _columns(plan: Plan) -> tuple[Fact, ...]:
-    about = METHODS[plan.test].columns_of(plan)
-    return tuple(("Column", _column(column, is_read=column in about)) for column in plan.schema)
-
-
-def _column(column: Column, *, is_read: bool) -> str:
-    role = "" if column.role in (FEATURE, IGNORED) else column.role
-    kind = ", ".join(filter(None, (role, column.type, column.unit, column.limits)))
-    if column.has_classes and is_read:
-        return f"{column.title} ({kind}{_values(column)})"
-    if column.is_patient:
-        return f"{column.title} ({kind}: says only which rows are one person's)"
-    if column.is_category and is_read:
-        return f"{column.title} ({column.encoding}{_values(column)})"
-    if column.scaling:
-        kind = f"{kind}, scaled: {column.scaling}"
-    unread = "" if is_read or column.is_number else ": neither read nor changed"
-    return f"{column.title} ({kind}{unread})"
-
-
-def _values(column: Column) -> str:
-    """The values that a dictionary may have."""
-    if len(column.levels) > _FEW_LEVELS:
-        return f", of {len(column.levels):,} values with SHA-256 {grouped(column.digest)}"
-    if column.most:
-        return f", of words that are looked for: at most {column.most:,} different ones in a cohort"
-    return f", of {', '.join(column.levels)}" if column.levels else ", of any words"
+    return Facts(algorithm(plan.test).question(plan), _model(plan), _rules(plan))
 
 
 def _model(plan: Plan) -> tuple[Fact, ...]:
@@ -168,7 +113,7 @@ def _rules(plan: Plan) -> tuple[Fact, ...]:
         *_options(plan, Place.FILTERS),
         ("Masks", masks[plan.masking]),
         ("Questions", _questions(plan)),
-        *([] if plan.of_tables else [("Variants in one question", f"{with_chunks(plan).chunk_size:,}")]),
+        *([("Variants in one question", f"{size:,}")] if (size := chunk_size(plan)) else []),
     )
 
 

@@ -6,28 +6,19 @@ offered.
 
 from __future__ import annotations
 
-from unpooled.asking.sizes import LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
+from unpooled.asking.sizes import VARIANTS, Sizes
 from unpooled.formats import ssf
-from unpooled.methods import algorithm, with_chunks
+from unpooled.methods import algorithm, chunk_size
 from unpooled.methods.algorithm import AboutFile, Method
 from unpooled.panel.list_file import MOST_BYTES, MOST_VARIANTS
 from unpooled.plan.common_options import FILE_STEM
-from unpooled.plan.plan import SUMS_FILE, Plan
-from unpooled.plan.schema import MOST_CLASSES, MOST_LEVELS
+from unpooled.plan.plan import Plan
 
 _UNNAMED = "study"
 
-# Bounds, generous: they keep a disk from being filled, and must never refuse an honest file.
+# Bounds, as generous as those of methods.
 _HEAD = 1 << 24  # bytes, whatever the study is about: a header, the plan, a page
-_LINE = 1 << 12  # bytes of a line beside its ID and alleles
-_FEWEST_LINES = 3  # that a report may have of a variant: PLINK's `.hwe` has three
-_ALLELES = 8  # that a line may name
-_FEATURE = 1 << 16  # bytes about a column of a table
-_LEVEL = 1 << 11  # bytes about one of its values
-_A_ROUND = 3  # numbers of a round of training
-_NUMBER = 1 << 5  # bytes of a number
 _CHUNK = 1 << 15  # bytes about what is asked of a chunk: 200 rounds in the manifest
-_USUAL_WORD = 1 << 10  # bytes of an ID or an allele, where nobody has measured the longest
 _REMARKS = 2 * MOST_BYTES  # of lines about variants: twice the longest list, however many cohorts have one
 
 
@@ -105,7 +96,7 @@ def result_files(plan: Plan) -> tuple[str, ...]:
     """The names of all files that a study under this plan may deliver."""
     return (
         *(name for one in plan.each for name in _of_one(one)),
-        *([] if plan.of_tables else [remarks_name(plan)]),
+        *([remarks_name(plan)] if algorithm(plan.test).agreed else []),
         methods_name(plan),
         *map(page_name, plan.each),
         manifest_name(plan),
@@ -123,33 +114,14 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
 
     `sizes` are those of one cohort's data: a panel holds no variant that this cohort lacks.
     """
+    method = algorithm(plan.test)
     if name == methods_name(plan):
         return _HEAD
     if name == manifest_name(plan):
-        chunks = 0 if plan.of_tables else sizes.get(VARIANTS, MOST_VARIANTS) // with_chunks(plan).chunk_size
-        return _HEAD + chunks * len(plan.each) * _CHUNK
-    if plan.of_tables:
-        # A cohort of a study of variants need not load the methods for tables.
-        from unpooled.fitted.image_network import ImageNetwork
-        from unpooled.methods.learning.models import MODELS
-        from unpooled.methods.learning.network_options import ARCHITECTURE, ROUNDS, weights_of
-        from unpooled.methods.learning.options import VALIDATION_FOLDS
-
-        found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
-        levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
-        columns = len(plan.features) + len(plan.categories) + levels + MOST_CLASSES
-        numbers = VALIDATION_FOLDS.of(plan) * columns**2 if SUMS_FILE in plan.files else 0
-        if plan.images is not None:
-            numbers += ImageNetwork((*plan.images.size, MOST_CLASSES), ARCHITECTURE.of(plan)).size
-            numbers += _A_ROUND * ROUNDS.of(plan)
-        elif plan.test in MODELS and MODELS[plan.test].is_network:
-            numbers += weights_of(plan, columns) + _A_ROUND * ROUNDS.of(plan)
-        return _HEAD + columns * _FEATURE + levels * _LEVEL + numbers * _NUMBER
+        variants, of_each = sizes.get(VARIANTS, MOST_VARIANTS), chunk_size(plan)
+        return _HEAD + (variants // of_each if of_each else 0) * len(plan.each) * _CHUNK
     if name in map(page_name, plan.each):
-        return _HEAD
+        return _HEAD + method.most_bytes_of_page(plan)
     if name == remarks_name(plan):  # about every variant of any cohort
         return _HEAD + _REMARKS
-    variants = sizes.get(VARIANTS, MOST_VARIANTS)
-    lines = _FEWEST_LINES + len(plan.covariate_columns)
-    each_line = _LINE + sizes.get(LONGEST_ID, _USUAL_WORD) + _ALLELES * sizes.get(LONGEST_ALLELE, _USUAL_WORD)
-    return _HEAD + lines * variants * each_line
+    return _HEAD + method.most_bytes(plan, sizes)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from unpooled.described.file_list import about
 from unpooled.kernels.statistics import inflation_text
-from unpooled.methods import METHODS, TESTS, algorithm
+from unpooled.methods import algorithm
+from unpooled.methods.algorithm import TableMethod, VariantMethod
 from unpooled.methods.shared.summary import Summary
 from unpooled.plan.options import Number, Place
 from unpooled.plan.plan import NOT_REPORTED, Plan
@@ -37,16 +38,17 @@ class Run:
 
 def methods(plan: Plan, run: Run) -> str:
     """Paragraphs of plain text, in lines of at most 100 characters."""
-    if plan.test in METHODS:
-        about = [_tables(plan, run)]
-    else:
-        about = [_people(plan, run), _variants(plan, run), _test(plan)]
+    match algorithm(plan.test):
+        case VariantMethod() as method:
+            about = [_people(plan, run, method), _variants(plan, run, method), _test(plan)]
+        case TableMethod() as method:
+            about = [_tables(plan, run, method)]
     paragraphs = [*about, _privacy(plan, run), _software(plan, run)]
     return "\n\n".join(textwrap.fill(" ".join(filter(None, lines)), _WIDTH) for lines in paragraphs) + "\n"
 
 
-def _tables(plan: Plan, run: Run) -> list[str]:
-    columns = ", ".join(column.title for column in METHODS[plan.test].columns_of(plan))
+def _tables(plan: Plan, run: Run, method: TableMethod) -> list[str]:
+    columns = ", ".join(column.title for column in method.columns_of(plan))
     return [
         f"The tables of {_cohorts(run)} were analysed jointly, without pooling them.",
         *_test(plan),
@@ -54,9 +56,9 @@ def _tables(plan: Plan, run: Run) -> list[str]:
     ]
 
 
-def _people(plan: Plan, run: Run) -> list[str]:
+def _people(plan: Plan, run: Run, method: VariantMethod) -> list[str]:
     complete = " with complete data" if plan.covariate_columns else ""
-    said = TESTS[plan.test].wording
+    said = method.wording
     tested = (
         f"{name} ({plan.trait}) {said.done} in {_counted(plan, numbers)}{complete}"
         for name, numbers in zip(plan.phenotype_names, run.summaries, strict=True)
@@ -71,13 +73,12 @@ def _counted(plan: Plan, numbers: Summary) -> str:
     return people
 
 
-def _variants(plan: Plan, run: Run) -> list[str]:
+def _variants(plan: Plan, run: Run, method: VariantMethod) -> list[str]:
     how = (
         "a list that was set before the study"
         if plan.panel_mode == "list"
         else "their names, positions and alleles in all cohorts' files"
     )
-    method = TESTS[plan.test]
     options, done = method.options, method.wording.variants
     limits = (option.in_limits(plan) for option in options if isinstance(option, Number))
     kept = " and ".join(filter(None, limits))

@@ -42,8 +42,7 @@ def _parties(plan: Plan) -> tuple[Party, ...]:
     arrays = sum(line.readable_by in (EVERYONE_BY_SUM, BY_SUM, BY_NOBODY) for line in leaves)
     compared = any(line.readable_by == BY_NOBODY for line in leaves)
     shown = any(DEALING in line.what and line.readable_by != SERVER for line in leaves)
-    agreed = "" if plan.of_tables else "the list of variants that the study is about, "
-    lists = "" if plan.of_tables else "a list of variants, "
+    agreed = algorithm(plan.test).agreed
     return (
         Party(
             "server",
@@ -69,12 +68,13 @@ def _parties(plan: Plan) -> tuple[Party, ...]:
             + (f"; {_small(CODES)}" if plan.searched else ""),
             ("all of that but what is masked" if compared else "all of that")
             + ", and so when each round takes place"
-            + ("" if plan.of_tables else ", and how many variants there are"),
-            f"a share, a sum, {lists}a result, or a digest of any of these",
+            + (", and how many variants there are" if agreed else ""),
+            f"a share, a sum, {f'a {agreed}, ' if agreed else ''}a result, or a digest of any of these",
         ),
         Party(
             "each cohort",
-            f"the plan, the names and public keys of the others, {agreed}"
+            "the plan, the names and public keys of the others, "
+            + (f"the {agreed} that the study is about, " if agreed else "")
             + ("of each other cohort the mask that the two share, " if plan.in_pairs else "")
             + "the sums over all cohorts on which questions depend, "
             + ("what the bits of compared sums follow from (masked), " if shown else "")

@@ -150,8 +150,7 @@ def _told(plan: Plan, run: Run, found: Pictures | None) -> Iterator[tuple[str, s
     """The most telling numbers: a name, the number, and what goes with it."""
     numbers = run.summaries[0] if run.summaries else {}
     yield "Cohorts", str(len(run.cohorts)), ""
-    if plan.of_tables:
-        yield "Columns", f"{len(plan.features):,}", "of numbers"
+    yield from algorithm(plan.test).key_numbers(plan)
     if people := numbers.get("people"):
         parts = ((f"{numbers[name]:,} {name}") for name in ("cases", "controls") if numbers.get(name))
         yield "People", f"{people:,}", ", ".join(parts)

@@ -17,7 +17,8 @@ from unpooled.errors import listed
 from unpooled.methods import algorithm, questions_of, with_chunks
 from unpooled.plan import common_options
 from unpooled.plan.common_options import BITS, OPENS
-from unpooled.plan.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
+from unpooled.plan.plan import NONE, Plan
+from unpooled.plan.result_files import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.protocol import bodies, oprf, two_party
 from unpooled.protocol.masking import Scheme
 from unpooled.protocol.pairs import key_bytes
@@ -255,7 +256,7 @@ def _about_the_run() -> Iterator[Leaving]:
 
 def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
     """Yield what is sent so that the cohorts can agree on what the study is about."""
-    if plan.of_tables:
+    if plan.panel_mode == NONE:
         yield _digest(
             PLAN_DIGEST,
             "says that this cohort's table is read and has the plan's columns; the table stays here, and "

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.formats.association_tests import Which, of_test
+from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, blocks, write_table
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.multiple_testing import Adjusted, adjust
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import Plan
 
 _ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "FDR_BY")
 
@@ -50,7 +50,7 @@ def adjusted(rows: Arrays) -> Adjusted:
     return adjust(statistic(rows), None if "joint" in rows else rows.get("freedom"), joint="joint" in rows)
 
 
-def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """`.adjusted`: the variants with a P, from the smallest P on. PLINK prints INF where P has become 0."""
     found = adjusted(rows)
     variants = Variants(panel, rows)

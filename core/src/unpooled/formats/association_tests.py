@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
+from unpooled.formats.layout import Layout
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import HIDE_COVAR
-from unpooled.plan.genotype_model import JOINT, terms_of
-from unpooled.plan.plan import Plan
+from unpooled.plan.genotype_model import JOINT
 
 SEX, OF_X = "SEX", "(X)"
 """PLINK's name of the sex that it adds on X, and what follows where a covariate has that name."""
@@ -21,49 +20,51 @@ Which: TypeAlias = slice | NDArray[np.integer]
 """Selection of the result's variants that a block of lines is about."""
 
 
-def tests(plan: Plan, rows: Arrays) -> list[bytes]:
+def tests(layout: Layout, rows: Arrays) -> list[bytes]:
     """Names of the tests: of the columns of `beta` and `se`, then that of the joint test, if there is one."""
-    names = [name.encode() for name in _usual(plan)]
-    names += _of_sex(plan)[: rows["beta"].shape[1] - len(names)]
-    return names + [JOINT.encode()] * terms_of(plan).has_joint_test
+    names = [name.encode() for name in _usual(layout)]
+    names += _of_sex(layout)[: rows["beta"].shape[1] - len(names)]
+    return names + [JOINT.encode()] * layout.terms.has_joint_test
 
 
-def _usual(plan: Plan) -> list[str]:
+def _usual(layout: Layout) -> list[str]:
     """The tests that every variant has by itself."""
-    of_genotype, of_interactions = terms_of(plan).tests(plan.covariate_columns)
-    others = [] if HIDE_COVAR.of(plan) else [*plan.covariate_columns, *of_interactions]
+    of_genotype, of_interactions = layout.terms.tests(layout.covariates)
+    others = [] if layout.hides_covariates else [*layout.covariates, *of_interactions]
     return [*of_genotype, *others]
 
 
-def begin_of_sex(plan: Plan, rows: Arrays) -> int | None:
+def begin_of_sex(layout: Layout, rows: Arrays) -> int | None:
     """The test of the sex that PLINK adds on X: those from it on are of sex. None where there is none.
 
     It is found by its place: a cohort's own covariate may be called SEX, too.
     """
-    usual = len(_usual(plan))
+    usual = len(_usual(layout))
     return usual if rows["beta"].shape[1] > usual else None
 
 
-def _of_sex(plan: Plan) -> list[bytes]:
+def _of_sex(layout: Layout) -> list[bytes]:
     """The tests that follow where sex is a covariate: its own, and that of its product with the genotype."""
-    own, columns = SEX, plan.covariate_columns
+    own, columns = SEX, layout.covariates
     while True:
-        usual, all_ = (terms_of(plan, with_sex).tests((*columns, own))[1] for with_sex in (False, True))
+        usual, all_ = (terms.tests((*columns, own))[1] for terms in (layout.terms, layout.terms_with_sex))
         lines = (own, *all_[len(usual) :])
         if not {*lines} & {*columns}:
             return [line.encode() for line in lines]
         own += OF_X
 
 
-def as_plink2_orders(plan: Plan, tests: NDArray[np.int64], has_sex: NDArray[np.bool_]) -> NDArray[np.int64]:
+def as_plink2_orders(
+    layout: Layout, tests: NDArray[np.int64], has_sex: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Map lines in plink2's order of tests to tests in PLINK 1.9's, where variants have a test of SEX.
 
     plink2 has SEX before the interactions, PLINK 1.9 after them; that with SEX is the last of both.
     """
-    before, all_ = len(terms_of(plan).coded) + len(plan.covariate_columns), len(_usual(plan))
+    before, all_ = len(layout.terms.coded) + len(layout.covariates), len(_usual(layout))
     moved = np.where(tests == before, all_, tests - 1)
     is_among = (tests >= before) & (tests <= all_)
-    return np.where(has_sex & is_among & (not HIDE_COVAR.of(plan)), moved, tests)
+    return np.where(has_sex & is_among & (not layout.hides_covariates), moved, tests)
 
 
 def of_test(column: NDArray[Any], part: Which, test: NDArray[np.int64] | int) -> NDArray[Any]:
@@ -92,12 +93,12 @@ def with_joint_test(
     return np.where(is_joint, of_joint, statistic), np.where(is_joint, p, neg_log10_p)
 
 
-def tests_each(plan: Plan, panel: Panel, rows: Arrays) -> NDArray[np.int32]:
+def tests_each(layout: Layout, panel: Panel, rows: Arrays) -> NDArray[np.int32]:
     """Count the tests of each variant: on X there may be SEX, too, and its interaction."""
-    most, usual = np.array([len(tests(plan, rows)), len(_usual(plan))], np.int32)
-    if terms_of(plan).has_joint_test:
+    most, usual = np.array([len(tests(layout, rows)), len(_usual(layout))], np.int32)
+    if layout.terms.has_joint_test:
         return np.full(len(rows["variant"]), most)
-    on_x = panel.chromosome[rows["variant"][:]] == plan.autosomes + 1
+    on_x = panel.chromosome[rows["variant"][:]] == layout.autosomes + 1
     return np.asarray(np.where(on_x, most, usual))
 
 

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from unpooled.asking.question import Arrays
 from unpooled.errors import UnpooledError
+from unpooled.formats.layout import Layout
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import Plan
 
 _HEADS = ("#PC1_FROM", "PC1_TO", "PC2_FROM", "PC2_TO", "AT_LEAST")
 
@@ -28,7 +28,7 @@ class Cell:
     at_least: int
 
 
-def write_density(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_density(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """Write the columns `edges` and `at_least`, a line per cell; only the head where there are none."""
     file.write("\t".join(_HEADS).encode() + b"\n")
     if rows:

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from unpooled.asking.question import Arrays
 from unpooled.errors import UnpooledError
 from unpooled.formats.glm import chromosome_names
+from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, Whole, write_table
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import MOST_COMPONENTS
-from unpooled.plan.plan import Plan
 from unpooled.plan.plan import component_titles as titles
 
 _ALLELES = ("REF", "ALT")
@@ -35,12 +35,12 @@ _OF_ERRORS = ("#EIGENVALUE", "TIMES_NEXT", "ERROR", "STANDS_OUT")
 _OF_COUNTS = ("#CHROM", "POS", "ID", *_ALLELES, "ALT_CTS", "OBS_CT")
 
 
-def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """Write the column `eigenvalue`, one a line."""
     file.write(b"".join(number + b"\n" for number in exactly(rows["eigenvalue"][:])))
 
 
-def write_errors(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_errors(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """Write a line for each component: from the columns `eigenvalue`, `following`, `error`, `stands_out`."""
     values = rows["eigenvalue"][:]
     columns = [*map(exactly, (values, values / rows["following"][:], rows["error"][:]))]
@@ -49,9 +49,9 @@ def write_errors(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
     file.write(b"".join(b"\t".join(line) + b"\n" for line in lines))
 
 
-def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """Write the loadings of A1, which is the ALT, from the columns `variant`, `first_is_a1`, `PC1`, ... ."""
-    variants = Variants(panel, rows, chromosome_names(plan.autosomes))
+    variants = Variants(panel, rows, chromosome_names(layout.autosomes))
     components = [name for name in titles(MOST_COMPONENTS) if name in rows]
     m = len(rows["variant"])
 
@@ -72,9 +72,9 @@ def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan)
     write_table(file, 2 * m, block, variants.pool, separator=b"\t")
 
 
-def write_counts(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_counts(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """Write allele counts from the columns `variant`, `first_is_a1`, `a1_count` and `allele_count`."""
-    variants = Variants(panel, rows, chromosome_names(plan.autosomes))
+    variants = Variants(panel, rows, chromosome_names(layout.autosomes))
 
     def block(part: slice) -> list[Column]:
         code = panel.chromosome[rows["variant"][part]].astype(np.int64)

@@ -23,17 +23,15 @@ from unpooled.formats.association_tests import (
     tests_each,
     with_joint_test,
 )
+from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.statistics import scaled_p_value, with_limits
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import CI, GLM_COLS, in_odds_ratios
 from unpooled.plan.floors import CASE_CONTROL
-from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.glm_columns import MACH_R2, USUAL
-from unpooled.plan.plan import Plan
 
 ERRORS = {
     codes.FITTED: b".",
@@ -62,7 +60,7 @@ def chromosome_names(autosomes: int) -> list[bytes]:
     return names
 
 
-def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan, penalised: bool) -> NDArray[np.int64]:
+def _errors(rows: Arrays, variant: NDArray[np.int64], layout: Layout, penalised: bool) -> NDArray[np.int64]:
     """Return the error code that is written for each variant without an estimate.
 
     Where a column does not vary, a logistic iteration of plink2 runs off, and Firth's too. It names the
@@ -70,7 +68,7 @@ def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan, penalised: boo
     copies than any control, its iteration runs off.
     """
     code = rows["code"][variant].astype(np.int64)
-    if plan.trait != "quantitative":
+    if layout.trait != "quantitative":
         fails = codes.PENALISED_UNFINISHED if penalised else codes.SEPARATED
         code[code == codes.STILL] = fails
     separated = code == codes.SEPARATED
@@ -84,24 +82,24 @@ def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan, penalised: boo
 
 
 def write_glm(
-    file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, penalised: bool, falls_back: bool
+    file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout, *, penalised: bool, falls_back: bool
 ) -> None:
     """`.glm.logistic`, or `.glm.linear`.
 
     `penalised`: variants may be fitted by Firth's likelihood; `falls_back`: only those that need it.
     """
-    logistic = plan.trait == CASE_CONTROL
-    names, of_sex = tests(plan, rows), begin_of_sex(plan, rows)
-    chromosomes = chromosome_names(plan.autosomes)
+    logistic = layout.trait == CASE_CONTROL
+    names, of_sex = tests(layout, rows), begin_of_sex(layout, rows)
+    chromosomes = chromosome_names(layout.autosomes)
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes, b"N", b"Y"])
-    lines = Lines(tests_each(plan, panel, rows))
-    wanted = _wanted(plan) - (set() if falls_back else {"firth"})
-    odds = in_odds_ratios(plan) and "beta" not in wanted
+    lines = Lines(tests_each(layout, panel, rows))
+    wanted = _wanted(layout) - (set() if falls_back else {"firth"})
+    odds = layout.odds and "beta" not in wanted
     effect = titles.ODDS_RATIO if odds else titles.BETA
     error_of_effect = titles.SE_OF_LOG_ODDS if odds else titles.SE
-    statistic = _statistic(plan, logistic)
-    of_lower, of_upper = titles.of_limits(CI.of(plan))
+    statistic = _statistic(layout, logistic)
+    of_lower, of_upper = titles.of_limits(layout.limits)
     at_error = variants.labels + len(names)
     at_chromosome = at_error + len(errors)
     at_yes_no = at_chromosome + len(chromosomes)
@@ -109,7 +107,7 @@ def write_glm(
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
-        test = as_plink2_orders(plan, test, (chromosome == plan.autosomes + 1) & (of_sex is not None))
+        test = as_plink2_orders(layout, test, (chromosome == layout.autosomes + 1) & (of_sex is not None))
         beta, se, neg_log10_p = (of_test(rows[name], variant, test) for name in ("beta", "se", "neg_log10_p"))
         code = rows["code"][variant]
         refused = np.isin(code, codes.REFUSED_BY_PLINK2)
@@ -120,21 +118,21 @@ def write_glm(
             beta = np.where(test >= of_sex, -beta, beta)
         with np.errstate(invalid="ignore", divide="ignore"):
             score, neg_log10_p = with_joint_test(rows, (variant, test), beta / se, neg_log10_p, by_f=True)
-        shown, lower, upper = with_limits(beta, se, CI.of(plan), odds=odds)
+        shown, lower, upper = with_limits(beta, se, layout.limits, odds=odds)
         p, down = scaled_p_value(np.where(refused, np.nan, neg_log10_p))
         score = np.where(refused, np.nan, score)
-        error = np.where(np.isnan(score), _errors(rows, variant, plan, penalised), codes.FITTED)
+        error = np.where(np.isnan(score), _errors(rows, variant, layout, penalised), codes.FITTED)
         fell_back = np.isin(code, (*codes.OF_PENALISED, codes.STILL)).astype(np.int64)
         a1, a2 = variants.a1(variant).values, variants.a2(variant).values
         # One copy of each on Y and MT; on X plink2 counts two of men, too.
-        single = np.isin(chromosome, (plan.autosomes + 2, plan.autosomes + 4))
+        single = np.isin(chromosome, (layout.autosomes + 2, layout.autosomes + 4))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             columns: list[tuple[str, Column]] = [
                 ("chrom", Text(titles.CHROMOSOME.plink2, 0, at_chromosome + chromosome)),
                 ("pos", Whole(titles.POSITION.plink2, 0, variants.position(variant).values)),
                 ("id", Name(titles.NAME.plink2, 0, variants.name(variant).values)),
                 *_of_alleles(a1, a2, rows["a1_freq"][variant], rows["n"][variant] * np.where(single, 1, 2)),
-                ("machr2", _mach_r2(plan, rows, variant, chromosome)),
+                ("machr2", _mach_r2(layout, rows, variant, chromosome)),
                 ("firth", Text("FIRTH?", 0, at_yes_no + fell_back)),
                 ("test", Text(titles.TEST.plink2, 0, variants.labels + test)),
                 ("nobs", Whole(titles.PEOPLE.plink2, 0, rows["n"][variant])),
@@ -152,16 +150,16 @@ def write_glm(
     write_table(file, len(lines), block, variants.pool, separator=b"\t")
 
 
-def _mach_r2(plan: Plan, rows: Arrays, variant: NDArray[np.int64], chromosome: NDArray[np.int64]) -> Real:
+def _mach_r2(layout: Layout, rows: Arrays, variant: NDArray[np.int64], chromosome: NDArray[np.int64]) -> Real:
     """NA on X and MT, where plink2 computes none; nan where everybody has one allele."""
     found = rows[MACH_R2][variant] if MACH_R2 in rows else np.full(len(variant), np.nan)
-    none = np.isin(chromosome, (plan.autosomes + 1, plan.autosomes + 4))
+    none = np.isin(chromosome, (layout.autosomes + 1, layout.autosomes + 4))
     return Real("MACH_R2", 0, found, missing=none, digits=_DIGITS)
 
 
-def _statistic(plan: Plan, logistic: bool) -> titles.Title:
+def _statistic(layout: Layout, logistic: bool) -> titles.Title:
     """Return the title of the statistic; in a report with a joint test it names both."""
-    if terms_of(plan).has_joint_test:
+    if layout.terms.has_joint_test:
         return titles.Z_OR_F if logistic else titles.T_OR_F
     return titles.Z if logistic else titles.T
 
@@ -183,8 +181,8 @@ def _of_alleles(
     ]
 
 
-def _wanted(plan: Plan) -> set[str]:
-    wanted = {"id", "a1", *(GLM_COLS.of(plan) or USUAL)} - (set() if CI.of(plan) else {"ci"})
+def _wanted(layout: Layout) -> set[str]:
+    wanted = {"id", "a1", *(layout.glm_columns or USUAL)} - (set() if layout.limits else {"ci"})
     return wanted | ({"effect"} if {"beta", "orbeta"} & wanted else set())
 
 

@@ -12,21 +12,20 @@ from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.formats import titles
+from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Whole, write_table
 from unpooled.kernels.statistics import normal_neg_log10_p, p_value
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import in_odds_ratios
-from unpooled.plan.plan import Plan
 
 _DIGITS = 6
 OF_EFFECTS = ("fixed", "fixed_se", "random", "random_se")
 
 
-def write_meta(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_meta(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """`.meta`: a line per variant, NA where too few cohorts have an estimate of their own."""
     variants = Variants(panel, rows)
-    odds = in_odds_ratios(plan)
+    odds = layout.odds
     effect = titles.ODDS_RATIO if odds else titles.BETA
     random_effect = titles.RANDOM_ODDS_RATIO if odds else titles.RANDOM_BETA
 

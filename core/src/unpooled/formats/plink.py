@@ -1,7 +1,7 @@
 """PLINK 1.9's reports `.assoc`, `.frq`, `.lmiss` and `.hwe`, the same in every byte.
 
 Each writer takes an open binary file, the panel, the result columns (one entry per variant of the result;
-`variant` is the panel index; `GenotypeTable.columns` says what the others are) and the plan.
+`variant` is the panel index; `GenotypeTable.columns` says what the others are) and the layout.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from unpooled.asking.question import Arrays
 from unpooled.formats import titles
 from unpooled.formats.association_tests import Which
+from unpooled.formats.layout import Layout
 from unpooled.formats.table import Column, Name, Pool, Real, Slashed, Text, Whole, blocks, write_table
 from unpooled.kernels.statistics import chi_square_p_value, odds_ratio_interval
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import CI
-from unpooled.plan.plan import Plan
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]
@@ -88,10 +87,10 @@ def _nowhere(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.zeros(len(values), bool)
 
 
-def write_assoc(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """`.assoc`. If the plan has a `ci` (such as 0.95) also the odds ratio's standard error and limits."""
+def write_assoc(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
+    """`.assoc`. If the layout has limits (such as 0.95) also the odds ratio's standard error and limits."""
     variants = Variants(panel, rows)
-    level = CI.of(plan)
+    level = layout.limits
 
     def block(part: slice) -> list[Column]:
         table = [rows[name][part] for name in ("case_a1", "case_a2", "control_a1", "control_a2")]
@@ -122,7 +121,7 @@ def _limits(table: Sequence[Counts], level: float) -> list[Column]:
     ]
 
 
-def write_frq(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_frq(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """`.frq`: A1's frequency in founders (everyone with `--nonfounders`) and how many alleles were seen."""
     variants = Variants(panel, rows)
 
@@ -141,7 +140,7 @@ def write_frq(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     write_table(file, len(variants), block, variants.pool)
 
 
-def write_lmiss(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_lmiss(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """`.lmiss`: missing calls among all people, on Y among men."""
     variants = Variants(panel, rows)
 
@@ -162,9 +161,9 @@ _HWE_ROWS = {"all": b"ALL", "case": b"AFF", "control": b"UNAFF"}
 _HWE_QUANTITATIVE = {"all": b"ALL(QT)"}
 
 
-def write_hwe(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_hwe(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """`.hwe`: genotypes and the exact test, for each variant in everyone, in cases, in controls."""
-    about = _HWE_QUANTITATIVE if plan.trait == "quantitative" else _HWE_ROWS
+    about = _HWE_QUANTITATIVE if layout.trait == "quantitative" else _HWE_ROWS
     count = len(about)
     variants = Variants(panel, rows, tuple(about.values()))
 
@@ -207,7 +206,7 @@ def _heterozygosity(hom_a1: Counts, het: Counts, hom_a2: Counts) -> tuple[Floats
     return observed, expected
 
 
-WRITERS: dict[str, Callable[[BinaryIO, Panel, Arrays, Plan], None]] = {
+WRITERS: dict[str, Callable[[BinaryIO, Panel, Arrays, Layout], None]] = {
     "assoc": write_assoc,
     "frq": write_frq,
     "lmiss": write_lmiss,

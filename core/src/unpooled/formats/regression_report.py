@@ -1,6 +1,6 @@
 """PLINK 1.9's reports of a regression: `.assoc.linear` and `.assoc.logistic`.
 
-Each writer takes an open binary file, the panel, the result columns and the plan; what the columns are says
+Each writer takes an open binary file, the panel, the result columns and the layout; what the columns are says
 `unpooled.methods.regression.results`. A variant has a row for ADD, then for each covariate
 and each interaction, then on X for SEX and that with SEX.
 """
@@ -15,19 +15,18 @@ from unpooled.asking.question import Arrays
 from unpooled.formats import titles
 from unpooled.formats.adjusted import reported
 from unpooled.formats.association_tests import Lines, tests, tests_each, with_joint_test
+from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.kernels.statistics import p_value, with_limits
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import CI, in_odds_ratios
-from unpooled.plan.plan import Plan
 
 
-def write_report(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_report(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """`.assoc.linear`; or `.assoc.logistic`, with odds ratios, or their logarithms with `beta`."""
-    odds = in_odds_ratios(plan)
-    variants = Variants(panel, rows, tests(plan, rows))
-    lines = Lines(tests_each(plan, panel, rows))
+    odds = layout.odds
+    variants = Variants(panel, rows, tests(layout, rows))
+    lines = Lines(tests_each(layout, panel, rows))
     effect = titles.ODDS_RATIO if odds else titles.BETA
 
     def block(part: slice) -> list[Column]:
@@ -37,8 +36,10 @@ def write_report(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
         )
         with np.errstate(invalid="ignore", divide="ignore"):
             statistic = beta / se
-        shown, *ends = with_limits(beta, se, CI.of(plan), odds=odds)
-        limits = [Real(title, 8, end) for title, end in zip(titles.of_limits(CI.of(plan)), ends, strict=True)]
+        shown, *ends = with_limits(beta, se, layout.limits, odds=odds)
+        limits = [
+            Real(title, 8, end) for title, end in zip(titles.of_limits(layout.limits), ends, strict=True)
+        ]
         statistic, neg_log10_p = with_joint_test(rows, (variant, test), statistic, neg_log10_p)
         return [
             variants.chromosome(variant),
@@ -48,7 +49,7 @@ def write_report(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
             Text(titles.TEST.plink, 10, variants.labels + test),
             Whole(titles.PEOPLE.plink, 8, rows["n"][variant]),
             Real(effect.plink, 10, shown),
-            *([Real(titles.SE.plink, 8, se), *limits] if CI.of(plan) else []),
+            *([Real(titles.SE.plink, 8, se), *limits] if layout.limits else []),
             Real(titles.T.plink, 12, statistic),
             Real(titles.P.plink, 12, p_value(neg_log10_p)),
         ]

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from unpooled.asking.question import Arrays
 from unpooled.errors import UnpooledError
 from unpooled.formats.eigenvectors import exactly
+from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, write_table
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import Plan
 
 _FIRST = (
     "###PGS CATALOG SCORING FILE - see https://www.pgscatalog.org/downloads/#dl_ftp_scoring for additional "
@@ -36,15 +36,15 @@ COLUMNS = (
 )
 
 
-def write_scoring_file(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_scoring_file(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """Write the columns `variant`, `first_is_a1`, `weight` and `a1_freq`, in the order of the panel."""
     head = [
         _FIRST,
         "#format_version=2.0",
         "##POLYGENIC SCORE (PGS) INFORMATION",
-        f"#pgs_name={plan.phenotype}",
-        f"#trait_reported={plan.phenotype}",
-        f"#genome_build={plan.build}",
+        f"#pgs_name={layout.phenotype}",
+        f"#trait_reported={layout.phenotype}",
+        f"#genome_build={layout.build}",
         f"#variants_number={len(rows['variant'])}",
         "#weight_type=beta",
     ]

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.formats.association_tests import of_test
+from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, write_table
 from unpooled.kernels.statistics import p_value
 from unpooled.panel.alleles import UNSEEN
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import COVARIATES, MAF, in_odds_ratios
+from unpooled.plan.common_options import COVARIATES, MAF
 from unpooled.plan.plan import NOT_REPORTED, Plan
 
 _DIGITS = 8
@@ -42,10 +43,10 @@ _PLAIN = string.ascii_letters + string.digits
 _ID_SIGNS = bytes(c if c == 0 or chr(c) in _PLAIN else ord("_") for c in range(256))
 
 
-def reportable(panel: Panel, rows: Arrays, plan: Plan) -> np.ndarray:
+def reportable(panel: Panel, rows: Arrays, layout: Layout) -> np.ndarray:
     """Find the rows of the result that go into the file: indices (k,), in the order of the file."""
     unseen = [k for k, allele in enumerate(panel.alleles) if not _sequence(allele)]
-    number, chosen = _numbers(plan.autosomes), [np.empty(0, np.int64)]
+    number, chosen = _numbers(layout.autosomes), [np.empty(0, np.int64)]
     for part in blocks(len(rows["variant"])):
         variant = rows["variant"][part]
         known = ~np.isnan(rows["beta"][part][:, 0])
@@ -79,14 +80,14 @@ def _rs_numbers(names: NDArray[np.bytes_]) -> NDArray[np.bytes_]:
     return np.where(known, names, _NOTHING)
 
 
-def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """The tab-separated file, compressed; the same bytes each time. Effects may be odds."""
-    chosen, number = reportable(panel, rows, plan), _numbers(plan.autosomes)
+    chosen, number = reportable(panel, rows, layout), _numbers(layout.autosomes)
     variants = Variants(panel, rows)
     in_logarithms = any(
         bool(np.any(of_test(rows["neg_log10_p"], chosen[part], 0) > 300)) for part in blocks(len(chosen))
     )
-    odds = in_odds_ratios(plan)
+    odds = layout.odds
 
     def block(part: slice) -> list[Column]:
         which = chosen[part]

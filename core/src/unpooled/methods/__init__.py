@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from unpooled import method_modules
@@ -82,9 +83,14 @@ def whole(study: Study) -> Call[None]:
     return PROCEDURES["components/first"](study, *call.stored)
 
 
+def chunk_size(plan: Plan) -> int:
+    """Count the variants in one question, which the method chooses if the plan does not; 0 of tables."""
+    return algorithm(plan.test).chunk_of(plan, questions_of(plan))
+
+
 def with_chunks(plan: Plan) -> Plan:
     """Return the plan with a size of chunks, which its method chooses if it names none."""
-    return plan if plan.chunk_size else algorithm(plan.test).with_chunks(plan, questions_of(plan))
+    return plan if plan.chunk_size else replace(plan, chunk_size=chunk_size(plan))
 
 
 def usual(test: str) -> dict[str, object]:

@@ -11,21 +11,35 @@ from unpooled import method_modules
 from unpooled.asking.cohort import ArrayTable, Table
 from unpooled.asking.procedure import Procedure
 from unpooled.asking.question import Arrays, Question, check_words, words
-from unpooled.asking.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
+from unpooled.asking.sizes import AUTOSOMAL, LISTED, LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
+from unpooled.methods import question_in_words
+from unpooled.methods.phenotypes import required
+from unpooled.methods.question_in_words import Fact
 from unpooled.methods.shared import summary
+from unpooled.methods.shared.conditions import Conditioned, conditioned
 from unpooled.methods.shared.privacy_options import is_exact, noise_in_words
 from unpooled.pages.page import Html
+from unpooled.panel.list_file import MOST_VARIANTS
 from unpooled.panel.panel import Panel
 from unpooled.plan import options
 from unpooled.plan.common_options import BITS, OF_EVERY_STUDY, OPENS
 from unpooled.plan.options import Option
 from unpooled.plan.plan import NONE, Plan
-from unpooled.plan.schema import NUMBER, Column
+from unpooled.plan.schema import MOST_CLASSES, MOST_LEVELS, NUMBER, Column
 from unpooled.plan.templates import Template
 
 SHARE_BYTES = 4_500_000
 """Largest share about a chunk: a larger one takes memory, and keeps the other parties waiting."""
 FEWEST_IN_A_CHUNK = 1000
+
+# Bounds of result files, generous: they keep a disk from being filled, and must never refuse an honest file.
+_LINE = 1 << 12  # bytes of a line beside its ID and alleles
+_FEWEST_LINES = 3  # that a report may have of a variant: PLINK's `.hwe` has three
+_ALLELES = 8  # that a line may name
+_USUAL_WORD = 1 << 10  # bytes of an ID or an allele, where nobody has measured the longest
+_FEATURE = 1 << 16  # bytes about a column of a table
+_LEVEL = 1 << 11  # bytes about one of its values
+_NUMBER = 1 << 5  # bytes of a number
 
 NOT_POOLED = "Not the pooled result"
 
@@ -79,6 +93,12 @@ class Method:
     """Plural of what a cohort has a minimum number of."""
     data: ClassVar[str]
     """The data of a cohort, at the beginning of a sentence."""
+    file: ClassVar[tuple[str, str]]
+    """The file that a cohort gives, in words, and the client's option for it."""
+    agreed: ClassVar[str] = ""
+    """Name of the list that cohorts agree on before they are asked; empty if the plan says all."""
+    fields: ClassVar[tuple[str, ...]]
+    """Fields of a plan that mean nothing to the other kind."""
     given: ClassVar[Mapping[str, object]] = {}
     """Fields that every plan of its kind has."""
 
@@ -163,9 +183,31 @@ class Method:
         own = {option.name: option.usual for option in self.options if option.usual is not None}
         return {"trait": self.traits[0], "files": list(self.usual_files), **self.given, **own}
 
-    def with_chunks(self, plan: Plan, asks: Sequence[type[Question]]) -> Plan:
-        """Return a plan that names no size of chunks with one; `asks` are the questions of its study."""
-        return plan
+    def question(self, plan: Plan) -> tuple[Fact, ...]:
+        """Return the facts about what is asked under a plan."""
+        raise NotImplementedError
+
+    def key_numbers(self, plan: Plan) -> list[tuple[str, str, str]]:
+        """Return names, numbers and what goes with them that a report shows first, beside its results."""
+        return []
+
+    def chunk_of(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
+        """Count the variants in one question; 0 if there are none. `asks`: the questions of the study."""
+        return 0
+
+    def ready(self, cohorts: Sequence[Any], panel: Panel, plan: Plan) -> Sequence[Any]:
+        """Return all cohorts, in one process, as the questions find them; as they are, if a client has made
+        them ready.
+        """
+        raise NotImplementedError
+
+    def most_bytes(self, plan: Plan, sizes: Sizes) -> int:
+        """Bound the bytes of a result file, beyond its head, from the sizes of one cohort's data."""
+        raise NotImplementedError
+
+    def most_bytes_of_page(self, plan: Plan) -> int:
+        """Bound the bytes of the report for people, beyond its head."""
+        return 0
 
     def problems(self, plan: Plan) -> dict[str, str]:
         """Return what a plan asks of this test that it does not offer, by the plan's field."""
@@ -189,6 +231,9 @@ class VariantMethod(Method):
     called = "Test"
     counted = "people"
     data = "Genotypes and phenotypes"
+    file = "genotypes", "--bfile PREFIX"
+    agreed = "list of variants"
+    fields = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
 
     table: str = summary.VARIANTS
     wording: Wording = Wording()
@@ -202,14 +247,31 @@ class VariantMethod(Method):
     """
     cost: Cost = Cost()
 
-    def with_chunks(self, plan: Plan, asks: Sequence[type[Question]]) -> Plan:
-        """Return the plan with the size of chunks of which no share is beyond `SHARE_BYTES`.
+    def question(self, plan: Plan) -> tuple[Fact, ...]:
+        return question_in_words.of_variants(plan)
+
+    def chunk_of(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
+        """Return the plan's size of chunks, or else that of which no share is beyond `SHARE_BYTES`.
 
         Smaller ones take no less time, for each is a request of its own.
         """
+        if plan.chunk_size:
+            return plan.chunk_size
         one, by_one = {VARIANTS: 1, AUTOSOMAL: 1, LISTED: 1}, replace(plan, chunk_size=1)
         each = max(_variant_bytes(kind, by_one, one) for kind in asks)
-        return replace(plan, chunk_size=max(FEWEST_IN_A_CHUNK, SHARE_BYTES // each))
+        return max(FEWEST_IN_A_CHUNK, SHARE_BYTES // each)
+
+    def ready(self, cohorts: Sequence[Any], panel: Panel, plan: Plan) -> Sequence[Any]:
+        # Whoever lacks a phenotype is left out first: whom a condition lacks has none afterwards, and counts.
+        return [
+            cohort if isinstance(cohort, Conditioned) else conditioned(required(cohort, plan), panel, plan)
+            for cohort in cohorts
+        ]
+
+    def most_bytes(self, plan: Plan, sizes: Sizes) -> int:
+        words = sizes.get(LONGEST_ID, _USUAL_WORD) + _ALLELES * sizes.get(LONGEST_ALLELE, _USUAL_WORD)
+        lines = (_FEWEST_LINES + len(plan.covariate_columns)) * sizes.get(VARIANTS, MOST_VARIANTS)
+        return lines * (_LINE + words)
 
 
 def _variant_bytes(kind: type[Question], plan: Plan, one: Sizes) -> int:
@@ -231,6 +293,8 @@ class TableMethod(Method):
     called = "Method"
     counted = "rows"
     data = "The tables"
+    file = "a table", "--table FILE"
+    fields = ("schema",)
     given: ClassVar[Mapping[str, object]] = {"phenotype": "", "panel_mode": NONE}
 
     traits: tuple[str, ...] = (NONE,)
@@ -250,6 +314,26 @@ class TableMethod(Method):
     """Scalings of a column of numbers that it knows, as a schema names them."""
     foresee: Callable[[ArrayTable, Plan], None] = lambda table, plan: None
     """Raises the Refuse of a study whose cohorts all have a table as this one, which was prepared."""
+    most_numbers: Callable[[Plan, int], int] = lambda plan, columns: 0
+    """Bound on the numbers in its files beside those about one column, given how many columns there are."""
+
+    def question(self, plan: Plan) -> tuple[Fact, ...]:
+        return question_in_words.of_columns(plan, self.columns_of(plan))
+
+    def key_numbers(self, plan: Plan) -> list[tuple[str, str, str]]:
+        return [("Columns", f"{len(plan.features):,}", "of numbers")]
+
+    def ready(self, cohorts: Sequence[Any], panel: Panel, plan: Plan) -> Sequence[Any]:
+        return self.coded(cohorts, plan)
+
+    def most_bytes(self, plan: Plan, sizes: Sizes) -> int:
+        found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
+        levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
+        columns = len(plan.features) + len(plan.categories) + levels + MOST_CLASSES
+        return columns * _FEATURE + levels * _LEVEL + self.most_numbers(plan, columns) * _NUMBER
+
+    def most_bytes_of_page(self, plan: Plan) -> int:
+        return self.most_bytes(plan, {})
 
     def problems(self, plan: Plan) -> dict[str, str]:
         wanted = f"{self.title} is about columns of type {self.column_type}: want at least one"

@@ -28,10 +28,12 @@ from unpooled.methods.shared.chunks import Chunk, X, Y, chunks_of
 from unpooled.methods.shared.genotype_counts import A1_IN_FILES, MOST_PEOPLE, Counted, most_say_first
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
+from unpooled.methods.shared.layout import laid_out
 from unpooled.methods.shared.options import FREQUENCY_FLAGS
 from unpooled.plan import common_options as options
 from unpooled.plan.common_options import GENO
-from unpooled.plan.plan import FILES, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import FILES
 from unpooled.plan.templates import QUALITY, Template
 
 
@@ -157,7 +159,7 @@ CHI_SQUARE = variant_method(
     traits=("case/control",),
     asks=(Census, CountGenotypes),
     procedure=chi_square,
-    files={**plink.WRITERS, "adjusted": write_adjusted},
+    files={file: laid_out(write) for file, write in (plink.WRITERS | {"adjusted": write_adjusted}).items()},
     usual_files=FILES,
     options=(
         *options.SEVERAL,

@@ -50,3 +50,12 @@ def chromosome_codes(words: Iterable[str], autosomes: int = HUMAN) -> frozenset[
             raise ValueError(f"got {word!r}; want chromosomes and ranges such as 1-4, 22 and X")
         found.update(range(first, last + 1))
     return frozenset(found)
+
+
+def problem_of(words: Iterable[str], autosomes: int) -> str:
+    """Say which word is neither a chromosome nor a range; empty if none is."""
+    try:
+        chromosome_codes(words, autosomes)
+    except ValueError as error:
+        return str(error)
+    return ""

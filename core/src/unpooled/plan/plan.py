@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from unpooled.errors import CodecError, UnpooledError
-from unpooled.panel.chromosomes import MOST_AUTOSOMES, chromosome_codes
-from unpooled.plan import options
+from unpooled.panel.chromosomes import MOST_AUTOSOMES, problem_of
+from unpooled.plan import floors, json_values, options
 from unpooled.plan.common_options import (
     COHORT_SUMS,
     COMPONENTS,
@@ -33,47 +33,18 @@ from unpooled.plan.common_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
 from unpooled.plan.common_options import FEWEST_COHORTS as FEWEST_COHORTS
 from unpooled.plan.common_options import MEAN as MEAN
 from unpooled.plan.common_options import component_titles as component_titles
-from unpooled.plan.floors import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, TRAITS
 from unpooled.plan.options import Covariate as Covariate
-from unpooled.plan.options import as_typed, is_name, refused
+from unpooled.plan.options import as_typed, is_name
+from unpooled.plan.result_files import FILES
 from unpooled.plan.schema import Column, schema_problem
+from unpooled.plan.with_schema import WithSchema
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec
 from unpooled.protocol.masking import MAX_VARIANCE, Gaussian, Modular, Scheme
 from unpooled.protocol.messages import MIN_COHORTS, digest
 from unpooled.protocol.ring import Ring
 
-FILES = ("assoc", "frq", "lmiss", "hwe")
-
-PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
-
-ENCODING_FILE = "encoding"
-
-MODEL_FILE, SUMS_FILE = "model", "sums"
-"""Files that a study of tables writes. With parameters each cohort also writes its own table, normalized;
-with an encoding, encoded.
-"""
-
-SCORE_FILE = "score"
-"""Weights of variants. With it each cohort also writes the scores of its own people."""
-
-EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE = "eigenval", "eigenvec.allele", "acount"
-
-ERRORS_FILE = f"{EIGENVAL_FILE}.error"
-
-DENSITY_FILE = "density"
-"""Principal components. With the loadings each cohort also writes its own people's, `.eigenvec`; with the
-density, too, a picture of them."""
-
-OF_VARIANTS = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
-"""Fields that mean nothing in a study of tables."""
-
 NONE = "none"
 """Trait, and way to agree on variants, of a study of tables: it has no phenotype and no variants."""
-
-MOST_COHORTS = 1000
-
-MOST_PEOPLE = 1_000_000_000
-"""The most that a plan can demand of a cohort: more than a study could ever have."""
 
 NO_KEY = bytes(SEALING_KEY_BYTES)
 """Stands for the compensator's key in a plan by which nothing is sent."""
@@ -105,7 +76,7 @@ NOT_REPORTED = "NR"
 
 
 @dataclass(frozen=True, init=False)
-class Plan:
+class Plan(WithSchema):
     """The plan that the cohorts agree to: the fields that every study has, and the options of its test.
 
     Names are what people read in the API and in the manifest. An option is given by keyword, like a field,
@@ -122,7 +93,7 @@ class Plan:
     phenotype: str
     cohorts: int
     compensator_key: bytes
-    trait: str = CASE_CONTROL
+    trait: str = floors.CASE_CONTROL
     build: str = "GRCh38"
     autosomes: int = 22
     chromosomes: tuple[str, ...] = ()
@@ -130,8 +101,8 @@ class Plan:
     nonfounders: bool = False
     allow_no_sex: bool = False
     files: tuple[str, ...] = FILES
-    min_samples: int = MIN_SAMPLES
-    min_per_class: int = MIN_PER_CLASS
+    min_samples: int = floors.MIN_SAMPLES
+    min_per_class: int = floors.MIN_PER_CLASS
     chunk_size: int = 0
     """Variants in one question; 0 for as many as make a share of a few megabytes."""
     panel_mode: str = "names"
@@ -166,52 +137,32 @@ class Plan:
             yield name, options.called(name).problem(value, self)
 
     def _rules(self) -> list[tuple[str, bool, str]]:
-        most, fewest = f"{MOST_PEOPLE:,}", 1 if self.alone else MIN_COHORTS
+        key_bytes = SEALING_KEY_BYTES if self.version > 5 else 32
+        has_key = len(self.compensator_key) == key_bytes
+        has_files = bool(self.files) and all(is_name(file, 40) for file in self.files)
+        has_digest = len(self.panel_digest) == (32 if self.panel_mode == "list" else 0)
+        chunks = f"1 to {floors.MOST_IN_CHUNK:,} variants, or 0 for automatic; not {self.chunk_size:,}"
         return [
             *self._rules_of_its_kind(),
-            (
-                "cohorts",
-                fewest <= self.cohorts <= MOST_COHORTS,
-                f"{fewest} to {MOST_COHORTS:,} cohorts, not {self.cohorts:,}",
-            ),
-            (
-                "compensator_key",
-                len(self.compensator_key) == (key_bytes := SEALING_KEY_BYTES if self.version > 5 else 32),
-                f"the compensator's public key has {key_bytes:,} bytes",
-            ),
+            self._within("cohorts", 1 if self.alone else MIN_COHORTS, floors.MOST_COHORTS, " cohorts"),
+            ("compensator_key", has_key, f"the compensator's public key has {key_bytes:,} bytes"),
             ("build", is_name(self.build, 40), "name the genome build, such as GRCh38"),
-            (
-                "autosomes",
-                1 <= self.autosomes <= MOST_AUTOSOMES,
-                f"1 to {MOST_AUTOSOMES} autosomes, not {self.autosomes:,}",
-            ),
+            self._within("autosomes", 1, MOST_AUTOSOMES, " autosomes"),
             ("chromosomes", not (misnamed := self._misnamed_chromosome()), misnamed),
-            (
-                "files",
-                bool(self.files) and all(is_name(file, 40) for file in self.files),
-                "choose at least one result file",
-            ),
-            ("min_samples", 1 <= self.min_samples <= MOST_PEOPLE, f"1 to {most}, not {self.min_samples:,}"),
-            (
-                "min_per_class",
-                0 <= self.min_per_class <= MOST_PEOPLE,
-                f"0 to {most}, not {self.min_per_class:,}",
-            ),
-            (
-                "chunk_size",
-                0 <= self.chunk_size <= 1_000_000,
-                f"1 to 1,000,000 variants, or 0 for automatic; not {self.chunk_size:,}",
-            ),
-            (
-                "panel_digest",
-                len(self.panel_digest) == (32 if self.panel_mode == "list" else 0),
-                "goes with a list of variants, and only with that",
-            ),
+            ("files", has_files, "choose at least one result file"),
+            self._within("min_samples", 1, floors.MOST_PEOPLE),
+            self._within("min_per_class", 0, floors.MOST_PEOPLE),
+            ("chunk_size", 0 <= self.chunk_size <= floors.MOST_IN_CHUNK, chunks),
+            ("panel_digest", has_digest, "goes with a list of variants, and only with that"),
             ("masking", self.masking in ("modular", "gaussian"), "modular or gaussian"),
             ("variance", not (blurred := self._bad_variance()), blurred),
             ("ring_bits", self.ring_bits in (32, 64, 128), f"32, 64 or 128, not {self.ring_bits:,}"),
             ("version", self.version in VERSIONS, f"this program speaks protocol version {VERSION}"),
         ]
+
+    def _within(self, field: str, least: int, most: int, what: str = "") -> tuple[str, bool, str]:
+        value = getattr(self, field)
+        return field, least <= value <= most, f"{least:,} to {most:,}{what}, not {value:,}"
 
     def _rules_of_its_kind(self) -> list[tuple[str, bool, str]]:
         """Return the rules for a study of variants, or for one of tables: columns in place of phenotype and
@@ -225,7 +176,7 @@ class Plan:
             ]
         return [
             ("phenotype", is_name(self.phenotype, 200), "the phenotype's name has 1 to 200 characters"),
-            ("trait", self.trait in TRAITS, " or ".join(TRAITS)),
+            ("trait", self.trait in floors.TRAITS, " or ".join(floors.TRAITS)),
             ("panel_mode", self.panel_mode in ("names", "list"), "names or list"),
             ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),
         ]
@@ -240,41 +191,6 @@ class Plan:
         """True if the study is about tables, and not about variants."""
         return self.trait == NONE
 
-    @property
-    def features(self) -> tuple[Column, ...]:
-        """The columns of the schema whose numbers are read, in its order; an outcome may be one of them."""
-        return tuple(column for column in self.schema if column.is_number)
-
-    @property
-    def outcome(self) -> Column | None:
-        """The column of the schema that a model predicts."""
-        return next((column for column in self.schema if column.is_outcome), None)
-
-    @property
-    def categories(self) -> tuple[Column, ...]:
-        """The columns of the schema that hold words to be encoded, in its order."""
-        return tuple(column for column in self.schema if column.is_category)
-
-    @property
-    def images(self) -> Column | None:
-        """The column of the schema that names files of images."""
-        return next((column for column in self.schema if column.is_image), None)
-
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The titles of the others, which stand beside the encoded ones."""
-        return tuple(column.title for column in self.schema if not column.is_category)
-
-    @property
-    def dictionaries(self) -> tuple[Column, ...]:
-        """The categories whose encoding has a dictionary."""
-        return tuple(column for column in self.categories if column.encoded.has_dictionary)
-
-    @property
-    def searched(self) -> tuple[int, ...]:
-        """Places of the dictionaries that hold words not known beforehand."""
-        return tuple(place for place, column in enumerate(self.dictionaries) if column.most)
-
     def _bad_variance(self) -> str:
         if not 0 < self.variance < MAX_VARIANCE:
             return f"a positive number below {MAX_VARIANCE:g}, not {self.variance:g}"
@@ -285,16 +201,12 @@ class Plan:
     def _misnamed_chromosome(self) -> str:
         if self.chromosomes and self.panel_mode == "list":
             return "only without a list of variants, which says by itself which there are"
-        try:
-            chromosome_codes(self.chromosomes, self.autosomes)
-        except ValueError as error:
-            return str(error)
-        return ""
+        return problem_of(self.chromosomes, self.autosomes)
 
     @property
     def phenotype_names(self) -> tuple[str, ...]:
         """All phenotypes of the study; none in a study of tables."""
-        return () if self.of_tables else (self.phenotype, *PHENOTYPES.of(self))
+        return (self.phenotype, *PHENOTYPES.of(self)) if self.phenotype else ()
 
     def of_phenotype(self, name: str) -> Plan:
         """Return the plan of one of its phenotypes, as if the study had only that; KeyError for others."""
@@ -364,7 +276,7 @@ class Plan:
     def record_fields(self) -> Iterable[tuple[str, Any]]:
         """Return the fields of the canonical encoding of the plan's version, in order."""
         if self.version > 1 and options.of_test(self.test) is None:
-            raise UnpooledError(f"no test is called {_shown(self.test)}, or it is not loaded")
+            raise UnpooledError(f"no test is called {json_values.shown(self.test)}, or it is not loaded")
         listed = _FIRST_LAYOUT if self.version == 1 else tuple(_fields())
         others = [name for name in self._option_names() if name not in listed and self._is_encoded(name)]
         return [(name, self._value(name)) for name in (*listed, *others)]
@@ -396,7 +308,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Fields and options as JSON values; bytes become hex."""
-        found = {name: _plain(getattr(self, name)) for name in _fields()}
+        found = {name: json_values.plain(getattr(self, name)) for name in _fields()}
         for name in sorted({*self._option_names(), *(option.name for option in OF_EVERY_STUDY)}):
             found[name] = options.called(name).to_json(self._value(name))
         return found
@@ -410,7 +322,7 @@ class Plan:
             try:
                 found[name] = _read(name, value)
             except (ValueError, OverflowError) as error:
-                problems[_shown(name)] = str(error)
+                problems[json_values.shown(name)] = str(error)
         for name, field in _fields().items():
             if field.default is dataclasses.MISSING and name not in values:
                 problems[name] = "is missing"
@@ -468,23 +380,11 @@ def _held(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         try:
             option = options.called(name)
         except KeyError:
-            raise TypeError(f"a plan has neither a field nor an option called {_shown(name)}") from None
+            name = json_values.shown(name)
+            raise TypeError(f"a plan has neither a field nor an option called {name}") from None
         if (typed := as_typed(value, option.type)) != option.default:
             held[name] = typed
     return tuple(sorted(held.items()))
-
-
-def _shown(text: str) -> str:
-    """A text from elsewhere, fit for a terminal and for UTF-8."""
-    return text if is_name(text, 60) else ascii(text[:60])
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, Column):
-        return value.to_json()
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _read(name: str, value: Any) -> Any:
@@ -494,38 +394,4 @@ def _read(name: str, value: Any) -> Any:
             return options.called(name).from_json(value)
         except KeyError:
             raise ValueError("no such field") from None
-    hint = _hints()[name]
-    if hint is bytes and isinstance(value, str):
-        return _bytes(value)
-    if hint == tuple[Column, ...] and isinstance(value, list):
-        return tuple(map(Column.from_json, value))
-    found = as_typed(value, hint)
-    if not codec.conforms(found, hint):
-        raise ValueError(refused(_WANTED[hint], value))
-    return found
-
-
-_WANTED: dict[Any, str] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    bytes: "hexadecimal digits, two for each byte",
-    tuple[str, ...]: "a list of texts",
-    tuple[Column, ...]: "a list of columns",
-}
-"""Description of the values that a field takes, for people."""
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise ValueError(refused(_WANTED[bytes], text[:80])) from None
-
-
-CLUMPED = "clumped"
-"""The result file, which is asked for like any other."""
-
-META = "meta"
-"""The result file, which is asked for like any other."""
+    return json_values.read(value, _hints()[name])

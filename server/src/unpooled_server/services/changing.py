@@ -7,10 +7,10 @@ from typing import Any
 
 from unpooled.described.facts import changes
 from unpooled.errors import UnpooledError
-from unpooled.methods import ALGORITHMS, METHODS, completed
+from unpooled.methods import ALGORITHMS, completed
 from unpooled.plan.common_options import COHORTS, FILE_STEM, TRUST
 from unpooled.plan.file_names import stem_of
-from unpooled.plan.plan import NO_KEY, OF_VARIANTS, Plan, PlanError
+from unpooled.plan.plan import NO_KEY, Plan, PlanError
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import NO_LIST_YET, Study
@@ -132,12 +132,12 @@ def _heeded(fields: Mapping[str, Any], test: str) -> dict[str, Any]:
     found = ALGORITHMS.get(test)
     if found is None or test == fields["test"]:
         return dict(fields)
-    own = {option.name for option in found.options}
-    dropped = {option.name for option in ALGORITHMS[fields["test"]].options if option.name not in own}
+    own, before = {option.name for option in found.options}, ALGORITHMS[fields["test"]]
+    dropped = {option.name for option in before.options if option.name not in own}
     if fields["trait"] not in found.traits:
         dropped.add("trait")
     if not set(fields["files"]) <= set(found.files):
         dropped.add("files")
-    if (test in METHODS) != (fields["test"] in METHODS):
-        dropped |= {"schema", *OF_VARIANTS}
+    if found.fields != before.fields:
+        dropped |= {*found.fields, *before.fields}
     return {field: value for field, value in fields.items() if field not in dropped}

@@ -17,7 +17,8 @@ from unpooled.methods.polygenic import POLYGENIC
 from unpooled.panel.chromosomes import MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan.common_options import TRUST
-from unpooled.plan.plan import CLUMPED, NOT_REPORTED, Plan
+from unpooled.plan.plan import NOT_REPORTED, Plan
+from unpooled.plan.result_files import CLUMPED
 from unpooled.plan.schema import (
     CATEGORY,
     FEATURE,

@@ -20,7 +20,8 @@ from unpooled.methods.components.options import PCA_COUNT
 from unpooled.methods.components.procedure import Components
 from unpooled.methods.components.questions import OfPeople
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
-from unpooled.plan.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan.result_files import DENSITY_FILE
 
 TABLE = "density"
 """A row for each cell with enough people: `index`, its place; `at_least`, how many; and its `edges`,

@@ -20,17 +20,11 @@ from unpooled.methods.components.procedure import VALUES, Components, components
 from unpooled.methods.components.questions import ASKS
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.shared import summary
+from unpooled.methods.shared.layout import laid_out
 from unpooled.plan.common_options import BY_PLACE, FILTERS, MODULAR, SEXES
-from unpooled.plan.plan import (
-    COUNTS_FILE,
-    DENSITY_FILE,
-    EIGENVAL_FILE,
-    ERRORS_FILE,
-    FEWEST_AT_A_LEVEL,
-    LOADINGS_FILE,
-    Plan,
-)
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.plan.plan import component_titles as titles
+from unpooled.plan.result_files import COUNTS_FILE, DENSITY_FILE, EIGENVAL_FILE, ERRORS_FILE, LOADINGS_FILE
 
 
 @procedure("pca")
@@ -88,11 +82,11 @@ PCA = VariantMethod(
     asks=(*ASKS, RankCells),
     procedure=pca,
     files={
-        EIGENVAL_FILE: write_eigenval,
-        ERRORS_FILE: write_errors,
-        LOADINGS_FILE: write_allele_weights,
-        COUNTS_FILE: write_counts,
-        DENSITY_FILE: write_density,
+        EIGENVAL_FILE: laid_out(write_eigenval),
+        ERRORS_FILE: laid_out(write_errors),
+        LOADINGS_FILE: laid_out(write_allele_weights),
+        COUNTS_FILE: laid_out(write_counts),
+        DENSITY_FILE: laid_out(write_density),
     },
     needs_phenotype=False,
     usual_files=(EIGENVAL_FILE, ERRORS_FILE, LOADINGS_FILE, COUNTS_FILE, DENSITY_FILE),

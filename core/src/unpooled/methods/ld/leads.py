@@ -46,7 +46,8 @@ from unpooled.methods.shared.groups import Group
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.methods.shared.without_any import capped
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import CLUMPED, FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan.result_files import CLUMPED
 from unpooled.protocol import codec
 
 MOST_TURNS = 100

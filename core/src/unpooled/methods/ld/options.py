@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unpooled.plan.options import Number, Place, Switch, Text
-from unpooled.plan.plan import CLUMPED, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import CLUMPED
 
 if TYPE_CHECKING:
     from unpooled.plan.plan import Plan

@@ -32,7 +32,7 @@ from unpooled.methods.learning.models import (
     Model,
 )
 from unpooled.methods.learning.network import fit_network
-from unpooled.methods.learning.network_options import IMAGE_OPTIONS, NETWORK_OPTIONS
+from unpooled.methods.learning.network_options import IMAGE_OPTIONS, NETWORK_OPTIONS, most_numbers
 from unpooled.methods.learning.network_questions import SumGradient
 from unpooled.methods.learning.network_result import (
     network_model_of,
@@ -69,7 +69,8 @@ from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSprea
 from unpooled.pages.page import Html
 from unpooled.plan.encodings import FREQUENCY, OF_NUMBERS, ONE_HOT, ORDINAL
 from unpooled.plan.options import Option
-from unpooled.plan.plan import MODEL_FILE, SUMS_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import MODEL_FILE, SUMS_FILE
 from unpooled.plan.schema import IMAGE
 
 _WIDE = (SumWithOutcome, ProjectColumns, SumResiduals)
@@ -155,7 +156,13 @@ def _method(model: Model) -> TableMethod:
         files=files,
         options=penalties,
         shown=shown,
+        most_numbers=_products,
     )
+
+
+def _products(plan: Plan, columns: int) -> int:
+    """Bound the numbers in the file of sums: the products of all columns, by fold."""
+    return VALIDATION_FOLDS.of(plan) * columns**2 if SUMS_FILE in plan.files else 0
 
 
 def of_network(
@@ -179,6 +186,7 @@ def of_network(
         files=files,
         options=options or (IMAGE_OPTIONS if model.of_images else NETWORK_OPTIONS),
         shown=shown_network,
+        most_numbers=most_numbers,
         unlike_pool=unlike_pool,
     )
 
@@ -191,6 +199,7 @@ def _of_model(
     files: dict[str, Writer],
     options: tuple[Option[Any], ...],
     shown: Callable[[Mapping[str, Arrays], Plan], Html],
+    most_numbers: Callable[[Plan, int], int],
     unlike_pool: str = "",
 ) -> TableMethod:
     """A method that fits a model: what it asks after the design is `asks`, and at the end `scores`."""
@@ -227,6 +236,7 @@ def _of_model(
         rules=partial(_rules, model.outcome),
         scalings=() if model.of_images else OF_NUMBERS,
         tells_scaled=tells,
+        most_numbers=most_numbers,
     )
 
 

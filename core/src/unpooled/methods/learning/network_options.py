@@ -17,6 +17,7 @@ from unpooled.fitted.image_network import (
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
 from unpooled.plan.options import LARGEST, Answer, Choice, Number, Place, Text, Whole, of_test
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
+from unpooled.plan.schema import MOST_CLASSES
 
 if TYPE_CHECKING:
     from unpooled.plan.plan import Plan
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 MOST_LAYERS, MOST_UNITS = 6, 1024
 MOST_WEIGHTS = 1_000_000
 """Most weights of a network on tables, whose model file has them in words, and of one that L-BFGS trains."""
+_A_ROUND = 3
+"""Numbers of a round of training in the files."""
 DESCENT, ADAM, LBFGS = "sgd", "adam", "lbfgs"
 FEWEST_IN_A_ROUND = 256
 """Fewest people whose gradients are expected in a sum, unless a plan's author sets fewer for a trial."""
@@ -40,6 +43,15 @@ def weights_of(plan: Plan, columns: int) -> int:
     """Bound the number of weights of a plan's network, of at most so many inputs and scores."""
     widths = (columns, *widths_of(HIDDEN.of(plan)), columns)
     return sum((inputs + 1) * outputs for inputs, outputs in itertools.pairwise(widths))
+
+
+def most_numbers(plan: Plan, columns: int) -> int:
+    """Bound the numbers in the files of a study: the weights, and a few about each round of training."""
+    if plan.images is None:
+        weights = weights_of(plan, columns)
+    else:
+        weights = ImageNetwork((*plan.images.size, MOST_CLASSES), ARCHITECTURE.of(plan)).size
+    return weights + _A_ROUND * ROUNDS.of(plan)
 
 
 def _are_widths(text: str) -> bool:

@@ -19,9 +19,11 @@ from unpooled.methods.polygenic.result import (
 from unpooled.methods.regression.counts import CountGenotypes
 from unpooled.methods.regression.pool import Census
 from unpooled.methods.shared.far_out import CountFarOut
+from unpooled.methods.shared.layout import laid_out
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread
 from unpooled.plan.common_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
-from unpooled.plan.plan import SCORE_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import SCORE_FILE
 from unpooled.plan.templates import QUALITY, Template
 
 POLYGENIC_SCORE = "polygenic"
@@ -57,7 +59,11 @@ POLYGENIC = VariantMethod(
         SumScores,
     ),
     procedure=polygenic,
-    files={SCORE_FILE: write_scoring_file, PERFORMANCE_FILE: write_performance, CARD_FILE: write_card},
+    files={
+        SCORE_FILE: laid_out(write_scoring_file),
+        PERFORMANCE_FILE: write_performance,
+        CARD_FILE: write_card,
+    },
     usual_files=(SCORE_FILE, PERFORMANCE_FILE, CARD_FILE),
     about_files={
         SCORE_FILE: AboutFile("Scoring file", "of the PGS Catalog, which plink2 --score takes"),

@@ -10,7 +10,7 @@ from unpooled.methods.algorithm import AboutFile, TableMethod
 from unpooled.methods.learning.card import write_card
 from unpooled.methods.learning.images import features_of, problems_of_images, reads_words
 from unpooled.methods.learning.models import MODELS, PRIVATE_IMAGE_NETWORK, PRIVATE_NETWORK, Model
-from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER
+from unpooled.methods.learning.network_options import LBFGS, OPTIMIZER, most_numbers
 from unpooled.methods.learning.network_result import write_network, write_weights
 from unpooled.methods.learning.reading import examples_of
 from unpooled.methods.learning.result import MODEL
@@ -23,7 +23,8 @@ from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_WORDS
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.plan.encodings import ABOVE, ONE_HOT, ORDINAL
 from unpooled.plan.options import Option
-from unpooled.plan.plan import MODEL_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import MODEL_FILE
 from unpooled.plan.schema import IMAGE
 from unpooled.plan.templates import Template
 
@@ -94,6 +95,7 @@ def _method(model: Model, options: tuple[Option[Any], ...], templates: tuple[Tem
         reads_words=reads_words,
         prepared=examples_of,
         rules=_rules,
+        most_numbers=most_numbers,
         # For others the cohorts would be asked, which would cost privacy.
         scalings=() if model.of_images else tuple(ABOVE),
     )

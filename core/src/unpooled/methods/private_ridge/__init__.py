@@ -17,7 +17,8 @@ from unpooled.methods.private_ridge.result import private_ridge_of, shown_privat
 from unpooled.methods.shared.privacy_options import DELTA, EPSILON
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.methods.tables.noisy import rules_of_noise
-from unpooled.plan.plan import MODEL_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import MODEL_FILE
 from unpooled.plan.templates import Template
 
 CARD_FILE = "card"

@@ -28,7 +28,8 @@ from unpooled.methods.shared.chunks import Chunk, OfAsked, flags, foreseen_chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
-from unpooled.plan.plan import META, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import META
 
 TABLE = "meta-analysis"
 """A row per variant that passes the filters, float64 (m,) but for `variant` and `studies`:

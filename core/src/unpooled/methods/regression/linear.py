@@ -34,7 +34,8 @@ from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan.genotype_model import terms_of
-from unpooled.plan.plan import CLUMPED, META, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import CLUMPED, META
 
 
 @procedure("linear")

@@ -17,11 +17,13 @@ from unpooled.methods.regression.counts import BEFORE_GENOTYPES, OrderAlleles, O
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, with_meta
 from unpooled.methods.regression.options import FEW_STUDIES, meta_problem
 from unpooled.methods.regression.results import FILES, columns_of, file_name
+from unpooled.methods.shared.layout import laid_out
 from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.plan import genotype_model
 from unpooled.plan.common_options import REGRESSION
 from unpooled.plan.options import Option
-from unpooled.plan.plan import META, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import META
 from unpooled.plan.templates import with_components
 
 _ABOUT_META = AboutFile(
@@ -36,7 +38,7 @@ HETEROGENEITY = Feature(
     (FEW_STUDIES,),
     ESTIMATES_ASKS,
     behind=OrderBeforeFit,
-    file=FeatureFile(META, "ssf", _ABOUT_META, write_meta, with_meta),
+    file=FeatureFile(META, "ssf", _ABOUT_META, laid_out(write_meta), with_meta),
     rule=meta_problem,
 )
 

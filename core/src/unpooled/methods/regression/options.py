@@ -5,7 +5,8 @@ from __future__ import annotations
 from unpooled.plan.common_options import COVAR_VARIANCE_STANDARDIZE, EXACT, MISSING
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Answer, Choice, Place, Switch, of_test
-from unpooled.plan.plan import META, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import META
 from unpooled.protocol.messages import MIN_COHORTS
 
 FEWEST_APART = 4

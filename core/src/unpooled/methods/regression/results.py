@@ -20,6 +20,7 @@ from unpooled.methods.regression.options import ALWAYS, FALLBACK, NEVER, choice
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared import filters, summary
 from unpooled.methods.shared.allele_coding import by_plink2
+from unpooled.methods.shared.layout import laid_out, layout_of
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import HIDE_COVAR
@@ -106,7 +107,7 @@ def joint_test(
 
 def _write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     firth = choice(plan)
-    write_glm(file, panel, rows, plan, penalised=firth != NEVER, falls_back=firth == FALLBACK)
+    write_glm(file, panel, rows, layout_of(plan), penalised=firth != NEVER, falls_back=firth == FALLBACK)
 
 
 def file_name(file: str, plan: Plan) -> str:
@@ -130,10 +131,10 @@ def _in_file_names(text: str) -> str:
 
 
 FILES: dict[str, Writer] = {
-    "assoc": write_report,
+    "assoc": laid_out(write_report),
     "glm": _write_glm,
-    "ssf": write_ssf,
-    "adjusted": write_adjusted,
-    **{file: plink.WRITERS[file] for file in filters.COUNTED},
+    "ssf": laid_out(write_ssf),
+    "adjusted": laid_out(write_adjusted),
+    **{file: laid_out(plink.WRITERS[file]) for file in filters.COUNTED},
 }
 """Result files of a regression, beside those of its features."""

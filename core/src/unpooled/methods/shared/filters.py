@@ -19,7 +19,8 @@ from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.options import DOSAGES, MACH_R2_FILTER, MOST_MACH_R2
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.common_options import GENO, HWE, MAF
-from unpooled.plan.plan import FILES, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import FILES
 
 FILTERED = "filtered"
 """The result table of variants that do not pass: `variant`, the columns of the counted reports, and whether

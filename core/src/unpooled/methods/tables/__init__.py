@@ -35,7 +35,8 @@ from unpooled.pages.page import Html
 from unpooled.panel.panel import Panel
 from unpooled.plan import common_options as options
 from unpooled.plan.common_options import BITS, ELEMENTS, OPENS
-from unpooled.plan.plan import PARAMETERS_FILE, QUANTILES_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import PARAMETERS_FILE, QUANTILES_FILE
 from unpooled.plan.templates import Template
 from unpooled.protocol.two_party import MAX_COMPARISONS
 

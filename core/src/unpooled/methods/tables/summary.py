@@ -26,7 +26,7 @@ from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSprea
 from unpooled.methods.tables.noisy import NOISES, SumWithNoise, measure_with_noise, rules_of_noise
 from unpooled.methods.tables.order import Narrow, interpolated
 from unpooled.methods.tables.table import FEATURES, table_values
-from unpooled.plan.plan import SUMMARY_FILES
+from unpooled.plan.result_files import SUMMARY_FILES
 from unpooled.plan.templates import Template
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)

@@ -20,7 +20,8 @@ from unpooled.methods.tables.encoding.reading import categories_of
 from unpooled.methods.tables.encoding.rest import OF_ROWS
 from unpooled.methods.tables.encoding.result import columns_of, shown, write
 from unpooled.plan.categories import normal
-from unpooled.plan.plan import ENCODING_FILE, Plan
+from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import ENCODING_FILE
 from unpooled.plan.schema import CATEGORY
 from unpooled.plan.templates import Template
 
