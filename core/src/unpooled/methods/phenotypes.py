@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -167,6 +167,9 @@ class OfPhenotype(Question):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         return super().foreseen(cls._of_one(plan), sizes)
+
+    def under(self, plan: Plan) -> Self:
+        return super().under(self._of_one(plan))
 
     def columns_under(self, plan: Plan) -> Sequence[str]:
         return super().columns_under(self._of_one(plan))
