@@ -367,7 +367,7 @@ def test_without_the_others_nobody_is_apart() -> None:
     plan = plan_of("quantitative", 2, require_pheno=True)
     cohorts = [required(cohort, plan) for cohort in cohorts_of("quantitative", ([3], range(5, 9)))]
     assert [int(cohort.samples.kept.sum()) for cohort in cohorts] == [35, 40, 40]
-    question = CountApart(2, "quantitative")
+    question = CountApart(plan)
     assert not question.local(cohorts[0])["apart"].any()
 
 
