@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import re
@@ -59,7 +58,7 @@ def plain(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(plain, value))
     if isinstance(value, Question | Bends | Promise):
-        return all(plain(getattr(value, field.name)) for field in dataclasses.fields(value))
+        return all(plain(getattr(value, field.name)) for field in codec.sent(type(value)))
     return value is None or isinstance(value, bool | int | float | str | bytes | np.ndarray)
 
 
