@@ -86,7 +86,7 @@ def answers_what_is_sent(original: Any, self: Any, message: Any) -> Any:
     from unpooled.asking import question as questions
     from unpooled.methods import questions_of
 
-    return questions.decode(message.question, questions_of(self.terms.plan))
+    return questions.decode(message.question, questions_of(self.terms.plan), self.terms.plan)
 
 
 def accepts_what_is_changed(original: Any, self: Any, asked: Any) -> None:

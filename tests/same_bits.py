@@ -80,7 +80,8 @@ class Told:
     """A study that is told the sums that it was told before, and whose questions are compared."""
 
     def __init__(self, name: str, before: Asked) -> None:
-        self.kinds = questions_of(small(name).plan)
+        self.plan = small(name).plan
+        self.kinds = questions_of(self.plan)
         self._before, self._place = before, 0
         self.unlike: defaultdict[str, set[str]] = defaultdict(set)
         """Fields that differ, by the names of their questions."""
@@ -93,7 +94,7 @@ class Told:
         message, came = self._before[self._place]
         self._place += 1
         if message != questions.encode(question):
-            then = questions.decode(message, self.kinds)
+            then = questions.decode(message, self.kinds, self.plan)
             self.unlike[question.name].update(_fields_apart(vars(then), vars(question)))
             if type(then) is not type(question):
                 raise ValueError(f"asks {question.name} where it asked {then.name}")

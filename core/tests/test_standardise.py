@@ -53,8 +53,8 @@ def of_all(cohorts: list[ArrayCohort], plan: Plan) -> Plan:
 def sums_of(cohorts: list[ArrayCohort]) -> Callable[[Question], Arrays]:
     """The sums over cohorts, as a server has them that knows all masks."""
 
-    def sums(question: Question) -> Arrays:
-        asked = questions.decode(questions.encode(question), KINDS)
+    def sums(question: Magnitude | Mean | Spread) -> Arrays:
+        asked = questions.decode(questions.encode(question), KINDS, question.plan)
         ring = scheme(f"z{question.ring_bits}")
         total = ring.zeros(questions.words(question, ring))
         for one in cohorts:
@@ -152,7 +152,7 @@ def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
     cohorts = deal(values, 3)
     highest = first_exponents(2)
     for distance in (standardise.COARSE, standardise._WIDE):  # takes outliers, too
-        asked = Magnitude(len(numbers), 2, True, highest, distance)
+        asked = Magnitude(PLAN, len(numbers), highest, distance)
         within = sums_of(cohorts)(asked)["within"]
         highest = standardise.covering(within, len(numbers), standardise.exponents(highest, distance))
     largest = max(map(abs, numbers))
@@ -162,9 +162,9 @@ def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
 
 
 def test_another_number_of_columns_is_refused() -> None:
-    one = deal(np.zeros((9, 2)), 3)[0]
+    one = deal(np.zeros((9, 3)), 3)[0]
     with pytest.raises(ProtocolError):
-        Magnitude(9, 5, True, first_exponents(5), standardise.COARSE).local(one)
+        Magnitude(PLAN, 9, first_exponents(2), standardise.COARSE).local(one)
 
 
 @pytest.mark.parametrize("quantitative", [False, True])
@@ -174,7 +174,7 @@ def test_each_column_of_a_question_has_its_name(quantitative: bool) -> None:
     trait = {"test": "linear", "trait": "quantitative"} if quantitative else {"test": "logistic"}
     plan = Plan(phenotype="BMI", cohorts=3, compensator_key=NO_KEY, covariates=covariates, **trait)  # type: ignore[arg-type]
     names = ("age", "site=Munich", "BMI")[: 2 + quantitative]
-    question = Mean(9, len(names), quantitative, np.zeros(len(names), np.int64), 3)
+    question = Mean(plan, 9, np.zeros(len(names), np.int64))
     values = np.ones((9, 3))
     values[4, 1] = np.nan
     assert question.columns_under(plan) == names

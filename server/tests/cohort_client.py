@@ -125,7 +125,7 @@ class Client:
         """The question as it was sent, or as this cohort finds it where it is only named."""
         plan = Plan.from_json(self.seen["plan"])
         if not question.place:
-            return questions.decode(question.question, questions_of(plan))
+            return questions.decode(question.question, questions_of(plan), plan)
         token = self.invitation.token
         if token not in self.trees:
             given = Study(with_chunks(plan), lambda: self.panel(self._panel_digest))

@@ -186,7 +186,7 @@ class Asking(Lying):
 
     def _comes_first(self, item: Question) -> bool:
         kinds = questions_of(self.plan)
-        return questions.decode(item.question, kinds).name in _first(kinds)
+        return questions.decode(item.question, kinds, self.plan).name in _first(kinds)
 
     def _unanswered(self, relay: Relay) -> tuple[Question, ...]:
         return tuple(item for item in self.items if not relay.found(f"{SHARES}{item.round} "))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import re
@@ -30,6 +29,7 @@ from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.file_names import LONGEST_STEM, is_plain
 from unpooled.plan.result_files import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.plan.templates import Template
+from unpooled.protocol import codec
 
 from ..one_more.one_more_test import ONE_MORE
 from .options import OPTIONS
@@ -58,7 +58,7 @@ def plain(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(plain, value))
     if isinstance(value, Question | Bends | Promise):
-        return all(plain(getattr(value, field.name)) for field in dataclasses.fields(value))
+        return all(plain(getattr(value, field.name)) for field in codec.sent(type(value)))
     return value is None or isinstance(value, bool | int | float | str | bytes | np.ndarray)
 
 
@@ -68,12 +68,12 @@ def test_every_algorithm_has_a_study_here() -> None:
 
 @of_each_study
 def test_questions_travel_and_hold_nothing_else(name: str) -> None:
-    kinds = questions_of(small(name).plan)
+    plan = small(name).plan
     for question in run(name).questions:
         message = questions.encode(question)
-        received = questions.decode(message, kinds)
+        received = questions.decode(message, questions_of(plan), plan)
         assert type(received) is type(question) and questions.encode(received) == message
-        for field in dataclasses.fields(question):
+        for field in codec.sent(type(question)):
             assert plain(getattr(question, field.name)), field.name
 
 

@@ -40,7 +40,7 @@ def _answerer(terms: Terms, seed: bytes, folder: StateFolder) -> Answerer:
         terms,
         seed,
         open_book(folder, seed, terms.plan, SIZES),
-        follow=lambda message: questions.decode(message.question, kinds),
+        follow=lambda message: questions.decode(message.question, kinds, terms.plan),
         witness=WITNESS,
     )
 

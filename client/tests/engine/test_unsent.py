@@ -50,7 +50,7 @@ class Site:
             self.terms,
             self.seeds["Tartu"],
             book,
-            follow=lambda message: questions.decode(message.question, kinds),
+            follow=lambda message: questions.decode(message.question, kinds, plan),
             unsent=Unsent(self.folder.unsent, book),
         )
         keys = {name: self.keys[name].sealing().public for name in NAMES}

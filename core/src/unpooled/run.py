@@ -136,7 +136,7 @@ class _Federation:
         """
         self.round += 1
         message, salt = questions.encode(question), os.urandom(masking.SALT_BYTES)
-        asked = questions.decode(message, self.kinds)
+        asked = questions.decode(message, self.kinds, self.plan)
         scheme = self.plan.scheme(question.ring_bits)
         words, k = questions.words(question, scheme), len(self.cohorts)
         named = masking.question(salt, message)

@@ -15,12 +15,12 @@ import numpy as np
 from unpooled.formats import titles
 from unpooled.formats.reading import Report, neg_log10
 from unpooled.kernels.statistics import normal_neg_log10_p, with_limits
-from unpooled.methods.regression.own_fit import Model, own_estimates
+from unpooled.methods.regression.own_fit import own_estimates
 from unpooled.methods.shared.chunks import chromosome_class
 from unpooled.panel.panel import Panel
 from unpooled.pictures.associations import confidence
-from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE, in_odds_ratios
-from unpooled.plan.plan import EXACT, Plan
+from unpooled.plan.common_options import in_odds_ratios
+from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import META
 from unpooled_client.compare.estimates import Across, Estimate, Variant
 from unpooled_client.compare.pool import file_of
@@ -77,13 +77,11 @@ def without(
 
 def _contributions(cohort: PlinkCohort, panel: Panel, plan: Plan) -> dict[str, tuple[str, float, float]]:
     """Return by ID an allele, this cohort's effect per copy, and the standard error; NaN without one."""
-    limits = MAX_ITERATIONS.of(plan), TOLERANCE.of(plan)
-    model = Model(plan.test, plan.trait, MISSING.of(plan) == EXACT, *limits)
     places = [chromosome_class(code, plan.autosomes) for code in panel.chromosome.tolist()]
     found = {}
     for place in dict.fromkeys(places):
         some = np.array([k for k, other in enumerate(places) if other == place])
-        effect, se = own_estimates(model, place, some, cohort)
+        effect, se = own_estimates(plan, place, some, cohort)
         for k, b, error in zip(some.tolist(), effect.tolist(), se.tolist(), strict=True):
             allele = panel.pair(k)[0].decode("utf-8", "replace")
             found[panel.name[k].decode("utf-8", "replace")] = allele, b, error

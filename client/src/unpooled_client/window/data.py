@@ -179,7 +179,7 @@ class DataPage(Page):
     def _texts(self) -> dict[str, QtWidgets.QLineEdit]:
         """Widgets in which text is typed, by the fields of the form."""
         files = {name: getattr(self, name).edit for name in ("sample", "psam", "pheno", "covar")}
-        files["table"] = self._of_tables.edit
+        files["table"] = self._table_or_images.edit
         lists = {name: choice.edit for name, choice in self.lists.items()}
         return files | lists | dict(zip(TEXTS, (self.quality, self.missing), strict=True))
 

@@ -33,6 +33,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from unpooled import method_modules
+from unpooled.asking.question import Question
 from unpooled.errors import CodecError
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import Plan
@@ -142,7 +143,9 @@ class Procedure(Generic[P, T]):
 
     def call(self, study: Study, arguments: bytes) -> Call[T]:
         """The call whose arguments were stored; CodecError for others."""
-        return Call(self, study, self._decoded(arguments))
+        found = self._decoded(arguments)
+        asked = (each.under(study.plan) if isinstance(each, Question) else each for each in found)
+        return Call(self, study, tuple(asked))
 
     def value(self, data: bytes) -> T:
         """The value that was stored."""

@@ -11,13 +11,12 @@ asks, and goes on from the sums, is in `unpooled.asking.procedure`.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -164,6 +163,10 @@ class Question:
         """True if it is answered by chance: by draws from the table's secret (`unpooled.asking.draws`)."""
         return False
 
+    def under(self, plan: Plan) -> Self:
+        """Return the question with the plan of its study, where that is not sent with it."""
+        return self
+
     @classmethod
     def goes_over_variants(cls) -> bool:
         """Tell whether questions of this kind are each about a stretch of the panel, from `start` on."""
@@ -201,6 +204,16 @@ class Question:
     def parts(self, cohort: Any) -> Iterable[Question]:
         """The question in parts that fit a memory: the rows of their arrays follow one another."""
         return (self,)
+
+
+@dataclass(frozen=True, eq=False)
+class UnderPlan(Question):
+    """Base of questions that go by the plan, which server and cohorts have: so it is not sent with them."""
+
+    plan: Plan = field(repr=False, compare=False, metadata=codec.NOT_SENT)
+
+    def under(self, plan: Plan) -> Self:
+        return replace(self, plan=plan)
 
 
 def at_turn(title: str, most: int, first: int, last: int) -> str:
@@ -424,12 +437,12 @@ def pieces(question: Question) -> list[bytes | memoryview]:
     return codec.pieces(question)
 
 
-def decode(data: bytes, kinds: Sequence[type[Question]]) -> Question:
-    """The question in `data`, of one of the given kinds; CodecError for any other bytes."""
+def decode(data: bytes, kinds: Sequence[type[Question]], plan: Plan | None = None) -> Question:
+    """The question in `data`, of one of the given kinds, under a plan; CodecError for any other bytes."""
     question = codec.decode(data, _records_of(tuple(kinds)))
     if not isinstance(question, Question) or type(question) not in kinds:
         raise CodecError("got a value that is no question, or one of another kind")
-    return question
+    return question.under(plan) if plan else question
 
 
 @functools.cache
@@ -438,7 +451,7 @@ def _records_of(kinds: tuple[type[Question], ...]) -> Mapping[str, type]:
     found: dict[str, type] = {kind.name: kind for kind in kinds}
     for kind in kinds:
         hints = typing.get_type_hints(kind)
-        held = (hints[field.name] for field in dataclasses.fields(kind))  # type: ignore[arg-type]
+        held = (hints[each.name] for each in codec.sent(kind))  # type: ignore[arg-type]
         parts: Iterable[Any] = (part for hint in held for part in (hint, *typing.get_args(hint)))
         found |= {part.name: part for part in parts if isinstance(part, type) and hasattr(part, "name")}
     return found

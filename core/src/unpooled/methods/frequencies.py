@@ -15,7 +15,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.dosages import COPY
 from unpooled.methods.features import Feature
@@ -43,8 +43,8 @@ def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
         return
     first, alleles = _in_pool(some, plan)
     frequency = first / np.where(alleles > 0, alleles, 1)
-    asked = chunk.start, flags(chunk, some.variants), frequency, alleles, _who(plan), DOSAGES.of(plan)
-    yield Finish(report_far(study, CountFar(*asked)))
+    asked = CountFar(plan, chunk.start, flags(chunk, some.variants), frequency, alleles)
+    yield Finish(report_far(study, asked))
 
 
 def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.ndarray) -> np.ndarray:
@@ -60,7 +60,9 @@ def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.nd
 
 
 @dataclass(frozen=True, eq=False)
-class CountFar(OfAsked, name="frequencies/far", title="Compare allele frequencies with the pool's"):
+class CountFar(
+    OfAsked, UnderPlan, name="frequencies/far", title="Compare allele frequencies with the pool's"
+):
     """Question that counts the variants of a chunk whose frequency in a cohort is far from the pool's."""
 
     only_server: ClassVar[Condition] = lambda plan: True
@@ -85,16 +87,12 @@ class CountFar(OfAsked, name="frequencies/far", title="Compare allele frequencie
     """Frequency of the panel's first allele in the pool, for each variant asked about: float64 (m,)."""
     alleles: np.ndarray
     """Number of alleles in the pool that it is among: float64 (m,)."""
-    who: Group
-    """Group of people whose alleles are counted."""
-    dosages: bool
-    """True if copies are imputed dosages, not calls."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def all_of(chunk: Chunk) -> CountFar:
             one = np.ones(chunk.variants)
-            return cls(chunk.start, one.astype(np.uint8), one, one, _who(plan), DOSAGES.of(plan))
+            return cls(plan, chunk.start, one.astype(np.uint8), one, one)
 
         return foreseen_of(foreseen_autosomal(plan, sizes), all_of)
 
@@ -109,11 +107,12 @@ class CountFar(OfAsked, name="frequencies/far", title="Compare allele frequencie
 
     def _of_cohort(self, cohort: Cohort, variants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """This cohort's frequency of the panel's first allele, and among how many alleles."""
-        if self.dosages:
-            people, sums, _ = dosage_table.counted(cohort, variants, (self.who,))[:, 0].T
+        who = (_who(self.plan),)
+        if DOSAGES.of(self.plan):
+            people, sums, _ = dosage_table.counted(cohort, variants, who)[:, 0].T
             first, alleles = sums / COPY, 2 * people
         else:
-            counts = genotype_counts.counted(cohort, variants, (self.who,))[:, 0]
+            counts = genotype_counts.counted(cohort, variants, who)[:, 0]
             first, alleles = counts @ [2, 1, 0], 2 * counts.sum(axis=1)
         return first / np.where(alleles > 0, alleles, 1), alleles
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from unpooled.asking.procedure import (
     procedure,
     through,
 )
-from unpooled.asking.question import Arrays, Count, Foreseen, Question, Sent
+from unpooled.asking.question import Arrays, Count, Foreseen, Question, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
@@ -52,7 +52,7 @@ def each_phenotype(study: Study, method: str) -> Asks[None]:
     """
     plan = study.plan
     if not plan.alone:
-        refuse_few_apart(plan, (yield CountApart(len(plan.phenotype_names), plan.trait)))
+        refuse_few_apart(plan, (yield CountApart(plan)))
     begin = PROCEDURES[method](study).stored
     yield Each(one_phenotype(study, phenotype, *begin) for phenotype in plan.phenotype_names)
 
@@ -168,6 +168,9 @@ class OfPhenotype(Question):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         return super().foreseen(cls._of_one(plan), sizes)
 
+    def under(self, plan: Plan) -> Self:
+        return super().under(self._of_one(plan))
+
     def columns_under(self, plan: Plan) -> Sequence[str]:
         return super().columns_under(self._of_one(plan))
 
@@ -237,7 +240,7 @@ def _sets(trait: str) -> tuple[Group, ...]:
 
 @dataclass(frozen=True)
 class CountApart(
-    Question, name="phenotypes/apart", title="Compare the people of the phenotypes", ring_bits=64
+    UnderPlan, name="phenotypes/apart", title="Compare the people of the phenotypes", ring_bits=64
 ):
     """Question that counts the people in the analysis of one phenotype and not in that of another."""
 
@@ -265,21 +268,18 @@ class CountApart(
     )
     each: ClassVar[dict[str, str]] = {"sets": "group of people"}
 
-    phenotypes: int
-    trait: str
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(len(plan.phenotype_names), plan.trait)])
+        return Foreseen([cls(plan)])
 
     @property
     def sets(self) -> int:
-        return self.phenotypes * len(_sets(self.trait))
+        return len(self.plan.phenotype_names) * len(_sets(self.plan.trait))
 
     def local(self, cohort: Cohort) -> Arrays:
-        views = map(cohort.samples.of_phenotype, range(self.phenotypes))
-        inside = np.array([members(group, view) for view in views for group in _sets(self.trait)], np.int64)
-        return sums_apart(inside)
+        views = map(cohort.samples.of_phenotype, range(len(self.plan.phenotype_names)))
+        sets = _sets(self.plan.trait)
+        return sums_apart(np.array([members(group, view) for view in views for group in sets], np.int64))
 
 
 def sums_apart(inside: np.ndarray) -> Arrays:

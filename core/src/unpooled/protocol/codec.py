@@ -10,7 +10,8 @@ payload; integers are little-endian; every length comes before what it measures:
     r  name (as s), u32 count, then per field its name (as s) and its value        record
 
 A record is a frozen dataclass with a class variable `name`. A field that `came_later` is left out where it
-is at its default: so records keep the bytes that they had without it. A kind whose fields differ in another
+is at its default: so records keep the bytes that they had without it. One that is `NOT_SENT` always is, and
+decoded as None. A kind whose fields differ in another
 way has `record_fields` and `from_record` instead. Decoding builds only the record types it is given, checks
 every field against its annotation, and raises CodecError, nothing else, on any other bytes.
 """
@@ -36,6 +37,10 @@ _DTYPE_CODES = {np.dtype(text): code for code, text in _DTYPES.items()}
 
 CAME_LATER = {"came_later": True}
 """Metadata of a field of a record that earlier releases did not have: left out at its default."""
+
+
+NOT_SENT = {"not_sent": True}
+"""Metadata of a field of a record that is known to whoever decodes it."""
 
 
 def came_later(default: Any) -> Any:
@@ -101,13 +106,14 @@ def _write_record(record: Any, parts: list[bytes | memoryview]) -> None:
 def _fields_of(record: Any) -> list[tuple[str, Any]]:
     if hasattr(record, "record_fields"):
         return list(record.record_fields())
-    fields = [(field, getattr(record, field.name)) for field in _declared(record.__class__)]
+    fields = [(field, getattr(record, field.name)) for field in sent(record.__class__)]
     return [(field.name, value) for field, value in fields if not _is_left_out(field, value)]
 
 
 @functools.cache
-def _declared(record: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(record)
+def sent(record: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a kind of records that are encoded."""
+    return tuple(field for field in dataclasses.fields(record) if "not_sent" not in field.metadata)
 
 
 def _is_left_out(field: dataclasses.Field[Any], value: Any) -> bool:
@@ -233,14 +239,15 @@ def _build(record: Any, values: dict[str, Any]) -> Any:
 def _from_fields(record: type, values: dict[str, Any]) -> Any:
     hints = _hints(record)
     missing = dataclasses.MISSING
-    given = [(field, values.get(field.name, missing)) for field in dataclasses.fields(record)]
+    given = [(field, values.get(field.name, missing)) for field in sent(record)]
     names = [f.name for f, value in given if not _is_left_out(f, f.default if value is missing else value)]
     if list(values) != names:
         raise CodecError(f"got fields {[f[:80] for f in values][:40]}; want {names}")
     for field, value in values.items():
         if not conforms(value, hints[field]):
             raise CodecError(f"{field}: got {type(value).__name__}; want {hints[field]}")
-    return record(**values)
+    unsent = (field.name for field in dataclasses.fields(record) if "not_sent" in field.metadata)
+    return record(**values, **dict.fromkeys(unsent))
 
 
 @functools.cache

@@ -23,7 +23,7 @@ def asked(current: Round, plan: Plan) -> Question:
     if found is None:
         raise store.LostFile("what was asked is gone")
     content = Content(bytes(found.message), found.file).read(current.study)
-    return questions.decode(content, questions_of(plan))
+    return questions.decode(content, questions_of(plan), plan)
 
 
 def total(current: Round, shares: Iterable[Share]) -> np.ndarray:

@@ -114,7 +114,7 @@ class Components:
 def components(study: Study) -> Asks[Components]:
     """Prune, if the plan says so; count; then multiply, until the components that stand out are known."""
     remain = (yield from prune_autosomes(study)) if PRUNE_COMPONENTS.of(study.plan) else None
-    counted = yield questions.CountPeople(questions.groups_of(study.plan))
+    counted = yield questions.CountPeople(study.plan)
     people, everyone = counted["people"], int(counted["people"].sum(dtype=int))
     without_any = people_without_any(study.plan, counted, everyone)
     if not study.plan.alone:

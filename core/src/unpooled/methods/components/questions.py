@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.components.krylov import Directions
@@ -43,7 +43,7 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True)
-class CountPeople(Question, name="components/people", title="Count people", ring_bits=64):
+class CountPeople(UnderPlan, name="components/people", title="Count people", ring_bits=64):
     """Question that counts all people, founders or not."""
 
     asked_if: ClassVar[Condition] = number_of
@@ -59,18 +59,16 @@ class CountPeople(Question, name="components/people", title="Count people", ring
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people"}
 
-    groups: tuple[Group, ...]
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(groups_of(plan))])
+        return Foreseen([cls(plan)])
 
     @property
     def group_count(self) -> int:
-        return len(self.groups)
+        return len(groups_of(self.plan))
 
     def local(self, cohort: Cohort) -> Arrays:
-        people = groups.sizes(self.groups, cohort.samples)
+        people = groups.sizes(groups_of(self.plan), cohort.samples)
         return {"people": people, ON_RUNGS.name: on_rungs(int(people.sum()))}
 
 

@@ -22,7 +22,7 @@ from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.methods.learning.models import MODELS
 from unpooled.methods.learning.options import VALIDATION_FOLDS
-from unpooled.methods.learning.questions import MOST_JOININGS, SHARES, FindNearlyAll, one_hot_places
+from unpooled.methods.learning.questions import MOST_JOININGS, SHARES, FindNearlyAll
 from unpooled.methods.learning.reading import class_names
 from unpooled.methods.shared.without_any import fewest_of_all
 from unpooled.methods.tables.bends import Bends
@@ -125,8 +125,7 @@ def settle_folds(
         if plan.alone or not part_of.any():
             return part_of, people
         counts = np.array([joined(floor.counts, part_of) for floor in floors])
-        asked = len(class_names(plan)), part_of, one_hot_places(plan), centre, counts, people - others
-        found = yield FindNearlyAll(*asked, bends=bends)
+        found = yield FindNearlyAll(plan, part_of, centre, counts, people - others, bends=bends)
         if found["large"][0] and fewest_folds(plan) > 1:
             refuse_large(columns)
         if found["large"][0]:

@@ -165,7 +165,7 @@ def describe_columns(study: Study) -> Asks[Described]:
     floor.
     """
     plan = study.plan
-    counted = yield CountPeople.of(plan)
+    counted = yield CountPeople(plan)
     floors = of_people(plan, counted)
     join_folds(plan, floors)
     n = yield from count_values(study)
@@ -173,7 +173,7 @@ def describe_columns(study: Study) -> Asks[Described]:
     refuse_wide(plan, levels, int(counted["people"].sum(dtype=int)))
     scales = yield from find_scales(study, n)
     means = yield from find_means(study, n, FindMagnitude, Average, scales.bends)
-    sides = yield CountSides(means.centre, VALIDATION_FOLDS.of(plan), bends=scales.bends)
+    sides = yield CountSides(plan, means.centre, bends=scales.bends)
     floors = [*floors, *of_words, *of_columns(plan, sides)]
     part_of = join_folds(plan, floors)
     part_of, others = yield from settle_folds(
@@ -192,7 +192,7 @@ def describe_columns(study: Study) -> Asks[Described]:
 def describe_images(study: Study) -> Asks[Described]:
     """The same of images and their classes, of which only people have to be counted."""
     plan = study.plan
-    counted = yield CountPeople.of(plan)
+    counted = yield CountPeople(plan)
     floors = of_people(plan, counted)
     part_of, others = yield from settle_folds(plan, floors, join_folds(plan, floors), np.zeros(0), 0)
     rows_of_pool = int(counted["rows"].sum(dtype=int))
@@ -217,7 +217,7 @@ def foresee(table: ArrayTable, plan: Plan) -> None:
     means = (np.where(known, table.values, 0) / np.maximum(1, known.sum(axis=0))).sum(axis=0)
     counted, sides = (
         {name: plan.cohorts * count for name, count in question.local(table).items()}
-        for question in (CountPeople.of(plan), CountSides(means, VALIDATION_FOLDS.of(plan)))
+        for question in (CountPeople(plan), CountSides(plan, means))
     )
     folds, missing = examples(table).folds, (table.categories.levels < 0).T
     of_words = [
@@ -293,11 +293,11 @@ def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[tuple[Levels, list[F
     plan = study.plan
     if not plan.dictionaries:
         return Levels(np.zeros(0, bool), ()), []
-    about = sizes_of(plan), SiftByFold.folds_under(plan), no_codes(plan)
-    kept = yield from sift(study, about, SiftByFold)
+    codes = no_codes(plan)
+    kept = yield from sift(study, codes, SiftByFold)
     # Of a person with several rows each may have another level: so these are compared with rows.
-    kept = yield from fold_rests(plan, about, kept, np.tile(in_folds, len(about[0])), BY_FOLD)
-    question = CountLevelsByFold(*about, kept)
+    kept = yield from fold_rests(plan, codes, kept, np.tile(in_folds, len(codes)), BY_FOLD)
+    question = CountLevelsByFold(plan, codes, kept)
     sums = yield question
     rows = list(split(sums["of_rows"], question.lines, question.folds))
     missing = [

@@ -12,14 +12,14 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Categories, Table
-from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question
+from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import class_names, examples, of_rows, people_in
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.without_any import capped, leaves_few
 from unpooled.methods.tables.bends import Bends
-from unpooled.methods.tables.encoding.questions import CountLevels, Sift, cells_of, joined, merged
+from unpooled.methods.tables.encoding.questions import CountLevels, OfFloors, Sift, cells_of, joined, merged
 from unpooled.methods.tables.encoding.rest import AddLevels, Kinds, RankLevels, SiftRest
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -31,8 +31,20 @@ MOST_JOININGS = 20
 """Ways to join folds of which it asks whether they do."""
 
 
+class _ByPlan(UnderPlan):
+    """About the plan's folds, and the classes of its outcome."""
+
+    @property
+    def classes(self) -> int:
+        return len(class_names(self.plan))
+
+    @property
+    def folds(self) -> int:
+        return VALIDATION_FOLDS.of(self.plan)
+
+
 @dataclass(frozen=True)
-class CountPeople(Question, name="model/people", title="Count people", ring_bits=64):
+class CountPeople(_ByPlan, name="model/people", title="Count people", ring_bits=64):
     """Asks for the number of people and rows in each fold, and of people in each class."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -60,16 +72,9 @@ class CountPeople(Question, name="model/people", title="Count people", ring_bits
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "group"}
 
-    classes: int
-    folds: int
-
-    @classmethod
-    def of(cls, plan: Plan) -> CountPeople:
-        return cls(len(class_names(plan)), VALIDATION_FOLDS.of(plan))
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.of(plan)])
+        return Foreseen([cls(plan)])
 
     @property
     def cells(self) -> int:
@@ -110,18 +115,15 @@ class _ByFold:
             yield cells_of(found, k, folds), size, folds
 
 
-class _WithoutAny(_ByFold):
+class _WithoutAny(_ByFold, OfFloors):
     """Levels that pass have enough people without any one cohort, for cohorts are told sums over them."""
-
-    people: int
-    holders: int
 
     @property
     def enough(self) -> int:
         return self.people * min(2, self.holders)  # one holder is whoever computes alone
 
     def local(self, table: Table) -> Arrays:
-        found = super().local(table)  # type: ignore[misc]
+        found = super().local(table)
         return {**found, "rows": capped(found["rows"], self.people)}
 
 
@@ -209,7 +211,7 @@ class CountLevelsByFold(_ByFold, CountLevels, name="model/levels", title="Count 
 
 
 @dataclass(frozen=True, eq=False)
-class CountSides(Question, name="model/sides", title="Count people beside the means", ring_bits=64):
+class CountSides(_ByPlan, name="model/sides", title="Count people beside the means", ring_bits=64):
     """Asks how many people are above the mean of each column of numbers, and how many below.
 
     A column in which all but a few people have one value is far from that value only for those few: a sum
@@ -236,12 +238,11 @@ class CountSides(Question, name="model/sides", title="Count people beside the me
 
     centre: np.ndarray
     """float64 (features,)"""
-    folds: int
     bends: Bends | None = field(default=None, kw_only=True, metadata=codec.CAME_LATER)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(np.zeros(len(plan.features)), VALIDATION_FOLDS.of(plan))])
+        return Foreseen([cls(plan, np.zeros(len(plan.features)))])
 
     @property
     def cells(self) -> int:
@@ -260,7 +261,7 @@ class CountSides(Question, name="model/sides", title="Count people beside the me
 
 @dataclass(frozen=True, eq=False)
 class FindNearlyAll(
-    Question, name="model/nearly-all", title="Look for a cohort that has nearly all people", ring_bits=64
+    _ByPlan, name="model/nearly-all", title="Look for a cohort that has nearly all people", ring_bits=64
 ):
     """Counts the cohorts that have nearly all people whom a floor is about, by fold as folds are joined.
 
@@ -288,11 +289,8 @@ class FindNearlyAll(
     )
     each: ClassVar[dict[str, str]] = {"groups": "group", "folds": "fold", "shares": "share"}
 
-    classes: int
     part_of: np.ndarray
     """int64 (folds,): the fold that each of the plan's folds is joined to: itself, or another's first."""
-    one_hot: np.ndarray
-    """int64 (categories of one column for each value,): their places among all categories"""
     centre: np.ndarray
     """float64 (features,)"""
     counts: np.ndarray
@@ -303,12 +301,11 @@ class FindNearlyAll(
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        one_hot, folds = one_hot_places(plan), VALIDATION_FOLDS.of(plan)
-        groups = 1 + len(class_names(plan)) + len(one_hot) + 2 * len(plan.features)
+        folds = VALIDATION_FOLDS.of(plan)
+        groups = 1 + len(class_names(plan)) + len(one_hot_places(plan)) + 2 * len(plan.features)
         widest = cls(
-            classes=len(class_names(plan)),
+            plan,
             part_of=np.arange(folds),
-            one_hot=one_hot,
             centre=np.zeros(len(plan.features)),
             counts=np.zeros((groups, folds), np.int64),
             most_people=np.zeros(SHARES, np.int64),
@@ -316,12 +313,8 @@ class FindNearlyAll(
         return Foreseen([widest], MOST_JOININGS, exact=False, usual_rounds=1)
 
     @property
-    def folds(self) -> int:
-        return len(self.part_of)
-
-    @property
     def groups(self) -> int:
-        return 1 + self.classes + len(self.one_hot) + 2 * len(self.centre)
+        return 1 + self.classes + len(one_hot_places(self.plan)) + 2 * len(self.centre)
 
     @property
     def shares(self) -> int:
@@ -329,11 +322,11 @@ class FindNearlyAll(
 
     def local(self, table: Table) -> Arrays:
         found = examples(table)
-        people = CountPeople(self.classes, self.folds).local(table)
-        sides = CountSides(self.centre, self.folds, bends=self.bends).local(table)
+        people = CountPeople(self.plan).local(table)
+        sides = CountSides(self.plan, self.centre, bends=self.bends).local(table)
         missing = [
             np.bincount(found.folds[found.categories.levels[:, k] < 0], minlength=self.folds)
-            for k in self.one_hot.tolist()
+            for k in one_hot_places(self.plan).tolist()
         ]
         counts = [people["people"], people["of_class"], *missing, sides["above"], sides["below"]]
         by_fold = np.concatenate(counts).reshape(self.groups, self.folds)

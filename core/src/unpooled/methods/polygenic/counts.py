@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, Samples
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.polygenic.options import HELD_OUT
 from unpooled.methods.regression.pool import at_each_level
@@ -17,7 +17,7 @@ from unpooled.methods.shared.beside_means import CountBeside
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, CONTROL, complete
 from unpooled.methods.shared.groups import members as members_of
-from unpooled.methods.shared.standardise import column_names, standardised
+from unpooled.methods.shared.standardise import column_names, is_number, standardised
 from unpooled.methods.shared.without_any import ON_RUNGS, capped, capped_count, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol.masking import keystream
@@ -60,14 +60,11 @@ GROUPS = 2
 """People that are fitted to, and people that are left out."""
 
 
-class OfDrawn(Question):
+class OfDrawn(UnderPlan):
     """About both groups of people. Who is in which is drawn by the plan's key, not as the server likes."""
 
-    key: bytes
-    one_in: int
-
     def members(self, cohort: Cohort) -> list[np.ndarray]:
-        return groups(cohort.samples, self.key, self.one_in)
+        return groups(cohort.samples, key_of(self.plan), HELD_OUT.of(self.plan))
 
 
 @dataclass(frozen=True)
@@ -104,36 +101,27 @@ class CountLeftOut(OfDrawn, name="polygenic/people", title="Count people left ou
     )
     each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
 
-    key: bytes
-    one_in: int
-    is_number: bool
-    dummies: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, plan: Plan) -> CountLeftOut:
-        return cls(key_of(plan), HELD_OUT.of(plan), plan.trait == "quantitative", plan.dummies)
-
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
         return cls.sends if plan.dummies else cls.sends[:-2]
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.of(plan)])
+        return Foreseen([cls(plan)])
 
     @property
     def classes(self) -> int:
-        return 1 if self.is_number else 2
+        return 1 if is_number(self.plan) else 2
 
     @property
     def level_count(self) -> int:
-        return sum(1 + len(columns) for columns in self.dummies)
+        return sum(1 + len(columns) for columns in self.plan.dummies)
 
     def local(self, cohort: Cohort) -> Arrays:
-        words = [()] if self.is_number else [(CASE,), (CONTROL,)]
+        words = [()] if is_number(self.plan) else [(CASE,), (CONTROL,)]
         apart = [members_of(word, cohort.samples) for word in words]
         parts = self.members(cohort)
-        levels = [at_each_level(cohort.samples.covariates[part], self.dummies) for part in parts]
+        levels = [at_each_level(cohort.samples.covariates[part], self.plan.dummies) for part in parts]
         at_levels = np.array(levels).reshape(GROUPS, self.level_count)
         people = np.array([[np.count_nonzero(part & one) for one in apart] for part in parts])
         return {
@@ -155,18 +143,10 @@ class CountSides(OfDrawn, CountBeside, name="polygenic/sides"):
     )
     asked_if: ClassVar[Condition] = column_names
 
-    centre: np.ndarray
-    key: bytes
-    one_in: int
-
-    @classmethod
-    def of(cls, plan: Plan, centre: np.ndarray) -> CountSides:
-        return cls(centre, key_of(plan), HELD_OUT.of(plan))
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
-        return Foreseen([cls.of(plan, np.zeros(columns))] if columns else ())
+        return Foreseen([cls(plan, np.zeros(columns))] if columns else ())
 
     @property
     def groups(self) -> int:

@@ -46,7 +46,7 @@ def polygenic(study: Study) -> Asks[None]:
     """Count and standardise; sum genotypes with the phenotype chunk by chunk; then fit."""
     plan = study.plan
     pool = yield from count_people(study)
-    found = yield CountLeftOut.of(plan)
+    found = yield CountLeftOut(plan)
     if not plan.alone:
         refuse_few_left_out(plan, found)
     design = yield from _columns(study, pool)
@@ -70,7 +70,7 @@ def _columns(study: Study, pool: Pool) -> Asks[questions.SumColumns]:
     columns = yield from standardise(study, people)
     centre, exponent = columns.centre, columns.exponent
     if len(centre):
-        few = few_beside(plan, (yield CountSides.of(plan, centre)))
+        few = few_beside(plan, (yield CountSides(plan, centre)))
         whom = "of the people that are left out, or of the others"
         remedy = "Choose fewer groups of people"
         refuse_few_beside(plan, few, column_names(plan), whom, remedy)
@@ -127,7 +127,7 @@ def _refuse_dependent(plan: Plan, design: questions.SumColumns, products: np.nda
 def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: questions.SumColumns) -> Asks[Part]:
     """Count the genotypes of a chunk; sum those that pass the filters and are carried by enough people."""
     counted, _ = yield from count_genotypes(study, chunk, pool)
-    carried = (yield questions.CountCarriers(chunk.start, chunk.stop, design.key, design.one_in))["capped"]
+    carried = (yield questions.CountCarriers(study.plan, chunk.start, chunk.stop))["capped"]
     table = counted.table
     calls = Calls.of(table, chunk.chromosome, pool, exact=False)
     n, total, squares = (each[:, 0].astype(float) for each in (calls.called, calls.copies, calls.squares))
@@ -141,7 +141,8 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: questions.SumCol
     scale = np.sqrt(pool.complete / (squares[good] - n * mean * mean))
     sums = np.zeros((0, GROUPS, design.width))
     if kept.any():
-        sums = (yield questions.SumWithAlleles(chunk.start, chunk.stop, kept, mean, design))["sums"]
+        asked = questions.SumWithAlleles(study.plan, chunk.start, chunk.stop, kept, mean, design)
+        sums = (yield asked)["sums"]
     first, tied = counted.order()
     return Part(kept, mean, scale, (first | tied)[good], sums * scale[:, None, None])
 
@@ -173,6 +174,7 @@ def iterate(study: Study, base: Base, of_some: Gradients, of_all: Gradients, tur
         return
     lengths = [float(np.sqrt(dot(fits[fit].direction, fits[fit].direction))) for fit in running]
     sums = yield questions.Project(
+        study.plan,
         base.kept,
         base.mean,
         np.array([fits[fit].direction / n * base.scale for fit, n in zip(running, lengths, strict=True)]),
@@ -194,7 +196,7 @@ def choose(study: Study, base: Base, of_some: Gradients, of_all: Gradients, roun
     scores = [score(base, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
     weights = np.array([each.weights / each.deviation * base.scale for each in scores])
     weights = settled(weights, grid_of(weights, WEIGHT_BITS))
-    sums = yield questions.SumScores(base.kept, base.mean, weights, base.design)
+    sums = yield questions.SumScores(study.plan, base.kept, base.mean, weights, base.design)
     shares = np.array(questions.shares_of(study.plan)[::-1])[solved]
     yield from rows_of(base, shares, scores, sums, of_all.solutions[solved], rounds)
 

@@ -20,10 +20,10 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real
 from unpooled.asking.sizes import Sizes
-from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of, key_of
-from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, SHARES, USUAL_SHARES
+from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of
+from unpooled.methods.polygenic.options import MOST_ROUNDS, SHARES, USUAL_SHARES
 from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.genotype_counts import carriers, counted_in
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
@@ -50,8 +50,6 @@ class SumColumns(OfDrawn, name="polygenic/columns", title="Sum covariates and ph
     )
     each: ClassVar[dict[str, str]] = {"pairs": "pair of columns"}
 
-    key: bytes
-    one_in: int
     people: int
     centre: np.ndarray
     """float64 (columns,), the phenotype last"""
@@ -62,7 +60,7 @@ class SumColumns(OfDrawn, name="polygenic/columns", title="Sum covariates and ph
     def none(cls, plan: Plan) -> SumColumns:
         """Build a question about no people, as wide as the plan's columns are."""
         columns = len(plan.covariate_columns) + 1
-        return cls(key_of(plan), HELD_OUT.of(plan), 1, np.zeros(columns), np.zeros(columns, np.int64))
+        return cls(plan, 1, np.zeros(columns), np.zeros(columns, np.int64))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -90,7 +88,7 @@ class SumColumns(OfDrawn, name="polygenic/columns", title="Sum covariates and ph
         return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
 
 
-class _OfColumns(Question):
+class _OfColumns(OfDrawn):
     """About genotypes with covariates and phenotype."""
 
     design: SumColumns
@@ -115,14 +113,11 @@ class CountCarriers(OfChunk, OfDrawn, name="polygenic/carriers", title="Count ca
 
     start: int
     stop: int
-    key: bytes
-    one_in: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        drawn = key_of(plan), HELD_OUT.of(plan)
         chunks = foreseen_autosomal(plan, sizes)
-        return foreseen_of(chunks, lambda chunk: cls(chunk.start, chunk.stop, *drawn), exact=True)
+        return foreseen_of(chunks, lambda chunk: cls(plan, chunk.start, chunk.stop), exact=True)
 
     def local(self, cohort: Cohort) -> Arrays:
         counts = counted_in(cohort, slice(self.start, self.stop), self.members(cohort))
@@ -162,7 +157,7 @@ class SumWithAlleles(
 
         def all_of(chunk: Chunk) -> SumWithAlleles:
             n = chunk.variants
-            return cls(chunk.start, chunk.stop, np.ones(n, bool), np.zeros(n), design)
+            return cls(plan, chunk.start, chunk.stop, np.ones(n, bool), np.zeros(n), design)
 
         return foreseen_of(foreseen_autosomal(plan, sizes), all_of)
 
@@ -185,7 +180,7 @@ class SumWithAlleles(
 
     def local(self, cohort: Cohort) -> Arrays:
         z = self.design.values(cohort)
-        columns = np.concatenate([z * part[:, None] for part in self.design.members(cohort)], axis=1)
+        columns = np.concatenate([z * part[:, None] for part in self.members(cohort)], axis=1)
         sums = times_genotypes(cohort, self.items, self.mean, columns)
         return {"sums": sums.reshape(self.count, GROUPS, self.width)}
 
@@ -228,7 +223,7 @@ class Project(_OfColumns, OfKept, name="polygenic/projections", title="Project t
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> Project:
-            return cls(kept, mean, np.zeros((2, len(mean))), (False, True), SumColumns.none(plan), 1)
+            return cls(plan, kept, mean, np.zeros((2, len(mean))), (False, True), SumColumns.none(plan), 1)
 
         return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS)
 
@@ -249,7 +244,7 @@ class Project(_OfColumns, OfKept, name="polygenic/projections", title="Project t
         return 2 * self.design.people * (math.isqrt(self.variants) + 1)
 
     def local(self, cohort: Cohort) -> Arrays:
-        fitted, left_out = self.design.members(cohort)
+        fitted, left_out = self.members(cohort)
         inside = np.column_stack([fitted | left_out if of_all else fitted for of_all in self.is_of_all])
         scores = self.scores(cohort, self.directions) * inside
         z = self.design.values(cohort)[:, :-1]
@@ -289,7 +284,7 @@ class SumScores(_OfColumns, OfKept, name="polygenic/scores", title="Test the sco
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> SumScores:
-            return cls(kept, mean, np.zeros((len(shares_of(plan)), len(mean))), SumColumns.none(plan))
+            return cls(plan, kept, mean, np.zeros((len(shares_of(plan)), len(mean))), SumColumns.none(plan))
 
         return cls.foreseen_widest(plan, sizes, of_all)
 
@@ -306,7 +301,7 @@ class SumScores(_OfColumns, OfKept, name="polygenic/scores", title="Test the sco
         return self.design.people << 20  # far beyond scores of deviation 1
 
     def local(self, cohort: Cohort) -> Arrays:
-        left_out = self.design.members(cohort)[1 - FITTED]
+        left_out = self.members(cohort)[1 - FITTED]
         scores = self.scores(cohort, self.weights)[left_out]
         z = self.design.values(cohort)[left_out]
         return {

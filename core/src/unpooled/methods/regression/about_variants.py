@@ -7,13 +7,13 @@ and how covariates (and in a linear regression the phenotype) are standardised.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, blocks
-from unpooled.asking.question import Sent
+from unpooled.asking.question import Sent, UnderPlan
 from unpooled.kernels import dosages as of_dosages
 from unpooled.kernels import products as of_calls
 from unpooled.methods.regression.options import is_exact
@@ -23,7 +23,6 @@ from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import Columns, column_names
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import Plan
-from unpooled.protocol.codec import CAME_LATER
 
 
 class Copies(Protocol):
@@ -99,7 +98,7 @@ class OfPeople:
 
 
 @dataclass(frozen=True, eq=False)
-class AboutVariants(OfPeople, OfAsked):
+class AboutVariants(OfPeople, OfAsked, UnderPlan):
     """A question about some variants of a chunk."""
 
     most_rounds: ClassVar[int] = 1
@@ -116,7 +115,6 @@ class AboutVariants(OfPeople, OfAsked):
     asked: np.ndarray
     """Flags, as above, of each variant of the chunk: uint8."""
     chromosome: str
-    exact: bool
     fill: np.ndarray
     """Value that replaces a missing call under the rule `mean`, for each variant with missing calls, each of
     the `sexes`, and each column of the model: from 0 to 2, or to 1 where there is one copy. float64 (lacking,
@@ -125,12 +123,11 @@ class AboutVariants(OfPeople, OfAsked):
     people: int
     centre: np.ndarray
     exponent: np.ndarray
-    model: str
-    """Columns that a genotype becomes: `unpooled.plan.genotype_model`."""
-    interacting: tuple[int, ...]
-    """Covariates that they are multiplied with."""
-    dosages: bool = field(default=False, kw_only=True, metadata=CAME_LATER)
-    """True if copies are imputed dosages, not calls."""
+
+    @property
+    def exact(self) -> bool:
+        """The rule for missing calls."""
+        return is_exact(self.plan)
 
     @property
     def lacking(self) -> int:
@@ -152,7 +149,7 @@ class AboutVariants(OfPeople, OfAsked):
     @property
     def terms(self) -> Terms:
         """The columns that a genotype becomes: of all but models on X without sex."""
-        return Terms(self.model, self.interacting)
+        return terms_of(self.plan)
 
     @property
     def fillings(self) -> int:
@@ -213,19 +210,15 @@ class AboutVariants(OfPeople, OfAsked):
         plan: Plan, chunk: Chunk, people: int, columns: Columns, asked: np.ndarray, fill: np.ndarray
     ) -> dict[str, Any]:
         """Return the fields that all such questions have."""
-        terms = terms_of(plan)
         return {
+            "plan": plan,
             "start": chunk.start,
             "asked": asked,
             "chromosome": chunk.chromosome,
-            "exact": is_exact(plan),
             "fill": fill,
             "people": people,
             "centre": columns.centre,
             "exponent": columns.exponent,
-            "model": terms.model,
-            "interacting": terms.interacting,
-            "dosages": DOSAGES.of(plan),
         }
 
     def parts(self, cohort: Cohort) -> Iterator[AboutVariants]:
@@ -247,7 +240,7 @@ class AboutVariants(OfPeople, OfAsked):
 
     def copies_of(self, cohort: Cohort) -> Copies:
         """Read the copies of the variants asked about, counted as the plan requires."""
-        if self.dosages:
+        if DOSAGES.of(self.plan):
             found = cohort.dosages(self.items)
             return DosageCopies(found.values, found.swapped ^ self.flagged(SECOND))
         packed = cohort.packed(self.items)

@@ -16,7 +16,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Study
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.calls import Calls
@@ -61,14 +61,11 @@ class CountInside(CountBeside, name="regression/beside"):
     )
     asked_if: ClassVar[Condition] = has_floors
 
-    apart: bool
-    """True if columns are centred on a cohort's own means."""
-
     @classmethod
     def of(cls, plan: Plan, centre: np.ndarray) -> CountInside:
         """Cases lie above, and controls below, what divides them."""
         between = np.full(len(_titles(plan)) - len(centre), 0.5)
-        return cls(np.zeros(len(centre)) if is_apart(plan) else np.append(centre, between), is_apart(plan))
+        return cls(plan, np.zeros(len(centre)) if is_apart(plan) else np.append(centre, between))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -85,7 +82,7 @@ class CountInside(CountBeside, name="regression/beside"):
 
     def values(self, cohort: Cohort) -> np.ndarray:
         found, inside = super().values(cohort), complete(cohort.samples)
-        if self.apart:
+        if is_apart(self.plan):
             found[inside] = about_own_means(found[inside])
         return found
 
@@ -110,7 +107,7 @@ def are_few(chromosome: str, few: tuple[str, ...]) -> bool:
 
 
 @dataclass(frozen=True)
-class CountCarriers(OfChunk, name="regression/carriers", title="Count carriers"):
+class CountCarriers(OfChunk, UnderPlan, name="regression/carriers", title="Count carriers"):
     """Counts, capped, who has each allele, or each genotype where these are more than copies."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -130,12 +127,10 @@ class CountCarriers(OfChunk, name="regression/carriers", title="Count carriers")
     start: int
     stop: int
     chromosome: str
-    by_genotype: bool
-    dosages: bool
 
     @classmethod
     def of(cls, plan: Plan, chunk: Chunk) -> CountCarriers:
-        return cls(chunk.start, chunk.stop, chunk.chromosome, not terms_of(plan).is_plain, DOSAGES.of(plan))
+        return cls(plan, chunk.start, chunk.stop, chunk.chromosome)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -149,12 +144,16 @@ class CountCarriers(OfChunk, name="regression/carriers", title="Count carriers")
         return len(sexes(self.chromosome))
 
     @property
+    def by_genotype(self) -> bool:
+        return not terms_of(self.plan).is_plain
+
+    @property
     def kinds(self) -> int:
         return 3 if self.by_genotype else 2
 
     def local(self, cohort: Cohort) -> Arrays:
         groups = [(COMPLETE, *filter(None, [sex])) for sex in sexes(self.chromosome)]
-        count = dosage_table.nearest if self.dosages else genotype_counts.counted
+        count = dosage_table.nearest if DOSAGES.of(self.plan) else genotype_counts.counted
         counts = count(cohort, slice(self.start, self.stop), groups)
         for k, sex in enumerate(sexes(self.chromosome)):
             if heterozygous_missing(self.chromosome, sex, exact=False):
@@ -172,7 +171,7 @@ def find_few_carriers(
     asked = CountCarriers.of(study.plan, chunk)
     found = (yield asked)["capped"][counted.variants.astype(np.int64) - chunk.start]
     people = found  # of dosages: then an allele that one cohort alone has is not told apart
-    if not asked.dosages:
+    if not DOSAGES.of(study.plan):
         genotypes = Calls.of(counted.table, chunk.chromosome, pool, exact=False).genotypes
         people = genotypes if asked.by_genotype else carriers(genotypes)
     return np.asarray(is_few_without_any(study.plan, people, found).any(axis=(1, 2)))

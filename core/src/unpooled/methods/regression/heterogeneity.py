@@ -17,17 +17,16 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, Sent
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, Sent, UnderPlan
 from unpooled.asking.result_columns import Turned
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.meta_analysis import FixedEffect, fixed_effect, random_weight
-from unpooled.methods.regression.options import FEWEST, fewest_of_random, fewest_studies, is_exact
-from unpooled.methods.regression.own_fit import Model, kept_estimates
+from unpooled.methods.regression.options import FEWEST, fewest_of_random, fewest_studies
+from unpooled.methods.regression.own_fit import kept_estimates
 from unpooled.methods.shared.allele_coding import by_plink2
 from unpooled.methods.shared.chunks import Chunk, OfAsked, flags, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.summary import VARIANTS
-from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import META
 
@@ -52,8 +51,8 @@ def compare_cohorts(study: Study, chunk: Chunk, counted: Counted, exponent: int)
     plan, variants = study.plan, counted.variants
     if META not in plan.files or by_plink2(chunk.chromosome) or not len(variants):
         return
-    asked = CountEstimates(**_fields(plan, chunk, exponent), asked=flags(chunk, variants))
-    studies = (yield asked)["studies"]
+    about = plan, chunk.start, flags(chunk, variants), chunk.chromosome, exponent
+    studies = (yield CountEstimates(*about))["studies"]
     enough = studies >= fewest_studies(plan)
     yield Rows.later(lambda: [_rows(exponent, variants[~enough], FixedEffect.none(studies[~enough]))])
     if enough.any():
@@ -64,7 +63,8 @@ def _combine(
     study: Study, chunk: Chunk, exponent: int, variants: np.ndarray, studies: np.ndarray
 ) -> Asks[None]:
     """Combine the estimates of variants of which enough cohorts have one."""
-    sums = yield SumEstimates(**_fields(study.plan, chunk, exponent), asked=flags(chunk, variants))
+    about = study.plan, chunk.start, flags(chunk, variants), chunk.chromosome, exponent
+    sums = yield SumEstimates(*about)
     found = fixed_effect(studies, **sums)
     again = (found.between > 0) & (studies >= fewest_of_random(study.plan))
     yield Rows.later(lambda: [_rows(exponent, variants[~again], found.some(~again))])
@@ -77,8 +77,8 @@ def weigh_again(
     study: Study, chunk: Chunk, exponent: int, variants: np.ndarray, found: FixedEffect
 ) -> Asks[None]:
     """Ask for the random effect on variants whose effect differs between cohorts, and report them."""
-    fields = _fields(study.plan, chunk, exponent)
-    sums = yield SumAgain(**fields, asked=flags(chunk, variants), between=found.between)
+    about = study.plan, chunk.start, flags(chunk, variants), chunk.chromosome, exponent
+    sums = yield SumAgain(*about, found.between)
     random = sums["effects"] / sums["weights"], 1 / np.sqrt(sums["weights"])
     yield _rows(exponent, variants, found, random)
 
@@ -131,22 +131,8 @@ class _WithMeta(Mapping[str, Any]):
 _ACROSS = "across_"
 
 
-def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
-    """Return the fields that both questions share, besides the variants asked about."""
-    return {
-        "start": chunk.start,
-        "chromosome": chunk.chromosome,
-        "exponent": exponent,
-        "test": plan.test,
-        "trait": plan.trait,
-        "exact": is_exact(plan),
-        "max_iterations": MAX_ITERATIONS.of(plan),
-        "tolerance": TOLERANCE.of(plan),
-    }
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OfEstimates(OfAsked, ring_bits=128):
+@dataclass(frozen=True, eq=False)
+class OfEstimates(OfAsked, UnderPlan, ring_bits=128):
     """A question about the cohorts' own estimates of some variants of a chunk."""
 
     each: ClassVar[dict[str, str]] = {"variants": "variant"}
@@ -157,11 +143,6 @@ class OfEstimates(OfAsked, ring_bits=128):
     """Flags, one per variant of the chunk: 1 if it is asked about, else 0. uint8."""
     chromosome: str
     exponent: int
-    test: str
-    trait: str
-    exact: bool
-    max_iterations: int
-    tolerance: float
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -170,20 +151,19 @@ class OfEstimates(OfAsked, ring_bits=128):
     @classmethod
     def largest(cls, plan: Plan, chunk: Chunk) -> OfEstimates:
         """The question about all variants of a chunk."""
-        return cls(**_fields(plan, chunk, 0), asked=np.ones(chunk.variants, np.uint8))
+        return cls(plan, chunk.start, np.ones(chunk.variants, np.uint8), chunk.chromosome, 0)
 
     def estimates(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
         """This cohort's effects in units of 2^exponent, and their weights; 0 where it has no estimate."""
-        model = Model(self.test, self.trait, self.exact, self.max_iterations, self.tolerance)
         effect, se = (
             np.ldexp(values, -self.exponent)
-            for values in kept_estimates(model, self.chromosome, self.items, cohort)
+            for values in kept_estimates(self.plan, self.chromosome, self.items, cohort)
         )
         has = np.isfinite(effect) & np.isfinite(se) & (se > 0)
         return np.where(has, effect, 0.0), np.where(has, 1 / np.where(has, se, 1) ** 2, 0.0)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class CountEstimates(
     OfEstimates, name="regression/count-estimates", title="Count the cohorts' own estimates", ring_bits=64
 ):
@@ -210,7 +190,7 @@ _LEARNS = (
 )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class SumEstimates(OfEstimates, name="regression/estimates", title="Compare the cohorts' own estimates"):
     """Sums over the cohorts of what their own estimates contribute to a meta-analysis."""
 
@@ -234,7 +214,7 @@ class SumEstimates(OfEstimates, name="regression/estimates", title="Compare the 
         return {"weights": w, "effects": w * b, "squares": w * b**2, "weight_squares": w**2}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class SumAgain(OfEstimates):
     """Sums of the estimates with the weights of a random effect."""
 
@@ -264,7 +244,7 @@ class SumAgain(OfEstimates):
     @classmethod
     def largest(cls, plan: Plan, chunk: Chunk) -> SumAgain:
         asked = np.ones(chunk.variants, np.uint8)
-        return cls(**_fields(plan, chunk, 0), asked=asked, between=np.zeros(chunk.variants))
+        return cls(plan, chunk.start, asked, chunk.chromosome, 0, np.zeros(chunk.variants))
 
     def local(self, cohort: Cohort) -> Arrays:
         b, w = self.estimates(cohort)

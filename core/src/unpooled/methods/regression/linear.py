@@ -92,8 +92,7 @@ def fit_counted(
     counts_first = first_is_a1 | terms.is_plain
     coded = CodedCalls.of(calls, terms, chunk.chromosome, counts_first)
     asked = counted.variants, calls.incomplete, coded.fill, counts_first, tied
-    n = len(study.plan.phenotype_names)
-    sums = yield SumWithGenotypes.about(study.plan, chunk, pool.complete, columns, *asked, phenotypes=n)
+    sums = yield SumWithGenotypes.about(study.plan, chunk, pool.complete, columns, *asked)
     order = counts.ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
     for plan, one in zip(study.plan.each, one_by_one(study.plan), strict=True):
         own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
@@ -101,7 +100,7 @@ def fit_counted(
         of_sex = one.of_sex(sums["of_sex"], chunk.chromosome)
         missing = one.of_missing(sums["missing"])
         rows = fit.rows(one.of_genotype(terms, sums["genotype"]), of_sex, missing, order)
-        yield of_several(rows, plan.phenotype) if n > 1 else rows
+        yield of_several(rows, plan.phenotype) if len(study.plan.phenotype_names) > 1 else rows
 
 
 def _is_about_the_pool_alone(plan: Plan) -> bool:

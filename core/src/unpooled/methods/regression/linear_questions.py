@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import MALE, UNKNOWN_SEX, Cohort, Samples
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import pairs
 from unpooled.methods.ld.options import is_clumped
@@ -25,11 +25,18 @@ from unpooled.methods.shared.chunks import X, Y, foreseen_of
 from unpooled.methods.shared.standardise import Columns, PooledColumns, column_names, standardised
 from unpooled.plan.genotype_model import Terms
 from unpooled.plan.plan import Plan
-from unpooled.protocol.codec import came_later
+
+
+class _OfPhenotypes(UnderPlan):
+    """About columns of which the last are the phenotypes."""
+
+    @property
+    def phenotypes(self) -> int:
+        return len(self.plan.phenotype_names)
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(Question, name="linear/block", title="Sum covariates and phenotype", ring_bits=128):
+class SumColumns(_OfPhenotypes, name="linear/block", title="Sum covariates and phenotype", ring_bits=128):
     """Sums of the standardised columns, and of their products."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -54,8 +61,6 @@ class SumColumns(Question, name="linear/block", title="Sum covariates and phenot
     people: int
     centre: np.ndarray
     exponent: np.ndarray
-    phenotypes: int = came_later(1)
-    """Number of phenotypes; they are the last columns."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -65,12 +70,7 @@ class SumColumns(Question, name="linear/block", title="Sum covariates and phenot
 
     @classmethod
     def of(cls, plan: Plan, pool: Pool, columns: Columns) -> SumColumns:
-        return cls(
-            people=pool.complete,
-            centre=columns.centre,
-            exponent=columns.exponent,
-            phenotypes=len(plan.phenotype_names),
-        )
+        return cls(plan, pool.complete, columns.centre, columns.exponent)
 
     @property
     def columns(self) -> int:
@@ -91,7 +91,9 @@ class SumColumns(Question, name="linear/block", title="Sum covariates and phenot
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithGenotypes(AboutVariants, name="linear/sums", title="Sum genotypes, covariates and phenotype"):
+class SumWithGenotypes(
+    AboutVariants, _OfPhenotypes, name="linear/sums", title="Sum genotypes, covariates and phenotype"
+):
     """Sums of genotype times column for some variants of a chunk; over missing calls, where exact."""
 
     only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
@@ -131,13 +133,10 @@ class SumWithGenotypes(AboutVariants, name="linear/sums", title="Sum genotypes, 
     each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum", "sexed": "variant on X or Y"}
     asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
-    phenotypes: int = came_later(1)
-    """Number of phenotypes; they are the last columns."""
-
     @property
     def bound(self) -> int:
         """Bound of the sums; with interactions, squares of copies are multiplied by squares of columns."""
-        return super().bound * (2 if self.interacting else 1)
+        return super().bound * (2 if self.terms.interacting else 1)
 
     @property
     def columns(self) -> int:
@@ -165,11 +164,7 @@ class SumWithGenotypes(AboutVariants, name="linear/sums", title="Sum genotypes, 
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        count = len(plan.phenotype_names)
-        return foreseen_of(
-            foreseen_parts(plan, sizes),
-            lambda chunk: cls(**cls.foreseen_fields(plan, chunk), phenotypes=count),
-        )
+        return foreseen_of(foreseen_parts(plan, sizes), lambda chunk: cls(**cls.foreseen_fields(plan, chunk)))
 
     def local(self, cohort: Cohort) -> Arrays:
         copies, lacking = self.copies_of(cohort), self.flagged(INCOMPLETE)

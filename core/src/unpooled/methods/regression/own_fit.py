@@ -16,41 +16,35 @@ from unpooled.methods.shared import summary
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y
 from unpooled.methods.shared.groups import complete
 from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE
 from unpooled.plan.options import Covariate
-from unpooled.plan.plan import EXACT, MEAN, NO_KEY, OwnPlan
+from unpooled.plan.plan import NO_KEY, OwnPlan, Plan
 
 _AUTOSOMES = 22
 
 _CODES = {DIPLOID: 1, X: _AUTOSOMES + 1, Y: _AUTOSOMES + 2, MT: _AUTOSOMES + 4}
 
 
-@dataclass(frozen=True)
-class Model:
-    """Settings of a cohort's own regressions: the study's plan, without filters."""
+def own_plan(plan: Plan, covariates: int, variants: int) -> OwnPlan:
+    """The plan of a cohort's own regressions: the study's, without filters.
 
-    test: str
-    trait: str
-    exact: bool
-    """The rule for missing calls; by the other one they are the cohort's own mean."""
-    max_iterations: int
-    tolerance: float
-
-    def plan(self, covariates: int, variants: int) -> OwnPlan:
-        return OwnPlan(
-            test=self.test,
-            phenotype="own",
-            cohorts=1,
-            compensator_key=NO_KEY,
-            trait=self.trait,
-            autosomes=_AUTOSOMES,
-            files=("assoc",),
-            chunk_size=max(variants, 1),
-            covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
-            hide_covar=True,
-            missing=EXACT if self.exact else MEAN,
-            max_iterations=self.max_iterations,
-            tolerance=self.tolerance,
-        )
+    Where missing calls are the mean, they are the cohort's own.
+    """
+    return OwnPlan(
+        test=plan.test,
+        phenotype="own",
+        cohorts=1,
+        compensator_key=NO_KEY,
+        trait=plan.trait,
+        autosomes=_AUTOSOMES,
+        files=("assoc",),
+        chunk_size=max(variants, 1),
+        covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+        hide_covar=True,
+        missing=MISSING.of(plan),
+        max_iterations=MAX_ITERATIONS.of(plan),
+        tolerance=TOLERANCE.of(plan),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,23 +67,23 @@ Estimates = tuple[np.ndarray, np.ndarray]
 _KEPT = 16
 """The fits that a cohort keeps: it is asked up to three times about a chunk, and about eight at once."""
 
-_kept: WeakKeyDictionary[Cohort, deque[tuple[Model, np.ndarray, Estimates]]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Cohort, deque[tuple[Plan, np.ndarray, Estimates]]] = WeakKeyDictionary()
 
 
-def kept_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
+def kept_estimates(plan: Plan, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
     """Return the result of `own_estimates`, from the cache if these variants, in ascending order, are among
     those of a recent call.
     """
     kept = _kept.setdefault(cohort, deque(maxlen=_KEPT))
     for fitted, of, (effect, se) in tuple(kept):
         places = np.searchsorted(of, variants)
-        if fitted == model and places.max(initial=0) < len(of) and np.array_equal(of[places], variants):
+        if fitted == plan and places.max(initial=0) < len(of) and np.array_equal(of[places], variants):
             return effect[places], se[places]
-    kept.append((model, variants, found := own_estimates(model, chromosome, variants, cohort)))
+    kept.append((plan, variants, found := own_estimates(plan, chromosome, variants, cohort)))
     return found
 
 
-def own_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
+def own_estimates(plan: Plan, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
     """Effect of a copy of the panel's first allele, and its standard error: float64 (m,), NaN without one.
 
     `variants` are panel indices, of one class of chromosomes. Where PLINK 1.9 says NA there is none.
@@ -101,9 +95,9 @@ def own_estimates(model: Model, chromosome: str, variants: np.ndarray, cohort: C
         phenotype=np.where(complete(cohort.samples), cohort.samples.phenotype, np.nan),
         covariates=cohort.samples.covariates[:, columns],
     )
-    plan, panel = model.plan(len(columns), len(variants)), _panel(chromosome, len(variants))
-    call = PROCEDURES[model.test](Study(plan, lambda: panel))
-    rows = tables(call, Alone(plan, _Some(cohort, samples, variants))).get(summary.VARIANTS)
+    own, panel = own_plan(plan, len(columns), len(variants)), _panel(chromosome, len(variants))
+    call = PROCEDURES[plan.test](Study(own, lambda: panel))
+    rows = tables(call, Alone(own, _Some(cohort, samples, variants))).get(summary.VARIANTS)
     effect, se = np.full((2, len(variants)), np.nan)
     if rows is not None:
         sign = np.where(rows["first_is_a1"], 1.0, -1.0)

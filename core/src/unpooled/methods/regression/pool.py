@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Rows, Study
-from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Count, Foreseen, Real, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.regression.options import is_exact
@@ -44,7 +44,7 @@ def finest(trait: str) -> tuple[groups.Group, ...]:
 def count_people(study: Study) -> Asks[Pool]:
     """Count the people in the pool; refuse one without cases or controls, or with too rare levels."""
     plan = study.plan
-    sums = yield Census(plan.trait, plan.dummies)
+    sums = yield Census(plan)
     pool = Pool(plan.trait, tuple(sums["people"].tolist()))
     if not plan.alone:
         pool.refuse_if_empty(plan)
@@ -54,7 +54,7 @@ def count_people(study: Study) -> Asks[Pool]:
 
 
 @dataclass(frozen=True)
-class Census(Question, name="regression/census", title="Count people", ring_bits=64):
+class Census(UnderPlan, name="regression/census", title="Count people", ring_bits=64):
     """Asks for the number of people in each group."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -90,31 +90,27 @@ class Census(Question, name="regression/census", title="Count people", ring_bits
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
 
-    trait: str
-    dummies: tuple[tuple[int, ...], ...]
-    """Columns of each categorical covariate that indicate its levels: one for each level but the first."""
-
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
         return cls.sends if plan.dummies else cls.sends[:1]
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(plan.trait, plan.dummies)])
+        return Foreseen([cls(plan)])
 
     @property
     def group_count(self) -> int:
-        return len(finest(self.trait))
+        return len(finest(self.plan.trait))
 
     @property
     def level_count(self) -> int:
-        return sum(1 + len(columns) for columns in self.dummies)
+        return sum(1 + len(columns) for columns in self.plan.dummies)
 
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
-        levels = at_each_level(samples.covariates[groups.complete(samples)], self.dummies)
+        levels = at_each_level(samples.covariates[groups.complete(samples)], self.plan.dummies)
         enough = (levels >= FEWEST_AT_A_LEVEL).astype(np.int64)
-        people = groups.sizes(finest(self.trait), samples)
+        people = groups.sizes(finest(self.plan.trait), samples)
         return {"people": people, "levels": levels, "enough": enough, "capped_levels": capped(levels)}
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Cohort
-from unpooled.asking.question import Arrays, Count, Question
+from unpooled.asking.question import Arrays, Count, UnderPlan
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.standardise import real_columns
@@ -21,7 +21,7 @@ from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 
 @dataclass(frozen=True, eq=False)
-class CountBeside(Question, title="Count people beside the means", ring_bits=64):
+class CountBeside(UnderPlan, title="Count people beside the means", ring_bits=64):
     """Counts the people of some groups above, and below, the mean of each column, and the same capped."""
 
     each: ClassVar[dict[str, str]] = {"groups": "group of people", "sides": "side of a mean"}

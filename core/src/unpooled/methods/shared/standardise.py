@@ -20,7 +20,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort, Samples
 from unpooled.asking.procedure import Asks, Study
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError, Refuse, listed
 from unpooled.kernels.columns import moments, within_powers
@@ -105,7 +105,7 @@ def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[Poole
     `apart`: each cohort's columns are centred on its own means.
     """
     names = column_names(study.plan)
-    about = people, len(names), is_number(study.plan)
+    about = study.plan, people
     if not names:
         return PooledColumns.as_in_files(np.zeros(0), np.zeros(0, np.int64))
 
@@ -267,12 +267,10 @@ def refuse_constant(plan: Plan, constant: np.ndarray, apart: bool) -> None:
         )
 
 
-class OfColumns:
+class OfColumns(UnderPlan):
     """A question about the real columns of everyone with complete data."""
 
     people: int
-    columns: int
-    phenotype: bool
     apart: bool
     """True if each cohort's columns are centred on its own means."""
 
@@ -280,12 +278,16 @@ class OfColumns:
     each: ClassVar[Mapping[str, str]] = {"columns": "column"}
     asked_if: ClassVar[Condition] = lambda plan: column_names(plan)
 
+    @property
+    def columns(self) -> int:
+        return len(column_names(self.plan))
+
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
         return column_names(plan)
 
     def values(self, cohort: Cohort) -> np.ndarray:
         """Return the columns of everyone with complete data: float64 (people, columns)."""
-        found = real_columns(cohort.samples, self.phenotype)[complete(cohort.samples)]
+        found = real_columns(cohort.samples, is_number(self.plan))[complete(cohort.samples)]
         if found.shape[1] != self.columns:
             raise ProtocolError("the question has another number of columns than this cohort's data")
         return about_own_means(found) if self.apart else np.asarray(found)
@@ -302,7 +304,7 @@ def column_names(plan: Plan) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Magnitude(OfColumns, Question, name="standardise/magnitude", title="Find the magnitude of covariates"):
+class Magnitude(OfColumns, name="standardise/magnitude", title="Find the magnitude of covariates"):
     """Question that counts the values of each column up to 2^e in size, e falling from `highest` by
     `distance`.
     """
@@ -319,16 +321,13 @@ class Magnitude(OfColumns, Question, name="standardise/magnitude", title="Find t
     )
 
     people: int
-    columns: int
-    phenotype: bool
     highest: np.ndarray
     distance: int
     apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        columns = len(column_names(plan))
-        return Foreseen([cls(0, columns, False, first_exponents(columns), COARSE)], rounds=2)
+        return Foreseen([cls(plan, 0, first_exponents(len(column_names(plan))), COARSE)], rounds=2)
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"within": within_powers(self.values(cohort), exponents(self.highest, self.distance))}
@@ -347,7 +346,7 @@ def refuse_outliers(plan: Plan, far: np.ndarray) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Mean(OfColumns, Question, name="standardise/mean", title="Average covariates", ring_bits=128):
+class Mean(OfColumns, name="standardise/mean", title="Average covariates", ring_bits=128):
     """Sums of the columns in units of their magnitude."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -361,24 +360,19 @@ class Mean(OfColumns, Question, name="standardise/mean", title="Average covariat
     )
 
     people: int
-    columns: int
-    phenotype: bool
     magnitude: np.ndarray
     apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        columns = len(column_names(plan))
-        return Foreseen([cls(0, columns, False, np.zeros(columns, np.int64))])
+        return Foreseen([cls(plan, 0, np.zeros(len(column_names(plan)), np.int64))])
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"sum": moments(self.values(cohort), np.zeros(self.columns), self.magnitude)[0]}
 
 
 @dataclass(frozen=True, eq=False)
-class Spread(
-    OfColumns, Question, name="standardise/spread", title="Measure the spread of covariates", ring_bits=128
-):
+class Spread(OfColumns, name="standardise/spread", title="Measure the spread of covariates", ring_bits=128):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -399,8 +393,6 @@ class Spread(
     )
 
     people: int
-    columns: int
-    phenotype: bool
     centre: np.ndarray
     magnitude: np.ndarray
     apart: bool = came_later(False)
@@ -408,8 +400,7 @@ class Spread(
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = len(column_names(plan))
-        nothing = np.zeros(columns, np.int64)
-        return Foreseen([cls(0, columns, False, np.zeros(columns), nothing)])
+        return Foreseen([cls(plan, 0, np.zeros(columns), np.zeros(columns, np.int64))])
 
     def local(self, cohort: Cohort) -> Arrays:
         deviations, squares = moments(self.values(cohort), self.centre, self.magnitude)

@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Study
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
@@ -26,13 +26,13 @@ values are records, and a sum over one cohort is its own."""
 
 def count_values(study: Study) -> Asks[np.ndarray]:
     """Count the values of each feature: int64 (features,); refuse features that too few cohorts have."""
-    sums = yield CountValues(len(study.plan.features))
+    sums = yield CountValues(study.plan)
     refuse_rare_features(study.plan, sums)
     return np.asarray(sums["values"])
 
 
 @dataclass(frozen=True)
-class CountValues(Question, name="normalization/values", title="Count values", ring_bits=64):
+class CountValues(UnderPlan, name="normalization/values", title="Count values", ring_bits=64):
     """Question that counts the values of each feature that are not missing."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -54,11 +54,13 @@ class CountValues(Question, name="normalization/values", title="Count values", r
     each: ClassVar[dict[str, str]] = {"features": "feature"}
     asked_if: ClassVar[Condition] = is_exact
 
-    features: int
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(len(plan.features))] if cls.asked_if(plan) else [])
+        return Foreseen([cls(plan)] if cls.asked_if(plan) else [])
+
+    @property
+    def features(self) -> int:
+        return len(self.plan.features)
 
     def local(self, table: Table) -> Arrays:
         values = np.sum(~np.isnan(table_values(table, self.features)), axis=0)

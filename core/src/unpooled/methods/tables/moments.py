@@ -22,7 +22,16 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, fraction_bits
+from unpooled.asking.question import (
+    Arrays,
+    Condition,
+    Count,
+    Foreseen,
+    Question,
+    Real,
+    UnderPlan,
+    fraction_bits,
+)
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.columns import exact_moments, moments, within_powers
 from unpooled.methods.shared.privacy_options import is_exact
@@ -120,7 +129,7 @@ def find_spread(
     """The rest of it: mean and deviation, float64 (features,)."""
     # A value and a mean are at most 2^highest each, and so their difference is at most twice that.
     magnitude = means.highest + 1
-    sums = yield spread_of(n, means.centre, magnitude, study.plan.cohorts, bends=bends)
+    sums = yield spread_of(study.plan, n, means.centre, magnitude, bends=bends)
     return _settled(study, spread_of.titles_under(study.plan), n, means.centre, magnitude, sums)
 
 
@@ -244,7 +253,7 @@ class Average(OfFeatures, name="normalization/mean", title="Average features", r
 
 @dataclass(frozen=True, eq=False)
 class MeasureSpread(
-    OfFeatures, name="normalization/spread", title="Measure the spread of features", ring_bits=128
+    OfFeatures, UnderPlan, name="normalization/spread", title="Measure the spread of features", ring_bits=128
 ):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
@@ -284,12 +293,11 @@ class MeasureSpread(
 
     centre: np.ndarray
     magnitude: np.ndarray
-    cohorts: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         values = cls.foreseen_values(plan)
-        asked = cls(values, np.zeros(len(values)), np.zeros_like(values), plan.cohorts)
+        asked = cls(plan, values, np.zeros(len(values)), np.zeros_like(values))
         return Foreseen([asked] if cls.asked_if(plan) else [])
 
     @property
@@ -299,7 +307,7 @@ class MeasureSpread(
 
     @property
     def bits(self) -> int:
-        return fraction_bits(self.most, self.cohorts, self.ring_bits)
+        return fraction_bits(self.most, self.plan.cohorts, self.ring_bits)
 
     @property
     def rest_bits(self) -> int:

@@ -45,7 +45,7 @@ def summary(study: Study) -> Asks[None]:
         nothing = np.full((n, 2 * len(QUANTILES)), np.nan)
         yield Rows(ELEMENTS, {"feature": np.arange(n), "n": np.zeros(n, np.int64), "elements": nothing})
         return
-    sums = yield CountRows(len(study.plan.features))
+    sums = yield CountRows(study.plan)
     refuse_rare_features(study.plan, sums)
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": sums["rows"]})
     yield Each([measure(study, sums["values"]), find_quantiles(study, sums["values"])])

@@ -21,7 +21,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.tables.encoding.options import OWN, SPELLED
-from unpooled.methods.tables.encoding.questions import Codes, floors
+from unpooled.methods.tables.encoding.questions import Codes, OfFloors
 from unpooled.plan.plan import Plan
 from unpooled.plan.schema import MOST_LEVELS
 
@@ -61,7 +61,7 @@ def sift_codes(plan: Plan) -> Asks[tuple[np.ndarray, np.ndarray]]:
     while known < CODE_BITS and len(codes):
         # As many bits as fit a question: fewer while many beginnings pass together.
         step = min(STEP_BITS, CODE_BITS - known, (MOST_CELLS // len(codes)).bit_length() - 1)
-        kept = (yield SiftCodes(columns, codes, known, step, *floors(plan)))["kept"]
+        kept = (yield SiftCodes(plan, columns, codes, known, step))["kept"]
         below = (codes[:, None] << np.uint64(step)) | np.arange(1 << step, dtype=np.uint64)
         columns, codes = np.repeat(columns, 1 << step)[kept], below.ravel()[kept]
         known += step
@@ -117,7 +117,9 @@ class OfCodes(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class SiftCodes(OfCodes, name="encoding/sift-codes", title="Look for words, bit by bit", ring_bits=64):
+class SiftCodes(
+    OfCodes, OfFloors, name="encoding/sift-codes", title="Look for words, bit by bit", ring_bits=64
+):
     """Question that finds which continuations of codes enough people in enough cohorts have."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -142,13 +144,11 @@ class SiftCodes(OfCodes, name="encoding/sift-codes", title="Look for words, bit 
     """Number of bits of each code that are known."""
     step: int
     """Number of further bits that are asked for."""
-    people: int
-    holders: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         codes = np.zeros(MOST_CELLS >> STEP_BITS, np.uint64)
-        widest = cls(codes.astype(np.int64), codes, 0, STEP_BITS, *floors(plan))
+        widest = cls(plan, codes.astype(np.int64), codes, 0, STEP_BITS)
         return Foreseen([widest], rounds=CODE_BITS, exact=False, usual_rounds=CODE_BITS // STEP_BITS)
 
     @property

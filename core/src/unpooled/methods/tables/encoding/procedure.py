@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
@@ -23,7 +22,7 @@ the sums of the targets of these, where a column is encoded by one."""
 def encode(study: Study) -> Asks[None]:
     """Count words; keep those that enough people have; then report counts, and sums of targets."""
     folds, codes = questions.folds_of(study.plan), questions.no_codes(study.plan)
-    sums = yield questions.CountRows(questions.sizes_of(study.plan), folds, codes)
+    sums = yield questions.CountRows(study.plan, codes)
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": sums["rows"]})
     if not study.plan.dictionaries:
         return
@@ -32,45 +31,39 @@ def encode(study: Study) -> Asks[None]:
     refuse_rare_columns(study.plan, titles, known, sums["enough"])
     if study.plan.searched:
         codes = yield from find_words(study)
-    about = questions.sizes_of(study.plan, codes), folds, codes
-    kept = yield from sift(study, about)
-    kept = yield from fold_rests(study.plan, about, kept, sums["known"])
-    yield Finish(report_levels(study, *about, kept))
-    yield from report_columns(study, about, kept, known)
+    kept = yield from sift(study, codes)
+    kept = yield from fold_rests(study.plan, codes, kept, sums["known"])
+    yield Finish(report_levels(study, codes, kept))
+    yield from report_columns(study, codes, kept, known)
 
 
-About: TypeAlias = tuple[np.ndarray, np.ndarray, questions.Codes]
-"""First fields of every question, about the columns: number of levels and of folds of each, and its codes."""
-
-
-def sift(study: Study, about: About, ask: type[questions.Sift] = questions.Sift) -> Asks[np.ndarray]:
+def sift(
+    study: Study, codes: questions.Codes, ask: type[questions.Sift] = questions.Sift
+) -> Asks[np.ndarray]:
     """Find which levels are kept: bool (levels of all columns,).
 
     A level is kept if enough people in enough cohorts have it, in each fold where its column has folds.
     Nobody reads how many, and nothing else decides what is kept.
     """
-    plan, (sizes, folds, _) = study.plan, about
-    if not sizes.any():  # no word was found, and of none there is nothing to compare
+    asked = ask(study.plan, codes)
+    if not asked.sizes.any():  # no word was found, and of none there is nothing to compare
         return np.zeros(0, bool)
-    kept = (yield ask(*about, *questions.floors(plan)))["kept"]
-    return np.concatenate([part.all(axis=1) for part in questions.split(kept, sizes, folds)])
+    kept = (yield asked)["kept"]
+    return np.concatenate([part.all(axis=1) for part in questions.split(kept, asked.sizes, asked.folds)])
 
 
 @procedure("encode/levels")
-def report_levels(
-    study: Study, sizes: np.ndarray, folds: np.ndarray, codes: questions.Codes, kept: np.ndarray
-) -> Asks[None]:
+def report_levels(study: Study, codes: questions.Codes, kept: np.ndarray) -> Asks[None]:
     """Report how many rows have each kept level, and the rest."""
-    question = questions.CountLevels(sizes, folds, codes, kept)
+    question = questions.CountLevels(study.plan, codes, kept)
     rows = (yield question)["rows"]
     counts = list(questions.split(rows, question.lines, question.folds))
-    yield Rows(LEVELS, levels_table(sizes, folds, kept, {"rows": counts}))
+    yield Rows(LEVELS, levels_table(question.sizes, question.folds, kept, {"rows": counts}))
 
 
-def report_columns(study: Study, about: About, kept: np.ndarray, n: np.ndarray) -> Asks[None]:
+def report_columns(study: Study, codes: questions.Codes, kept: np.ndarray, n: np.ndarray) -> Asks[None]:
     """Report each column, of `n` words, int64 (d,); of columns encoded by a target with its sums."""
-    plan = study.plan
-    by_target = np.array([bool(column.encoded.target) for column in plan.dictionaries])
+    by_target = questions.are_by_target(study.plan)
     moments = np.zeros((len(n), 2))
     if by_target.any():
         mean, deviation = yield from find_moments(
@@ -83,7 +76,7 @@ def report_columns(study: Study, about: About, kept: np.ndarray, n: np.ndarray) 
         moments[by_target] = np.column_stack([mean, deviation])
         centre = np.where(n[by_target] > 0, mean, 0.0)
         scale = np.where(deviation > 0, deviation, 1.0)  # NaN without values, and 0 of a constant, are 1
-        question = questions.SumTargets(*about, kept, by_target, centre, scale, int(n.max()))
+        question = questions.SumTargets(study.plan, codes, kept, centre, scale, int(n.max()))
         yield Finish(report_targets(study, question))
     index = np.arange(len(n))
     yield Rows(COLUMNS, {"index": index, "known": n, "mean": moments[:, 0], "deviation": moments[:, 1]})

@@ -13,7 +13,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from unpooled.asking.cohort import Categories, Table
-from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Question, Real, Sent
+from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
@@ -41,10 +41,14 @@ def sizes_of(plan: Plan, codes: Codes = ()) -> np.ndarray:
     )
 
 
+def are_by_target(plan: Plan) -> np.ndarray:
+    """Mark the columns with a dictionary that are encoded by a target: bool (d,)."""
+    return np.array([bool(column.encoded.target) for column in plan.dictionaries], bool)
+
+
 def folds_of(plan: Plan) -> np.ndarray:
     """Return the number of folds in which each column with a dictionary is counted: int64 (d,)."""
-    by_target = [bool(column.encoded.target) for column in plan.dictionaries]
-    return np.where(by_target, max(1, FOLDS.of(plan)), 1).astype(np.int64).reshape(-1)
+    return np.where(are_by_target(plan), max(1, FOLDS.of(plan)), 1).astype(np.int64).reshape(-1)
 
 
 def targets_of(plan: Plan) -> tuple[str, ...]:
@@ -52,11 +56,10 @@ def targets_of(plan: Plan) -> tuple[str, ...]:
     return tuple(column.title for column in plan.dictionaries if column.encoded.target)
 
 
-def at_most(plan: Plan, folds: np.ndarray) -> tuple[np.ndarray, np.ndarray, Codes]:
-    """`sizes`, `folds` and `codes` of a question about as many levels as there can be, given `folds`."""
+def most_codes(plan: Plan) -> Codes:
+    """Return codes of as many levels as there can be."""
     most = [plan.cohorts * column.most for column in plan.dictionaries]
-    codes = tuple(np.arange(min(each, MOST_LEVELS), dtype=np.uint64) for each in most)
-    return sizes_of(plan, codes), folds, codes
+    return tuple(np.arange(min(each, MOST_LEVELS), dtype=np.uint64) for each in most)
 
 
 def floors(plan: Plan) -> tuple[int, int]:
@@ -76,23 +79,48 @@ def merged(cells: np.ndarray, kept: np.ndarray) -> np.ndarray:
     return np.vstack([cells[:-1][kept], cells[-1] + cells[:-1][~kept].sum(axis=0)])
 
 
+class OfFloors(UnderPlan):
+    """About what as many people and cohorts have as the plan asks for."""
+
+    @property
+    def people(self) -> int:
+        """Minimum number of people who must have a value."""
+        return floors(self.plan)[0]
+
+    @property
+    def holders(self) -> int:
+        """Minimum number of cohorts in which they must be."""
+        return floors(self.plan)[1]
+
+    @property
+    def enough(self) -> int:
+        """The numbers with which the sums of the rows are compared."""
+        return self.people
+
+
 @dataclass(frozen=True, eq=False)
-class OfWords(Question, ring_bits=64):
+class OfWords(UnderPlan, ring_bits=64):
     """About the columns of words that have a dictionary."""
 
     each: ClassVar[dict[str, str]] = {"columns": "column", "cells": "value", "groups": "column"}
     asked_if: ClassVar[Condition] = lambda plan: plan.dictionaries
 
-    sizes: np.ndarray
-    """int64 (d,): how many levels each column has"""
-    folds: np.ndarray
-    """int64 (d,): in how many folds each is counted"""
     codes: Codes
 
     @classmethod
     def folds_under(cls, plan: Plan) -> np.ndarray:
         """Return the number of folds in which each column is counted: int64 (d,)."""
         return folds_of(plan)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Count the levels of each column: int64 (d,)."""
+        return sizes_of(self.plan, self.codes)
+
+    @property
+    def folds(self) -> np.ndarray:
+        """The number of folds in which each is counted: int64 (d,)."""
+        return self.folds_under(self.plan)
 
     @property
     def columns(self) -> int:
@@ -181,7 +209,7 @@ class CountRows(OfWords, name="encoding/rows", title="Count rows"):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(sizes_of(plan), folds_of(plan), no_codes(plan))])
+        return Foreseen([cls(plan, no_codes(plan))])
 
     def local(self, table: Table) -> Arrays:
         counts = self.counted(table)
@@ -194,7 +222,7 @@ class CountRows(OfWords, name="encoding/rows", title="Count rows"):
 
 
 @dataclass(frozen=True, eq=False)
-class Sift(OfWords, name="encoding/sift", title="Sift values"):
+class Sift(OfWords, OfFloors, name="encoding/sift", title="Sift values"):
     """Question that finds the levels that enough people in enough cohorts have; nobody reads how many."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -216,24 +244,14 @@ class Sift(OfWords, name="encoding/sift", title="Sift values"):
         "which values as many people and cohorts have as the plan asks for; of no value how many",
     )
 
-    people: int
-    """Minimum number of people who must have a value."""
-    holders: int
-    """Minimum number of cohorts in which they must be."""
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        questions = [cls(*at_most(plan, cls.folds_under(plan)), *floors(plan))] if plan.dictionaries else ()
+        questions = [cls(plan, most_codes(plan))] if plan.dictionaries else ()
         return Foreseen(questions, exact=not plan.searched)
 
     @property
     def cells(self) -> int:
         return int((self.sizes * self.folds).sum())
-
-    @property
-    def enough(self) -> int:
-        """The numbers with which the sums of the rows are compared."""
-        return self.people
 
     def thresholds(self) -> Arrays:
         return {"rows": np.full(self.cells, self.enough), "held": np.full(self.cells, self.holders)}
@@ -251,10 +269,10 @@ class OfKept(OfWords):
     """bool (levels of all columns,)"""
 
     @classmethod
-    def foreseen_fields(cls, plan: Plan) -> tuple[np.ndarray, np.ndarray, Codes, np.ndarray]:
-        """`sizes`, `folds`, `codes` and `kept` of a question about as many levels as there can be."""
-        sizes, folds, codes = at_most(plan, cls.folds_under(plan))
-        return sizes, folds, codes, np.ones(int(sizes.sum()), bool)
+    def foreseen_fields(cls, plan: Plan) -> tuple[Plan, Codes, np.ndarray]:
+        """The first fields of a question about as many levels as there can be."""
+        codes = most_codes(plan)
+        return plan, codes, np.ones(int(sizes_of(plan, codes).sum()), bool)
 
     @property
     def kept_of(self) -> list[np.ndarray]:
@@ -373,8 +391,6 @@ class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits
     each: ClassVar[dict[str, str]] = {"target_cells": "value"}
     asked_if: ClassVar[Condition] = targets_of
 
-    by_target: np.ndarray
-    """bool (d,): the columns that are encoded by a target"""
     centre: np.ndarray
     """float64 (t,)"""
     deviation: np.ndarray
@@ -384,10 +400,14 @@ class SumTargets(OfKept, name="encoding/targets", title="Sum targets", ring_bits
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        by_target = np.array([bool(column.encoded.target) for column in plan.dictionaries], bool)
-        zeros = np.zeros(int(by_target.sum()))
-        question = cls(*cls.foreseen_fields(plan), by_target, zeros, zeros + 1, 1)
+        zeros = np.zeros(len(targets_of(plan)))
+        question = cls(*cls.foreseen_fields(plan), zeros, zeros + 1, 1)
         return Foreseen([question] if targets_of(plan) else (), exact=False)
+
+    @property
+    def by_target(self) -> np.ndarray:
+        """Mark the columns that are encoded by a target: bool (d,)."""
+        return are_by_target(self.plan)
 
     @property
     def lines(self) -> np.ndarray:

@@ -28,7 +28,16 @@ from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.tables.encoding.dictionary import MOST_CELLS
-from unpooled.methods.tables.encoding.questions import Codes, OfKept, OfWords, at_most, floors, joined, split
+from unpooled.methods.tables.encoding.questions import (
+    Codes,
+    OfFloors,
+    OfKept,
+    OfWords,
+    joined,
+    most_codes,
+    sizes_of,
+    split,
+)
 from unpooled.plan.plan import Plan
 
 MOST_RUNGS = 20
@@ -36,7 +45,7 @@ MOST_RUNGS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class SiftRest(OfKept, name="encoding/sift-rest", title="Sift the rest"):
+class SiftRest(OfKept, OfFloors, name="encoding/sift-rest", title="Sift the rest"):
     """Question that asks whether anybody has a word that is not kept, and if so, whether enough do."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -57,18 +66,10 @@ class SiftRest(OfKept, name="encoding/sift-rest", title="Sift the rest"):
         "kept; and whether anybody has",
     )
 
-    people: int
-    holders: int
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        questions = [cls(*cls.foreseen_fields(plan), *floors(plan))] if plan.dictionaries else ()
+        questions = [cls(*cls.foreseen_fields(plan))] if plan.dictionaries else ()
         return Foreseen(questions, exact=False)
-
-    @property
-    def enough(self) -> int:
-        """The numbers with which the sums of the rows are compared."""
-        return self.people
 
     def thresholds(self) -> Arrays:
         return {"rows": np.array([self.enough, 1]), "held": np.array([self.holders, 1])}
@@ -85,7 +86,7 @@ class SiftRest(OfKept, name="encoding/sift-rest", title="Sift the rest"):
 
 
 @dataclass(frozen=True, eq=False)
-class RankLevels(OfKept, name="encoding/rank", title="Rank values"):
+class RankLevels(OfKept, OfFloors, name="encoding/rank", title="Rank values"):
     """Question that finds, to a factor of two, how many people have each kept level."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -105,20 +106,18 @@ class RankLevels(OfKept, name="encoding/rank", title="Rank values"):
     )
     each: ClassVar[dict[str, str]] = {"kept_cells": "value", "rungs": "doubling of the floor"}
 
-    people: int
     rungs: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        people, _ = floors(plan)
-        widest = cls(*cls.foreseen_fields(plan), people, cls.most_rungs(plan))
+        widest = cls(*cls.foreseen_fields(plan), cls.most_rungs(plan))
         return Foreseen([widest] if plan.dictionaries else (), exact=False)
 
     @classmethod
     def most_rungs(cls, plan: Plan) -> int:
         """Return how often the floor of people is doubled at most: less often for very many levels."""
-        sizes, folds, _ = at_most(plan, cls.folds_under(plan))
-        return min(MOST_RUNGS, MOST_CELLS // max(1, int((sizes * folds).sum(dtype=int))))
+        cells = sizes_of(plan, most_codes(plan)) * cls.folds_under(plan)
+        return min(MOST_RUNGS, MOST_CELLS // max(1, int(cells.sum(dtype=int))))
 
     @property
     def kept_cells(self) -> int:
@@ -180,10 +179,10 @@ class AddLevels(OfWords, name="encoding/add", title="Add values to the rest"):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        sizes_of, folds, _ = about = at_most(plan, cls.folds_under(plan))
-        step = joined([np.append(np.arange(size), min(size, 1) - 1) for size in sizes_of])
-        bounds = np.zeros((int((sizes_of * folds).sum()), 2), np.int64)
-        return Foreseen([cls(*about, step, bounds)] if plan.dictionaries else (), exact=False)
+        codes = most_codes(plan)
+        step = joined([np.append(np.arange(size), min(size, 1) - 1) for size in sizes_of(plan, codes)])
+        bounds = np.zeros((int((sizes_of(plan, codes) * cls.folds_under(plan)).sum()), 2), np.int64)
+        return Foreseen([cls(plan, codes, step, bounds)] if plan.dictionaries else (), exact=False)
 
     @property
     def step_of(self) -> list[np.ndarray]:
@@ -224,26 +223,24 @@ OF_ROWS = Kinds()
 
 
 def fold_rests(
-    plan: Plan,
-    about: tuple[np.ndarray, np.ndarray, Codes],
-    kept: np.ndarray,
-    known: np.ndarray,
-    kinds: Kinds = OF_ROWS,
+    plan: Plan, codes: Codes, kept: np.ndarray, known: np.ndarray, kinds: Kinds = OF_ROWS
 ) -> Asks[np.ndarray]:
     """Find the levels kept regardless of later counts: bool (levels of all columns,).
 
     `known`, int64 (columns, each as often as it has folds): how many rows have a word. Where a column has a
     rest below a floor, in any fold, the rarest kept levels are folded in.
     """
-    sizes, folds, _ = about
     if not kept.any():
         return kept
-    sifted = kinds.sift(*about, kept, *floors(plan))
+    sifted = kinds.sift(plan, codes, kept)
+    sizes, folds = sifted.sizes, sifted.folds
     few = list(split(sifted.few((yield sifted)), np.ones_like(sizes), folds))
     small = kept & np.repeat([of_column.any() for of_column in few], sizes)
     if not small.any():
         return kept
-    ranked = kinds.rank(*about, small, floors(plan)[0], min(kinds.rank.most_rungs(plan), _rungs(plan, known)))
+    # As many doublings as take the floor of people to as many as there are.
+    rungs = int(known.max(initial=0) // sifted.people).bit_length()
+    ranked = kinds.rank(plan, codes, small, min(kinds.rank.most_rungs(plan), rungs))
     ranks = (yield ranked)["reaches"] if ranked.rungs else np.zeros((ranked.kept_cells, 0), bool)
     orders, added = _adding(ranked, ranked.bounds(ranks, known), known, kinds.add)
     reaches = (yield added)["reaches"].T
@@ -255,11 +252,6 @@ def fold_rests(
         is_hidden = ((reached & ~passed) | ~below).all(axis=1)
         folded[first + order[: _first(is_hidden) + 1]] = False
     return folded
-
-
-def _rungs(plan: Plan, known: np.ndarray) -> int:
-    """Return the number of doublings that take the floor of people to as many as there are."""
-    return int(known.max(initial=0) // floors(plan)[0]).bit_length()
 
 
 def _first(are: np.ndarray) -> int:
@@ -292,5 +284,4 @@ def _adding(
         steps.append(step)
         # No sum reaches a bound beyond all rows: cut off behind these, it fits the ring.
         compared.append(np.minimum(np.stack([low, high], axis=2), n[:, None] + 1).reshape(-1, 2))
-    about = ranked.sizes, ranked.folds, ranked.codes
-    return orders, kind(*about, np.concatenate(steps), np.concatenate(compared))
+    return orders, kind(ranked.plan, ranked.codes, np.concatenate(steps), np.concatenate(compared))
