@@ -157,17 +157,25 @@ def sent(z: np.ndarray) -> np.ndarray:
     return np.asarray(u * s)
 
 
-def merged(z: np.ndarray, y: np.ndarray, cohort: np.ndarray) -> np.ndarray:
-    """The paper's way, without its encryption: cohort by cohort, what it sends is merged into what is stored.
+def merged(
+    z: np.ndarray,
+    y: np.ndarray,
+    cohort: np.ndarray,
+    summed: Callable[[np.ndarray], np.ndarray] = lambda parts: parts.sum(axis=0),
+) -> np.ndarray:
+    """The paper's way: cohort by cohort, what it sends is merged into what is stored.
+
+    `summed` adds up what the paper encrypts, float64 (cohorts, m + 1, scores); here in clear.
 
     float64 (m + 1, scores)
     """
-    wanted, stored, sides = targets(y), np.zeros((z.shape[1] + 1, 0)), 0.0
+    wanted, stored, parts = targets(y), np.zeros((z.shape[1] + 1, 0)), []
     for k in range(int(cohort.max()) + 1):
         here = cohort == k
-        sides = sides + with_bias(z[here]) * SLOPE**2 @ wanted[here]
+        parts.append(with_bias(z[here]) * SLOPE**2 @ wanted[here])
         u, s, _ = np.linalg.svd(np.hstack([stored, sent(z[here])]), full_matrices=False)
         stored = u * s
+    sides = summed(np.stack(parts))
     return np.asarray(u @ ((u.T @ sides) / (s**2 + PENALTY)[:, None]))
 
 

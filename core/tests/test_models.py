@@ -202,6 +202,48 @@ def test_a_cohort_tests_the_model_of_the_others_on_itself(method: str, outcome: 
     assert found == pytest.approx(np.mean(np.sum((scores - targets[0]) ** 2, axis=1)), rel=1e-8)
 
 
+@pytest.mark.parametrize("outcome", ["u|v", "u|v|w"])
+@pytest.mark.parametrize(
+    ("outputs", "wanted", "score", "slope"),
+    [
+        ("logistic", (0.95, 0.05), lambda d: np.log(d / (1 - d)), lambda s: 1 / (2 + 2 * np.cosh(s))),
+        ("tanh", (0.9, -0.9), np.arctanh, lambda s: 1 - np.tanh(s) ** 2),
+        ("linear", (1.0, -1.0), lambda d: d, np.ones_like),
+    ],
+)
+def test_a_one_layer_network_solves_the_weighted_equations(
+    outputs: str,
+    wanted: tuple[float, float],
+    score: Callable[..., Any],
+    slope: Callable[..., Any],
+    outcome: str,
+) -> None:
+    """(X F F X' + penalty) w = X F F d of each class, with F and d from the function of the outputs alone."""
+    random, names = np.random.default_rng(8), outcome.split("|")
+    x = random.normal(5, 3, (600, 3))
+    place = np.digitize(x @ (1.0, -0.5, 0.2) + random.normal(size=600), [3.0, 5.0][: len(names) - 1])
+    y = np.array(names, object)[place]
+    plan = models.plan_of(
+        "fedheonn", models.schema_of(3, outcome), 3, penalties=(0.1,), outputs=outputs, files=("model",)
+    )
+    model = Model(models.fit(plan, [models.cells_of(x[k::3], y[k::3]) for k in range(3)]))
+    z = np.hstack([np.ones((600, 1)), (x - x.mean(axis=0)) / x.std(axis=0)])
+    scores = []
+    for k in range(len(names))[-1 if len(names) == 2 else 0 :]:
+        d = score(np.where(place == k, *wanted))
+        f = slope(d)
+        w = np.linalg.solve((z * f[:, None] ** 2).T @ z + 0.1 * np.eye(4), z.T @ (f**2 * d))
+        scores.append(z @ w)
+    made = np.stack(scores, axis=1)
+    # The file has log odds: of tanh(s), which is 2p - 1, these are twice the score.
+    found = model.decision_function(x).reshape(600, -1)
+    np.testing.assert_allclose(found, made * (2 if outputs == "tanh" else 1), atol=1e-8)
+    if outputs == "linear":
+        assert not hasattr(model, "predict_proba")
+    elif outputs == "tanh" and len(names) == 2:
+        np.testing.assert_allclose(model.predict_proba(x)[:, 1], (1 + np.tanh(made[:, 0])) / 2, atol=1e-9)
+
+
 PENALTY: dict[str, dict[str, Any]] = {
     "ridge": {"penalties": (0.1,)},
     "fedheonn": {"penalties": (0.1,)},

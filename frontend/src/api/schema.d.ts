@@ -1494,6 +1494,14 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /**
+             * @description Outputs of the layer.
+             *
+             *     * `logistic` - logistic
+             *     * `tanh` - tanh
+             *     * `linear` - linear
+             */
+            outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
             hidden?: string;
             /**
@@ -1967,6 +1975,13 @@ export interface components {
             name: string;
         };
         /**
+         * @description * `logistic` - logistic
+         *     * `tanh` - tanh
+         *     * `linear` - linear
+         * @enum {string}
+         */
+        OutputsEnum: "logistic" | "tanh" | "linear";
+        /**
          * @description * `names` - names
          *     * `list` - list
          *     * `none` - none
@@ -2266,6 +2281,14 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /**
+             * @description Outputs of the layer.
+             *
+             *     * `logistic` - logistic
+             *     * `tanh` - tanh
+             *     * `linear` - linear
+             */
+            outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
             hidden?: string;
             /**
@@ -2745,6 +2768,14 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /**
+             * @description Outputs of the layer.
+             *
+             *     * `logistic` - logistic
+             *     * `tanh` - tanh
+             *     * `linear` - linear
+             */
+            outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
             hidden?: string;
             /**
@@ -3087,6 +3118,14 @@ export interface components {
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
              */
             l1_share?: number;
+            /**
+             * @description Outputs of the layer.
+             *
+             *     * `logistic` - logistic
+             *     * `tanh` - tanh
+             *     * `linear` - linear
+             */
+            outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
             hidden?: string;
             /**

@@ -17,6 +17,7 @@ from unpooled.methods.learning.models import (
     fit_path,
     inflation,
     standard_errors,
+    unit_of,
 )
 from unpooled.methods.learning.options import MODEL_PENALTIES
 from unpooled.methods.learning.performance import measure_path
@@ -65,7 +66,7 @@ def fit_all_rows(study: Study, described: Described) -> Asks[None]:
 def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
     """The folds, the fit, and the tables of the model that these sums give."""
     solver = solver_of(plan, sums.references)
-    folds = sums.folds(MODELS[plan.test].unit)
+    folds = sums.folds(unit_of(plan))
     if isinstance(solver, LeastSquares) and not plan.alone:
         refuse_determined(sums, folds)
     path = fit_path(folds, solver, MODEL_PENALTIES.of(plan))

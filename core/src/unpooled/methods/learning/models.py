@@ -20,7 +20,14 @@ import numpy as np
 from unpooled.fitted.model import LOGISTIC, NUMBER, SIGN, SOFTMAX
 from unpooled.kernels.coordinates import descend
 from unpooled.kernels.fixed_order import eigen, geometric, product, solve_positive, solve_shifted, total
-from unpooled.methods.learning.options import L1_SHARE, PENALTIES
+from unpooled.methods.learning.options import (
+    L1_SHARE,
+    LINEAR_OUTPUTS,
+    LOGISTIC_OUTPUTS,
+    OUTPUTS,
+    PENALTIES,
+    TANH_OUTPUTS,
+)
 from unpooled.methods.learning.pool import Folds, Pool
 from unpooled.methods.learning.reading import class_names
 from unpooled.plan.options import Option
@@ -141,23 +148,41 @@ class LeastSquares:
         return np.setdiff1d(np.flatnonzero(varies), self.left_out)
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """A function of a one-layer network's outputs, the same at both outputs wanted but for the sign."""
+
+    score: float
+    """The score whose output is wanted for an outcome of 1; its negative gives the one for -1."""
+    slope: float
+    """The derivative of the function by the score, at both."""
+    link: str
+    """Kind of score, as named in the model file."""
+
+
 LOG_ODDS = 2.9444389791664403  # log 19
-"""Value that a one-layer network uses for an outcome of 0.95; its negative stands for one of 0.05."""
-SLOPE = 0.95 * 0.05
-"""The derivative of the logistic function at both."""
+OUTPUTS_OF: Mapping[str, Outputs] = {
+    LOGISTIC_OUTPUTS: Outputs(LOG_ODDS, 0.95 * 0.05, LOGISTIC),
+    # tanh(s / 2) = 2 p - 1 with p the logistic function of s: so these scores are log odds, twice what tanh
+    # is taken of, and the slope is by tanh's own argument.
+    TANH_OUTPUTS: Outputs(LOG_ODDS, 1 - 0.9**2, LOGISTIC),
+    LINEAR_OUTPUTS: Outputs(1.0, 1.0, SIGN),
+}
 
 
 @dataclass(frozen=True)
 class OneLayer:
-    """The closed form of a one-layer network with logistic outputs (Fontenla-Romero et al. 2023).
+    """The closed form of a one-layer network (Fontenla-Romero et al. 2023).
 
-    (X F F X' + penalty I) w = X F F d with X = (1, x), d the log odds of the wanted outputs, and F the slope
-    of the logistic function there. With outputs of 0.05 and 0.95 F is a constant: one matrix does for all.
-    The intercept is penalised as every weight is; the penalty is not per row.
+    (X F F X' + penalty I) w = X F F d with X = (1, x), d the scores of the wanted outputs, and F the slope of
+    the outputs' function there. Where F is a constant, one matrix does for all. The intercept is penalised as
+    every weight is; the penalty is not per row.
     """
 
+    outputs: Outputs
+
     def path(self, pool: Pool) -> np.ndarray:
-        return Ridge().path(pool) * pool.rows * SLOPE**2
+        return Ridge().path(pool) * pool.rows * self.outputs.slope**2
 
     def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         m = len(pool.sums) - pool.targets
@@ -165,7 +190,7 @@ class OneLayer:
         both[0, 0], both[0, 1:], both[1:, 0] = pool.rows, pool.sums[:m], pool.sums[:m]
         both[1:, 1:] = pool.products[:m, :m]
         right = np.vstack([pool.sums[None, m:], pool.products[:m, m:]])
-        w = penalised(both, right, penalties / SLOPE**2)
+        w = penalised(both, right, penalties / self.outputs.slope**2)
         return w[:, 1:], w[:, 0]
 
 
@@ -255,8 +280,6 @@ class Model:
     """Kind of outcome that it needs, `A_NUMBER` or `CLASSES`; empty if either will do."""
     link_for: Callable[[int], str] = lambda classes: SIGN if classes else NUMBER
     """Kind of score, as named in the model file, by the number of classes."""
-    unit: float = 1.0
-    """Number that stands for an outcome of 1 in the fit."""
     has_penalty: bool = True
     is_network: bool = False
     """True if it is trained round by round, and a fold left out says when to stop."""
@@ -343,13 +366,12 @@ _ALL = (
     Model(
         FEDHEONN,
         "FedHEONN: a one-layer network",
-        "A one-layer network with logistic outputs was fitted in closed form, as FedHEONN (Fontenla-Romero "
-        f"et al. 2023), to the standardised features of all cohorts, {_CHOSEN}",
-        lambda plan, references: OneLayer(),
+        "A one-layer network was fitted in closed form, as FedHEONN (Fontenla-Romero et al. 2023), to the "
+        f"standardised features of all cohorts, {_CHOSEN}",
+        lambda plan, references: OneLayer(OUTPUTS_OF[OUTPUTS.of(plan)]),
         outcome=CLASSES,
-        link_for=lambda classes: LOGISTIC,
-        unit=LOG_ODDS,
         is_wide=True,
+        options=(OUTPUTS,),
     ),
     Model(
         NETWORK,
@@ -444,4 +466,16 @@ OF_CLASSES = tuple(model.name for model in MODELS.values() if model.outcome == C
 
 def link_of(plan: Plan) -> str:
     """Return the kind of score of a plan's models, as named in the model file."""
+    if outputs := outputs_of(plan):
+        return outputs.link
     return MODELS[plan.test].link_for(len(class_names(plan)))
+
+
+def outputs_of(plan: Plan) -> Outputs | None:
+    """Return the outputs of a plan's one-layer network; None if it fits another model."""
+    return OUTPUTS_OF[OUTPUTS.of(plan)] if plan.test == FEDHEONN else None
+
+
+def unit_of(plan: Plan) -> float:
+    """Return the number that stands for an outcome of 1 in the fit."""
+    return outputs.score if (outputs := outputs_of(plan)) else 1.0

@@ -56,6 +56,35 @@ L1_SHARE = Number(
     is_always_said=True,
     methods="A share of {} of the penalty was on absolute values.",
 )
+LOGISTIC_OUTPUTS, TANH_OUTPUTS, LINEAR_OUTPUTS = "logistic", "tanh", "linear"
+OUTPUTS = Choice(
+    name="outputs",
+    came_later=True,
+    label="Outputs of the layer",
+    default=LOGISTIC_OUTPUTS,
+    place=Place.MODEL,
+    answers=(
+        Answer(
+            LOGISTIC_OUTPUTS,
+            "Logistic",
+            "Fitted to 0.95 for the people of a class, and 0.05 for all others.",
+            methods="The outputs were logistic.",
+        ),
+        Answer(
+            TANH_OUTPUTS,
+            "tanh",
+            "Fitted to 0.9 for the people of a class, and -0.9 for all others. A penalty then weighs a "
+            "sixteenth of what it does with logistic outputs.",
+            methods="The outputs were those of tanh.",
+        ),
+        Answer(
+            LINEAR_OUTPUTS,
+            "Linear",
+            "Fitted to 1 for the people of a class, and -1 for all others. Gives no probabilities.",
+            methods="The outputs were linear.",
+        ),
+    ),
+)
 MISSING_CELLS = Choice(
     name="missing_cells",
     label="Missing cells",

@@ -13,7 +13,7 @@ from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Arrays
 from unpooled.methods.learning.design import SumProducts
 from unpooled.methods.learning.fit import fit_sums, solver_of
-from unpooled.methods.learning.models import MODELS, fit_path
+from unpooled.methods.learning.models import fit_path, unit_of
 from unpooled.methods.learning.options import MODEL_PENALTIES
 from unpooled.methods.learning.pool import together
 from unpooled.methods.learning.procedure import (
@@ -123,7 +123,7 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     in_folds = question.part_of[examples(table).folds]
     own = {**question.local(table), "rows": np.bincount(in_folds, minlength=question.folds)}
     others = stored.sums(plan, without=own)
-    folds = others.folds(MODELS[plan.test].unit)
+    folds = others.folds(unit_of(plan))
     path = fit_path(folds, solver_of(plan, others.references), MODEL_PENALTIES.of(plan))
     here = together([pool for pool in folds.standard.pools(own) if pool.rows])
     return float(here.error(path.coefficients[None], path.intercept[None])[0])

@@ -7,7 +7,7 @@ a turn asks for its product with one direction of each fit. One Krylov space ser
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
@@ -17,11 +17,13 @@ from unpooled.asking.procedure import Asks, Go, Rows, Study, procedure
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import geometric, product, total
 from unpooled.methods.learning.design import SumProducts
-from unpooled.methods.learning.models import FEDHEONN, LOG_ODDS, SLOPE, Path
+from unpooled.methods.learning.models import FEDHEONN, OUTPUTS_OF, Outputs, Path
 from unpooled.methods.learning.options import (
+    LOGISTIC_OUTPUTS,
     MODEL_PENALTIES,
     MOST_DIRECTIONS,
     OTHERS_A_PROJECTION,
+    OUTPUTS,
     PEOPLE_A_PROJECTION,
     WIDE_PENALTIES,
 )
@@ -32,6 +34,7 @@ from unpooled.methods.learning.result import report
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.methods.shared.gradients import Gradients, dot
 from unpooled.plan.plan import Plan
+from unpooled.protocol.codec import CAME_LATER
 
 TOLERANCE = 1e-12
 """Largest relative residual left: coefficients then agree with a direct solution to nine digits and more."""
@@ -52,12 +55,18 @@ class Base:
     one_layer: bool
     others: int
     """So many people there are at least without any one cohort."""
+    outputs_named: str = field(default=LOGISTIC_OUTPUTS, metadata=CAME_LATER)
+
+    @property
+    def outputs(self) -> Outputs | None:
+        """The outputs of a one-layer network; None of ridge regression."""
+        return OUTPUTS_OF[self.outputs_named] if self.one_layer else None
 
     @property
     def folds(self) -> Folds:
         """Standardisation of the columns, by fold."""
         sums = {"rows": self.rows, "sums": self.sums, "squares": self.squares}
-        times = LOG_ODDS if self.one_layer else 1.0
+        times = self.outputs.score if self.outputs else 1.0
         asked = self.question
         return standardised(sums, asked.centre, asked.exponent, asked.targets, times, asked.units)
 
@@ -85,7 +94,7 @@ class Base:
             scaled,
             standard.shift[:m],
             standard.scale[:m],
-            one_layer=self.one_layer,
+            self.outputs,
         )
 
     def penalties(self, plan: Plan) -> np.ndarray:
@@ -93,7 +102,7 @@ class Base:
         if MODEL_PENALTIES.of(plan):
             return np.array(sorted(set(MODEL_PENALTIES.of(plan))))
         usual = geometric(1e-4, 1e2, WIDE_PENALTIES)
-        return usual * float(self.rows.sum(dtype=int)) * SLOPE**2 if self.one_layer else usual
+        return usual * float(self.rows.sum(dtype=int)) * self.outputs.slope**2 if self.outputs else usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,25 +119,26 @@ class Part:
     shift: np.ndarray
     scale: np.ndarray
     """float64 (m,): from a column as it was asked for to its deviations"""
-    one_layer: bool
+    outputs: Outputs | None
+    """Ridge regression has none."""
 
     @property
     def features(self) -> int:
         return len(self.shift)
 
     def shifts(self, penalties: np.ndarray) -> np.ndarray:
-        return penalties / SLOPE**2 if self.one_layer else penalties
+        return penalties / self.outputs.slope**2 if self.outputs else penalties
 
     def right(self, target: int) -> np.ndarray:
         """The right side of the equations: float64 (m,); of a one-layer network (1 + m,)."""
         m, xy, y = self.features, self.crossed[: self.features, target], self.sums[self.features + target]
-        if self.one_layer:
+        if self.outputs:
             return np.append(y, xy)
         return np.asarray((xy - self.sums[:m] * y / self.rows) / self.rows)
 
     def asked(self, direction: np.ndarray) -> np.ndarray:
         """The direction of the features as they are asked for: float64 (m,)."""
-        return np.asarray((direction[1:] if self.one_layer else direction) * self.scale)
+        return np.asarray((direction[1:] if self.outputs else direction) * self.scale)
 
     def product(self, direction: np.ndarray, projection: np.ndarray) -> np.ndarray:
         """The matrix times a direction, from Z'(Z q) of the features as they are asked for, q `asked`."""
@@ -136,13 +146,13 @@ class Part:
         at, along = dot(self.shift, q), dot(self.totals, q)
         moved = projection - self.shift * along - at * self.totals + self.rows * at * self.shift
         scaled, sum_of = moved * self.scale, along - self.rows * at
-        if self.one_layer:
+        if self.outputs:
             return np.append(self.rows * direction[0] + sum_of, s * direction[0] + scaled)
         return np.asarray((scaled - s * sum_of / self.rows) / self.rows)
 
     def solution(self, found: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (models, m) and intercepts (models,) of a target, from solutions."""
-        if self.one_layer:
+        if self.outputs:
             return found[:, 1:], found[:, 0]
         m = self.features
         return found, (self.sums[m + target] - product(found, self.sums[:m])) / self.rows
@@ -154,7 +164,13 @@ def fit_wide(study: Study, described: Described) -> Asks[None]:
     sums = yield SumWithOutcome(question)
     yield Rows.later(partial(described.report, plan, {}))
     found = {name: np.asarray(part) for name, part in (described.counted | sums).items()}
-    base = Base(question, **found, one_layer=plan.test == FEDHEONN, others=described.others)
+    base = Base(
+        question,
+        **found,
+        one_layer=plan.test == FEDHEONN,
+        others=described.others,
+        outputs_named=OUTPUTS.of(plan),
+    )
     parts = [base.part(k) for k in base.left_out]
     penalties = base.penalties(plan)
     refuse_zero(penalties)

@@ -1,0 +1,341 @@
+"""Measures normalization and FedHEONN under threshold CKKS, as in their papers, beside ours by masks.
+
+    .venv/bin/python docs/measure_encrypted.py
+
+Writes docs/measured/encrypted*.md. OpenFHE has packages for CPython 3.12 and 3.10 only: the first of these
+that imports it, or the one that UNPOOLED_OPENFHE_PYTHON names, gets an environment in .cache, once. All
+parties are in one process, one after the other on one core; bytes are of what they send one another.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import measure_fedheonn as fedheonn
+import measuring
+import numpy as np
+from measure_skew import AT_HOME
+from pipes_of_arrays import read, write
+from sklearn.datasets import load_breast_cancer
+
+from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayTable
+from unpooled.asking.driver import Place
+from unpooled.asking.in_one_process import after, tables
+from unpooled.asking.procedure import Study
+from unpooled.asking.question import Arrays, Question
+from unpooled.fitted.scaler import MIN_MAX, ROBUST, Z_SCORE, Scaler
+from unpooled.methods import check, questions_of, usual, whole
+from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import BITS, COHORTS, COMPENSATOR, OPENS, SUMS, TRUST
+from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.schema import Column
+from unpooled.protocol.masking import CHECK_BYTES, CHECKS_BYTES
+from unpooled.run import reports, run
+
+WRITES = (
+    measuring.Table("encrypted", apart=0.05, free=(2, 3, 5)),
+    measuring.Table("encrypted-fedheonn", apart=0.05, free=(4, 5, 6, 7)),
+)
+ROOT = measuring.HERE.parent
+SETTING = "UNPOOLED_OPENFHE_PYTHON"
+RELEASES = {"python3.12": "1.6.1.0.24.4", "python3.10": "1.6.1.0.22.4"}
+"""The release of OpenFHE's package for each interpreter; the first needs the C++ library of GCC 13."""
+PARTIES, PAPER = 10, {Z_SCORE: 44, MIN_MAX: 253, ROBUST: 368}
+"""The paper's table V has so many parties, and these seconds."""
+SPLITS, OF_FEDHEONN = 5, ("iris", "wine", "breast cancer", "digits")
+SMALL_RING = 2**12
+NOBODY = Panel.of([])
+
+
+# The other interpreter
+
+
+class NoInterpreterError(Exception):
+    """No interpreter imports OpenFHE."""
+
+
+@functools.cache
+def interpreter() -> Path:
+    """Return one that imports OpenFHE, in an environment of its own; NoInterpreterError if there is none."""
+    tried = []
+    named = os.environ.get(SETTING)
+    for name in [named] if named else RELEASES:
+        try:
+            return _prepared(name)
+        except (OSError, KeyError, subprocess.CalledProcessError) as error:
+            lines = (getattr(error, "stderr", None) or repr(error)).strip().splitlines()
+            tried.append(f"{name} ({lines[-1]})")
+    raise NoInterpreterError(
+        f"no interpreter imports OpenFHE: tried {', '.join(tried)}. Install CPython 3.12 or 3.10 for Linux "
+        f"on x86-64, or name one by {SETTING}"
+    )
+
+
+def _prepared(name: str) -> Path:
+    version = _said(name, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])").strip()
+    found = ROOT / ".cache" / f"openfhe-{RELEASES[version]}" / "bin" / "python"
+    try:
+        _said(found, "-c", "import numpy, openfhe")
+    except (OSError, subprocess.CalledProcessError):
+        _said(name, "-m", "venv", "--clear", found.parents[1])
+        _said(found, "-m", "pip", "install", "-q", f"openfhe=={RELEASES[version]}", "numpy>=2,<3")
+        _said(found, "-c", "import numpy, openfhe")
+    return found
+
+
+def _said(program: str | Path, *words: str | Path) -> str:
+    # pyenv's programs of other versions than a folder's start only if the version is named.
+    environment = {**os.environ, "PYENV_VERSION": Path(program).name.removeprefix("python")}
+    done = subprocess.run([program, *words], env=environment, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@dataclass(eq=False)
+class Cost:
+    """Seconds of the processor, and bytes that parties send one another; of keys apart."""
+
+    seconds: float = 0.0
+    bytes: int = 0
+    key_seconds: float = 0.0
+    key_bytes: int = 0
+
+    def add(self, said: Mapping[str, Any]) -> None:
+        for name in vars(self):
+            setattr(self, name, getattr(self, name) + said[name])
+
+
+class Parties:
+    """The parties in their process."""
+
+    def __init__(self, ring: int) -> None:
+        self.ring = ring
+        self.process = subprocess.Popen(
+            [interpreter(), measuring.HERE / "openfhe_parties.py"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+
+    def __enter__(self) -> Parties:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.communicate()
+
+    def ask(self, task: str, parties: int, keys: tuple[str, ...], cost: Cost, **given: Any) -> Arrays:
+        """Have them do a task, with new `keys` for it, and add what it costs."""
+        arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+        others = {name: value for name, value in given.items() if name not in arrays}
+        said = {"do": task, "parties": parties, "keys": keys, "ring": self.ring, **others}
+        write(self.process.stdin, said, arrays)
+        if not (found := read(self.process.stdout)):
+            raise RuntimeError(f"{task}: the parties have ended; what they said is above")
+        cost.add(found)
+        return found
+
+
+# A study whose sums are encrypted
+
+
+@dataclass(eq=False)
+class EncryptedSums:
+    """Cohorts whose shares are added up under threshold CKKS, where masks would be; all else is a study's."""
+
+    plan: Plan
+    cohorts: list[ArrayTable]
+    parties: Parties
+    cost: Cost = field(default_factory=Cost)
+    share_bytes: int = 0
+    """Bytes of what one cohort sends where masks are."""
+    noise: float = 0.0
+    """The largest distance of a limb from the whole number it is rounded to."""
+
+    @property
+    def kinds(self) -> tuple[type[Question], ...]:
+        return questions_of(self.plan)
+
+    def total(self, place: Place, question: Question) -> Arrays:
+        scheme, size = self.plan.scheme(question.ring_bits), len(self.cohorts)
+        shares = [
+            questions.pack(question, questions.answer(question, cohort), scheme, size, b"")
+            for cohort in self.cohorts
+        ]
+        self.cohorts = [after(question, cohort) for cohort in self.cohorts]
+        data = [scheme.to_bytes(share) for share in shares]
+        self.share_bytes += len(data[0])
+        found = self.parties.ask(
+            "words",
+            size,
+            () if self.cost.key_bytes else ("words",),
+            self.cost,
+            parts=[
+                (CHECKS_BYTES, 8 * CHECK_BYTES),
+                (len(data[0]) - CHECKS_BYTES, 8 * scheme.word_bytes),
+            ],
+            data=np.array([np.frombuffer(each, np.uint8) for each in data]),
+        )
+        self.noise = max(self.noise, float(found["noise"][0]))
+        total = scheme.from_bytes(found["total"].tobytes(), len(shares[0]))
+        return questions.unpack(question, total, scheme, size, b"")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table that is normalized, and who has which row."""
+
+    x: np.ndarray
+    party: np.ndarray
+
+    @classmethod
+    def dealt(cls, rows: int, features: int, parties: int) -> Table:
+        """The first rows and features of scikit-learn's breast cancer, dealt at random."""
+        x = load_breast_cancer().data[:rows, :features]
+        return cls(x, np.random.default_rng(1).permutation(np.arange(len(x)) % parties))
+
+    @property
+    def parties(self) -> int:
+        return int(self.party.max()) + 1
+
+    @property
+    def parts(self) -> list[ArrayTable]:
+        return [ArrayTable(self.x[self.party == k]) for k in range(self.parties)]
+
+    def plan(self, method: str, trust: str, opens: str) -> Plan:
+        chosen = {OPENS.name: opens} if OPENS.name in usual(method) else {}
+        schema = tuple(Column(str(k)) for k in range(self.x.shape[1]))
+        return Plan(**{
+            **usual(method), **chosen, TRUST.name: trust, "test": method, "files": ("parameters",),
+            "cohorts": self.parties, "compensator_key": NO_KEY, "schema": schema,
+        })  # fmt: skip
+
+    def error(self, method: str, scaled: np.ndarray) -> float:
+        """The greatest distance of a normalized value from scikit-learn's on the pooled table."""
+        return float(np.abs(scaled - AT_HOME[method]().fit_transform(self.x)).max())
+
+
+def masked(table: Table, method: str, trust: str, opens: str = SUMS) -> tuple[bytes, float]:
+    """The parameters of a study by masks, as its file, and its seconds."""
+    plan = table.plan(method, trust, opens)
+    check(plan)
+    begun = time.process_time()
+    found = reports(plan, NOBODY, run(plan, NOBODY, table.parts))["parameters"]
+    return found, time.process_time() - begun
+
+
+def encrypted(table: Table, method: str, parties: Parties) -> tuple[bytes, float, EncryptedSums]:
+    """The same by encrypted sums; seconds of this process, without those of the parties."""
+    plan = table.plan(method, COMPENSATOR, SUMS)
+    begun, study = time.process_time(), EncryptedSums(plan, table.parts, parties)
+    found = reports(plan, NOBODY, tables(whole(Study(plan, lambda: NOBODY)), study))["parameters"]
+    return found, time.process_time() - begun, study
+
+
+def as_the_paper(table: Table, method: str, parties: Parties) -> tuple[np.ndarray, Cost]:
+    """The table as normalized by what the paper's protocol finds.
+
+    Comparisons and the inverse are for numbers in [-1, 1]: each feature is in units of a public power of 2.
+    """
+    unit = 2.0 ** np.ceil(np.log2(np.abs(table.x).max(axis=0)))
+    keys = ("words", "products") if method == ROBUST else ("products",)
+    found = parties.ask(
+        method, table.parties, keys, cost := Cost(), rows=table.x, party=table.party, unit=unit
+    )
+    return (table.x - found["centre"]) / found["scale"], cost
+
+
+def lines(table: Table, parties: Parties) -> Iterator[str]:
+    yield "| Normalization | Way | Seconds | Of these for keys | MB, all parties | Greatest error |"
+    yield "| --- | --- " + "| --: " * 4 + "|"
+    size = table.parties
+    for method, seconds in PAPER.items():
+        for way in (masked, masked):  # the first compiles what is compiled
+            ours, took = way(table, method, COMPENSATOR)
+        by_pairs, took_by_pairs = masked(table, method, COHORTS)
+        carried, own, study = encrypted(table, method, parties)
+        if not ours == by_pairs == carried:
+            raise AssertionError(f"{method}: masks and encryption give different files")
+        error = table.error(method, Scaler(json.loads(ours)).transform(table.x))
+        cost = study.cost
+        sizes = [share * study.share_bytes for share in (size + 1, size)]
+        yield row(method, "masks and a compensator", took, 0, sizes[0], error)
+        if method != Z_SCORE:
+            _, compared = masked(table, method, COMPENSATOR, BITS)
+            yield f"| {method} | the same, compared, read by nobody | {compared:.2f} | 0.00 | | {error:.0e} |"
+        yield row(method, "masks of each two cohorts", took_by_pairs, 0, sizes[1], error)
+        total, sent = own + cost.seconds + cost.key_seconds, cost.bytes + cost.key_bytes
+        yield row(method, "encrypted sums", total, cost.key_seconds, sent, error)
+        scaled, cost = as_the_paper(table, method, parties)
+        total, sent = cost.seconds + cost.key_seconds, cost.bytes + cost.key_bytes
+        yield row(method, "as in the paper", total, cost.key_seconds, sent, table.error(method, scaled))
+        yield f"| {method} | the paper's own figure | {seconds} | | | |"
+
+
+def row(method: str, way: str, seconds: float, for_keys: float, size: int, error: float) -> str:
+    return f"| {method} | {way} | {seconds:.2f} | {for_keys:.2f} | {size / 1e6:,.1f} | {error:.0e} |"
+
+
+# FedHEONN
+
+
+def lines_of_fedheonn(names: tuple[str, ...], splits: int, parties: Parties) -> Iterator[str]:
+    """Ours by masks beside the paper's merging, whose vector m is added up under CKKS."""
+    yield (
+        "| Table | Sums, % | CKKS on m, % | Pooled, % | Sums from pooled | CKKS from pooled | "
+        "Seconds, merging and CKKS | MB, merging and CKKS |"
+    )
+    yield "| --- " + "| --: " * 7 + "|"
+    for name in names:
+        found, cost, took, clear = [], Cost(), 0.0, 0
+        for seed in range(splits):
+            of = fedheonn.split(fedheonn.TABLES[name], seed)
+            cohort = fedheonn.at_random(of.y, of.random)
+            model = fedheonn.federated(of.a, of.y, cohort)
+            ours, whole = fedheonn.weights(model, of.mean, of.deviation), fedheonn.pooled(of.za, of.y)
+            begun = time.process_time()
+            theirs = fedheonn.merged(of.za, of.y, cohort, _under_ckks(parties, cost))
+            took += time.process_time() - begun
+            clear += sum(fedheonn.sent(of.za[cohort == k]).nbytes for k in range(fedheonn.COHORTS))
+            shares = (
+                fedheonn.right(model, of),
+                *(fedheonn.accuracy(of.zb, of.y_test, w) for w in (theirs, whole)),
+            )
+            found.append([*shares, *(fedheonn.from_whole(w, whole) for w in (ours, theirs))])
+        accuracies = (f"{100 * share:.1f}" for share in np.mean(found, axis=0)[:3])
+        apart = (f"{worst:.0e}" for worst in np.max(found, axis=0)[3:])
+        seconds = (took + cost.seconds + cost.key_seconds) / splits
+        sent = (clear + cost.bytes + cost.key_bytes) / splits / 1e6
+        yield f"| {name} | {' | '.join((*accuracies, *apart))} | {seconds:.2f} | {sent:.1f} |"
+
+
+def _under_ckks(parties: Parties, cost: Cost) -> Callable[[np.ndarray], np.ndarray]:
+    def summed(parts: np.ndarray) -> np.ndarray:
+        values = parts.reshape(len(parts), -1)
+        found = parties.ask("reals", len(parts), ("reals",), cost, values=values)
+        return np.asarray(found["total"]).reshape(parts.shape[1:])
+
+    return summed
+
+
+if __name__ == "__main__":
+    arguments = measuring.parser(__doc__).parse_args()
+    table = Table.dealt(60, 2, 3) if arguments.small else Table.dealt(569, 30, PARTIES)
+    names, splits = (fedheonn.SMALL, 1) if arguments.small else (OF_FEDHEONN, SPLITS)
+    try:
+        with Parties(SMALL_RING if arguments.small else 0) as parties:
+            measuring.write(arguments.out, "encrypted", lines(table, parties))
+            measuring.write(arguments.out, "encrypted-fedheonn", lines_of_fedheonn(names, splits, parties))
+    except NoInterpreterError as error:
+        sys.exit(f"measure_encrypted: {error}")
