@@ -19,7 +19,7 @@ CHOSEN_FROM_FILES = (COVARIATES, PHENOTYPES)
 def flags() -> list[click.Option]:
     """One for each option of any algorithm, but for those that are chosen from files."""
     options = _options(ALGORITHMS.values()).values()
-    return [flag for option in options for flag in (flag(option), *_of_answers(option))]
+    return [each for option in options for each in (flag(option), *_of_answers(option))]
 
 
 def names(methods: Iterable[Method]) -> set[str]:
