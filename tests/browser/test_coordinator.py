@@ -34,7 +34,7 @@ from .studies import (
 
 
 def create_with_mistakes(pages: Pages, name: str) -> None:
-    """Fill in the form for a new study, with two mistakes on the way."""
+    """Fill in the form for a new study, with three mistakes on the way."""
     pages.follow("New study")
     pages.heading("New study")
     pages.look("new-study")
@@ -42,7 +42,9 @@ def create_with_mistakes(pages: Pages, name: str) -> None:
     pages.fill("Minimum people per cohort", "20")
     pages.fill("Minimum cases and controls", "one")
     pages.press("Create study")
-    pages.sees("a number, not “one”")  # said by the page
+    pages.sees("Name the trait.")  # said by the page, with all else that it sees
+    pages.sees("a number, not “one”")
+    pages.fill("Trait", "asthma " * 30)
     pages.fill("Minimum cases and controls", "1")
     pages.press("Create study")
     pages.sees("the phenotype's name has 1 to 200 characters")  # said by the server, beside its field

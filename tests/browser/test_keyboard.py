@@ -40,11 +40,11 @@ def test_a_study_is_created_and_a_cohort_invited_by_keyboard(pages: Pages) -> No
     keyboard.press("ArrowUp")
     pages.until_focus("textbox", "Minimum people per cohort")
     pages.type("many", then="Enter")
-    pages.has_focus("textbox", "Minimum people per cohort")  # the first field that is wrong
+    pages.has_focus("textbox", "Trait")  # the first field that is wrong
+    pages.type("asthma", then="Enter")
+    pages.has_focus("textbox", "Minimum people per cohort")
     keyboard.press("Control+A")
     pages.type("20", then="Enter")
-    pages.has_focus("textbox", "Trait")  # the server's turn
-    pages.type("asthma", then="Enter")
     pages.has_focus("heading", "By keyboard")
 
     pages.until_focus("link", "Plan")
