@@ -25,6 +25,7 @@ def create_account(pages: Pages, name: str, role: str) -> None:
 def test_a_session_that_ends_loses_nothing_that_was_typed(pages: Pages, site: Site) -> None:
     pages.open("/studies/new")
     pages.fill("Name of the study", "Half a study")
+    pages.fill("Trait", "asthma")
     pages.page.context.clear_cookies(name="sessionid")
     pages.press("Create study")
     expect(pages.dialog.get_by_role("heading")).to_have_text("Your session has ended")
