@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -302,6 +303,17 @@ def network_link(classes: int) -> str:
     return (SOFTMAX if classes > 2 else LOGISTIC) if classes else NUMBER
 
 
+# What all networks on images have in common.
+_of_images = partial(
+    Model,
+    solver=None,
+    outcome=CLASSES,
+    link_for=network_link,
+    has_penalty=False,
+    is_network=True,
+    of_images=True,
+)
+
 _ALL = (
     Model(
         LOGISTIC_MODEL,
@@ -412,17 +424,11 @@ _ALL = (
         has_penalty=False,
         is_network=True,
     ),
-    Model(
+    _of_images(
         IMAGE_NETWORK,
         "Network on images",
         "A network of kernel-normalized convolutions was trained on the images of all cohorts, by gradients "
         "summed over cohorts; one fold was left out, to end the training and to test the network.",
-        solver=None,
-        outcome=CLASSES,
-        link_for=network_link,
-        has_penalty=False,
-        is_network=True,
-        of_images=True,
         templates=(
             Template(
                 "images",
@@ -432,31 +438,19 @@ _ALL = (
             ),
         ),
     ),
-    Model(
+    _of_images(
         IMAGE_LOCAL_UPDATES,
         "Network on images by local updates",
         "A network of kernel-normalized convolutions was trained on the images of all cohorts: in each round "
         "every cohort took several steps on its own images, and these were averaged by its number of images; "
         "one fold was left out, to end the training and to test the network.",
-        solver=None,
-        outcome=CLASSES,
-        link_for=network_link,
-        has_penalty=False,
-        is_network=True,
-        of_images=True,
     ),
-    Model(
+    _of_images(
         PRIVATE_IMAGE_NETWORK,
         "Network on images with differential privacy",
         "A network of kernel-normalized convolutions was trained on the images of all cohorts with "
         "differential privacy, by sums over cohorts of clipped gradients of each person with discrete "
         "Gaussian noise (DP-SGD).",
-        solver=None,
-        outcome=CLASSES,
-        link_for=network_link,
-        has_penalty=False,
-        is_network=True,
-        of_images=True,
     ),
 )
 MODELS: Mapping[str, Model] = {model.name: model for model in _ALL}
