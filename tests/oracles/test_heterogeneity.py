@@ -23,13 +23,12 @@ from unpooled.kernels.meta_analysis import fixed_effect, random_weight
 from unpooled.methods import algorithm, check
 from unpooled.methods.regression.heterogeneity import TABLE, SumAgain, SumEstimates
 from unpooled.methods.regression.options import FEWEST, FEWEST_OF_RANDOM
-from unpooled.methods.regression.own_fit import Model, own_estimates, telling
+from unpooled.methods.regression.own_fit import own_estimates, telling
 from unpooled.methods.shared.chunks import chromosome_class
 from unpooled.methods.shared.summary import Summary
 from unpooled.panel.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
-from unpooled.plan.common_options import MAX_ITERATIONS, TOLERANCE
 from unpooled.plan.plan import EXACT, NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import reports, run
 
@@ -133,13 +132,12 @@ def other(pair: tuple[str, str], allele: str) -> str:
 def exact_own(study: Study, folder: Path) -> list[Path]:
     """Each cohort's own estimates, as it adds them to the sums, in all their digits."""
     plan, panel, files = study.plan(), study.panel, []
-    model = Model(plan.test, plan.trait, True, MAX_ITERATIONS.of(plan), TOLERANCE.of(plan))
     classes = np.array([chromosome_class(int(c), study.autosomes) for c in panel.chromosome])
     for k, cohort in enumerate(study.cohorts):
         effect, se = np.full((2, len(panel)), np.nan)
         for place in set(classes.tolist()):
             some = np.flatnonzero(classes == place)
-            effect[some], se[some] = own_estimates(model, place, some, cohort)
+            effect[some], se[some] = own_estimates(plan, place, some, cohort)
         rows = ["CHR SNP BP A1 A2 NMISS BETA SE P"]
         for v in np.flatnonzero(~np.isnan(effect)).tolist():
             first, second = (allele.decode() for allele in panel.pair(v))
