@@ -193,7 +193,7 @@ def test_plans_that_cannot_be_kept(changes: dict[str, Any], field: str) -> None:
 
 def scaled_as(scaling: str, low: float = 6.0) -> Plan:
     """The plan whose first column is scaled so."""
-    plan = plan_of(epsilon=50.0, delta=0.01, learning_rate=0.05)
+    plan = plan_of(learning_rate=0.05)
     first, *others = plan.schema
     return replace(plan, schema=(replace(first, encoding=scaling, low=low), *others))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import caches
@@ -22,8 +23,10 @@ from signing_in import PASSWORD, Http, Person, signed_in
 from tests.patience import PATIENCE
 from tests.ports import Port
 from unpooled_server.errors import Refused
+from unpooled_server.models import Study
 from unpooled_server.services import transitions
 from unpooled_webapp import accounts, first_run, tokens, tries
+from unpooled_webapp.commands.studies import studies
 from unpooled_webapp.http_worker import SMALL_BODY
 from unpooled_webapp.models import ApiToken, Scope
 from unpooled_webapp.wsgi import application
@@ -500,3 +503,22 @@ def test_the_examples_of_the_docs_run_as_they_are(owner: User, live_server: Any,
     assert said == "open waiting for Graz, Munich, Tartu\n"
     assert (tmp_path / "Graz.txt").read_text() != (tmp_path / "Tartu.txt").read_text()
     assert '"name":"Asthma, three sites"' in run("sh", str(EXAMPLES / "with_token.sh"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_study_is_created_from_a_plans_file(owner: User, live_server: Any, tmp_path: Path) -> None:
+    (token := tmp_path / "token").write_text(tokens.issue(owner, "plans", Scope.CHANGE, 1)[1] + "\n")
+    (plan := tmp_path / "asthma.json").write_text(
+        '{"test": "chi-square", "phenotype": "asthma", "cohorts": 3}'
+    )
+    words = ["create", str(plan), "--token", str(token), "--at"]
+    done = CliRunner().invoke(studies, [*words, live_server.url, "--cohort", "Graz"])
+    address, invitation = done.output.splitlines()
+    study = Study.objects.get()
+    assert address == f"{live_server.url}/studies/{study.pk}" and invitation.startswith("Graz\t")
+    assert (study.name, study.plan.phenotype, study.cohorts.get().name) == ("asthma", "asthma", "Graz")
+    plan.write_text('{"test": "chi-square"}')
+    refused = CliRunner().invoke(studies, [*words, live_server.url]).exception
+    assert "phenotype" in str(refused)
+    nowhere = CliRunner().invoke(studies, [*words, "http://127.0.0.1:1"]).exception
+    assert "127.0.0.1:1 cannot be reached" in str(nowhere)

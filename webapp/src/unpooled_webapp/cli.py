@@ -13,6 +13,7 @@ COMMANDS = {
     "up": "Run the platform on this machine: web application, worker, database.",
     "demo": "Run a whole study with three generated cohorts, and look at it.",
     "rehearse": "Run a whole federation on this machine with your files.",
+    "studies": "Create a study at a platform from a plan's file.",
     "simulate": "Generate cohorts.",
     "worker": "Do the platform's work without a broker.",
     "administrator": "Make somebody an administrator of the platform.",

@@ -80,8 +80,17 @@ def _type(counts: Mapping[bytes, int], words: set[str]) -> str:
     return kind if kind in (NUMBER, CATEGORY) else TEXT if texts else NUMBER
 
 
-def draft(tables: Sequence[Path], report: Report) -> tuple[list[Column], list[str]] | None:
-    """The columns of some tables, and what a person should know of them; None if one cannot be read."""
+PROPOSED = ""
+"""Stands for the column that looks like it."""
+
+
+def draft(
+    tables: Sequence[Path], report: Report, outcome: str | None = PROPOSED, patient: str | None = PROPOSED
+) -> tuple[list[Column], list[str]] | None:
+    """The columns of some tables, and what a person should know of them; None if one cannot be read.
+
+    `outcome` and `patient` name the columns with these roles; None if no column has it.
+    """
     found: dict[str, _Found] = {}
     for path in tables:
         cells = cells_of(path, report)
@@ -91,11 +100,13 @@ def draft(tables: Sequence[Path], report: Report) -> tuple[list[Column], list[st
             found.setdefault(title, _Found(title)).add(path.name, counts, missing)
     columns = {title: each.column() for title, each in found.items()}
     remarks = [remark for each in found.values() for remark in _disagreements(each, [p.name for p in tables])]
-    if patient := _patient(found):
+    if patient := _patient(found) if patient == PROPOSED else patient:
         columns[patient] = Column(patient, TEXT, role=PATIENT)
-    if outcome := _outcome([columns[title] for title, each in found.items() if each.values]):
+    if outcome == PROPOSED:
+        outcome = _outcome([columns[title] for title, each in found.items() if each.values])
+        remarks += [f"{shown(outcome)}: proposed as the outcome"] if outcome else []
+    if outcome:
         columns[outcome] = found[outcome].as_outcome()
-        remarks.append(f"{shown(outcome)}: proposed as the outcome")
     if left_out := [f"{shown(c.title)} ({c.left_out})" for c in columns.values() if c.left_out]:
         remarks.append(f"no features: {', '.join(left_out)}")
     return list(columns.values()), remarks

@@ -75,10 +75,11 @@ def _chosen(masked: np.ndarray, secret: bytes, context: MaskContext) -> np.ndarr
     # Sums of digits to the base 2^32, not carried: of 2^32 of them none overflows.
     sums = np.zeros((THIRD_WORDS, digits.shape[1]), np.uint64)
     for start in range(0, len(digits), _BLOCK):
-        block = digits[start : start + _BLOCK].astype(np.uint64)
+        block = digits[start : start + _BLOCK].astype(np.float64)
         bits = np.frombuffer(stream.update(bytes(THIRD_WORDS // 8 * len(block))), np.uint8)
         chosen = np.unpackbits(bits.reshape(len(block), -1), axis=1, bitorder="little")
-        sums += chosen.T.astype(np.uint64) @ block
+        # Exact in float64, in whatever order, for 2^13 * 2^32 is below 2^53; and BLAS is five times as fast.
+        sums += (chosen.T.astype(np.float64) @ block).astype(np.uint64)
     return _carried(sums, scheme)
 
 

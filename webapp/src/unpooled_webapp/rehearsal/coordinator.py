@@ -1,10 +1,10 @@
-"""The coordinator's side of a rehearsal: the REST API that the browser application uses too."""
+"""The coordinator's side, for commands: the REST API that the browser application uses too."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -17,11 +17,22 @@ Json = Any
 
 
 class Coordinator:
-    """A signed-in session with the server's REST API."""
+    """Somebody at the server's REST API."""
 
-    def __init__(self, address: str, user: str, password: str) -> None:
-        self._http = httpx.Client(base_url=address, timeout=60, headers={"Referer": address})
-        self._call("POST", "/session", json={"username": user, "password": password})
+    def __init__(self, address: str, **headers: str) -> None:
+        self._http = httpx.Client(base_url=address, timeout=60, headers={"Referer": address, **headers})
+
+    @classmethod
+    def signed_in(cls, address: str, user: str, password: str) -> Self:
+        """Sign in with a session."""
+        found = cls(address)
+        found._call("POST", "/session", json={"username": user, "password": password})
+        return found
+
+    @classmethod
+    def by_token(cls, address: str, token: str) -> Self:
+        """Act with a token of the API."""
+        return cls(address, Authorization=f"Bearer {token}")
 
     def create_study(self, values: Json) -> Json:
         return self._call("POST", "/studies", json=values)

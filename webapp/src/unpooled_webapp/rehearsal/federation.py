@@ -111,7 +111,7 @@ def platform(home: Path, screen: Screen, plan: Mapping[str, Any], port: int = 0)
         Process("unpooled_webapp", arguments, log, environment=given, may_ask=True) as process,
     ):
         address = _address(home / "addresses.json", process)
-        coordinator = Coordinator(address, ADMINISTRATOR, password)
+        coordinator = Coordinator.signed_in(address, ADMINISTRATOR, password)
         yield Platform(address, home, password, process, coordinator)
 
 

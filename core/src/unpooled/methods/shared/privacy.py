@@ -20,7 +20,7 @@ from unpooled.protocol.masking import keystream
 
 FARTHEST = 1 << 42
 """Largest sum in units. That noise goes beyond it is less likely than that a key is guessed."""
-MOST_NOISE = 1_000.0
+MOST_NOISE = 1024.0
 """The largest noise, in contributions of a person: more leaves nothing of any sum."""
 _FINE, _COARSE = 1e-4, 1e-3
 """Steps in which the loss of privacy is counted, rounded up: with coarse ones epsilon is a little larger."""
@@ -94,6 +94,7 @@ def clipped(vectors: np.ndarray, bound: float) -> np.ndarray:
     return np.asarray(np.rint(np.nan_to_num(np.where(np.isfinite(length), vectors, 0.0) * factor, nan=0.0)))
 
 
+@functools.lru_cache(maxsize=64)
 def epsilon_of(noise: float, delta: float, share: float, rounds: int, step: float = _FINE) -> float:
     """Return the epsilon of `rounds` sums, each of people of whom everyone is drawn with the chance `share`.
 
@@ -120,10 +121,11 @@ def noise_for(epsilon: float, delta: float, share: float, rounds: int) -> float:
         return epsilon_of(noise, delta, share, rounds, _COARSE) <= epsilon
 
     # Where noise is far too little, the loss is large and takes long to count: no less is tried than half of
-    # what suffices.
-    high = 1.0
+    # what suffices. A loss has the mean share² rounds / (2 noise²), about, and epsilon is more than that.
+    least = share * math.sqrt(rounds / (2 * epsilon))
+    high = 2.0 ** math.floor(math.log2(min(MOST_NOISE, max(1.0, least))))
     while not suffices(high):
-        if high > MOST_NOISE:
+        if high >= MOST_NOISE:
             raise ValueError(f"no noise up to {MOST_NOISE:,.0f} contributions of a person gives this epsilon")
         high *= 2
     while suffices(low := high / 2):
