@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from unpooled_client.study.reading import DataRefused
 POOL = load_diabetes(as_frame=True).frame.rename(columns={"target": "los"})
 POOL["ward"] = np.where(np.arange(len(POOL)) % 2, "medical", "surgical")
 PARTS = [POOL.iloc[rows] for rows in (slice(120), slice(120, 300), slice(300, None))]
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/federate.py"
 NUMBERS = [name for name in POOL if name != "ward"]
 
 
@@ -54,9 +56,17 @@ def test_scalings_encodings_and_models_are_of_the_pool(federation: unpooled.fede
 
 def test_a_plan_is_saved_as_a_study_takes_it(federation: unpooled.federate, tmp_path: Path) -> None:
     federation.fit("ridge", outcome="los", penalties=[0.1])
-    federation.save_plan(tmp_path / "plan.json")
+    federation.plan.save(tmp_path / "plan.json")
     saved = json.loads((tmp_path / "plan.json").read_text())
     assert completed({**saved, "compensator_key": NO_KEY.hex()}) == federation.plan
+
+
+def test_the_example_of_the_docs_runs_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(EXAMPLE))
+    assert "R² on one cohort: 0." in capsys.readouterr().out and (tmp_path / "plan.json").exists()
 
 
 def test_variants_are_tested_in_files_as_cohorts_have_them(tmp_path: Path) -> None:

@@ -72,15 +72,10 @@ class Federation:
 
     @property
     def plan(self) -> Plan:
-        """The plan of the last study."""
+        """The plan of the last study. `plan.save("plan.json")` writes it for `unpooled studies create`."""
         if self._plan is None:
             raise UnpooledError("no study was run yet: call summary, normalize, encode, fit or associate")
         return self._plan
-
-    def save_plan(self, path: str | Path) -> None:
-        """Write the last study's plan as `unpooled studies create` takes it; the server adds its own part."""
-        told = {name: value for name, value in self.plan.to_json().items() if name != "compensator_key"}
-        Path(path).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
 
     def summary(self, **options: Any) -> Any:
         """Describe each column of numbers of the pool: a data frame with a row a column."""

@@ -12,6 +12,7 @@ import json
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from unpooled.errors import CodecError, UnpooledError
@@ -312,6 +313,11 @@ class Plan(WithSchema):
         for name in sorted({*self._option_names(), *(option.name for option in OF_EVERY_STUDY)}):
             found[name] = options.called(name).to_json(self._value(name))
         return found
+
+    def save(self, path: Path | str) -> None:
+        """Write the plan as `unpooled studies create` takes it: the server adds its compensator's key."""
+        told = {name: value for name, value in self.to_json().items() if name != "compensator_key"}
+        Path(path).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Plan:
