@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -67,10 +68,10 @@ def check_click(program: str, words: list[str]) -> None:
     (script,) = importlib.metadata.entry_points(group="console_scripts", name=program)
     module = importlib.import_module(script.module)
     command: click.Command | None = getattr(module, "cli", None) or module.main
-    if words and not words[0].startswith("-"):
-        assert isinstance(command, click.Group)
-        command = command.get_command(click.Context(command), words[0])
-        assert command, f"{program} has no command {words[0]}"
+    for word in itertools.takewhile(lambda word: not word.startswith("-"), words):
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word)
+            assert command, f"{program} has no command {word}"
     assert command
     if command.name == "manage":  # Django's own commands
         return

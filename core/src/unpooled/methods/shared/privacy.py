@@ -123,7 +123,7 @@ def noise_for(epsilon: float, delta: float, share: float, rounds: int) -> float:
     # Where noise is far too little, the loss is large and takes long to count: no less is tried than half of
     # what suffices. A loss has the mean share² rounds / (2 noise²), about, and epsilon is more than that.
     least = share * math.sqrt(rounds / (2 * epsilon))
-    high = 2.0 ** math.floor(math.log2(min(MOST_NOISE, max(1.0, least))))
+    high = math.ldexp(0.5, math.frexp(min(MOST_NOISE, max(1.0, least)))[1])
     while not suffices(high):
         if high >= MOST_NOISE:
             raise ValueError(f"no noise up to {MOST_NOISE:,.0f} contributions of a person gives this epsilon")
