@@ -43,25 +43,27 @@ def create_study_of_variants(pages: Pages, name: str) -> None:
     create(pages, name)
 
 
-def invite(pages: Pages, name: str) -> Invitation:
-    """The invitation that is shown."""
-    pages.fill("Name", name)
+def invite(pages: Pages, *names: str) -> list[Invitation]:
+    """The invitations that are shown, one after the other."""
+    pages.fill("Names", "\n".join(names))
     pages.press("Invite")
-    return shown_invitation(pages)
+    return [shown_invitation(pages, name) for name in names]
 
 
-def shown_invitation(pages: Pages) -> Invitation:
-    text = pages.dialog.get_by_label("Invitation", exact=True).input_value()
-    pages.press("Close", pages.dialog)
-    expect(pages.dialog).to_be_hidden()
+def shown_invitation(pages: Pages, name: str) -> Invitation:
+    dialog = pages.dialog.filter(has_text=f"Invitation of {name}")
+    text = dialog.get_by_label("Invitation", exact=True).input_value()
+    pages.press("Close", dialog)
+    expect(dialog).to_be_hidden()
     return Invitation.from_text(text)
 
 
 def invite_all(pages: Pages, site: Site, folder: Path, data: Sequence[Path]) -> list[Cohort]:
     """A cohort for each file; none is started yet."""
+    invitations = invite(pages, *NAMES)
     return [
-        Cohort(site, name, folder / name, prefix, invite(pages, name))
-        for name, prefix in zip(NAMES, data, strict=True)
+        Cohort(site, name, folder / name, prefix, invitation)
+        for name, prefix, invitation in zip(NAMES, data, invitations, strict=True)
     ]
 
 

@@ -112,7 +112,7 @@ def test_the_message_with_an_invitation_has_commands_that_run(
     pages: Pages, small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     create_study_of_variants(pages, "Ready to send")
-    pages.fill("Name", "Graz")
+    pages.fill("Names", "Graz")
     pages.press("Invite")
     invitation = pages.dialog.get_by_label("Invitation", exact=True).input_value()
     field = pages.dialog.get_by_label("Message to the data manager", exact=True)

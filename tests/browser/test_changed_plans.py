@@ -170,8 +170,8 @@ def test_a_study_is_repeated_without_a_cohort_that_left_in_the_middle(
     create(pages, name)
     names = ("Graz", "Munich", "Oslo", "Tartu")
     clients += [
-        Cohort(site, cohort, tmp_path / cohort, prefix, invite(pages, cohort))
-        for cohort, prefix in zip(names, files, strict=True)
+        Cohort(site, cohort, tmp_path / cohort, prefix, invitation)
+        for cohort, prefix, invitation in zip(names, files, invite(pages, *names), strict=True)
     ]
     *others, left = clients
     left.gate(PUT_SHARE).close()

@@ -168,7 +168,7 @@ def test_bad_data_and_their_remedy_and_an_abort(
     assert "revoked" in graz.party.said()
     pages.press("Reissue the invitation of Graz")
     pages.press("Reissue", pages.dialog)
-    graz.renew(shown_invitation(pages))
+    graz.renew(shown_invitation(pages, "Graz"))
 
     held = munich.gate(PUT_SHARE)
     held.close()

@@ -94,7 +94,7 @@ def test_a_study_in_german_from_its_form_to_its_results(german: GermanPages) -> 
     pages.fill("Name in den Dateien der Kohorten", "alter")
     pages.press("Studie anlegen")
     pages.heading("Lipide")
-    pages.fill("Name", "Graz")
+    pages.fill("Namen", "Graz")
     pages.press("Einladen")
     pages.look("invitation")
     pages.press("Schließen", pages.dialog)

@@ -82,7 +82,7 @@ def test_its_options_are_in_the_form_on_the_plans_page_and_in_the_consent(
     pages.sees("a number from 0 to 1, not 2")  # the server knows the bounds
     pages.fill("Shrinkage", "0.25")
     create(pages, "One more")
-    invitation = invite(pages, NAMES[0]).to_text()
+    invitation = invite(pages, NAMES[0])[0].to_text()
     pages.follow("Plan")
     for label, said in SAID.items():
         assert pages.page.locator("dt", has_text=label).locator("+ dd").first.inner_text() == said

@@ -46,7 +46,7 @@ def test_stages_until_the_start_and_fingerprints_compared_by_telephone(
     pages.sees("Munich has joined already.")
     pages.press("Reissue", pages.dialog)
     assert munich.party.wait() != 0
-    munich.renew(shown_invitation(pages))
+    munich.renew(shown_invitation(pages, "Munich"))
     munich.party.spawn()
 
     gate = tartu.gate(PUT_SHARE)

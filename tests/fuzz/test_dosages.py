@@ -17,7 +17,7 @@ from .dosages import judge
 from .dosages.federation import FORMATS, Federation, draw, write_pool
 from .gwas.plinks import missing
 
-COUNT = 40
+COUNT = 25
 
 
 @pytest.fixture(autouse=True)

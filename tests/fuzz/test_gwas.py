@@ -1,4 +1,4 @@
-"""Random federations beside both PLINKs on their pool: a few hundred here, thousands by `make fuzz`."""
+"""Random federations beside both PLINKs on their pool: some dozens here, thousands by `make fuzz`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _programs() -> None:
         needed(name not in missing(), name, name)
 
 
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", range(2))
 def test_logistic_federations_with_few_cases_agree(batch: int, tmp_path: Path) -> None:
     """Nearly half of them have at most 5 % of cases. None loses an estimate, or makes one up."""
     seeds = range(1 + 25 * batch, 26 + 25 * batch)
@@ -32,9 +32,9 @@ def test_logistic_federations_with_few_cases_agree(batch: int, tmp_path: Path) -
 
 @pytest.mark.parametrize("test", ["chi-square", "linear"])
 def test_other_federations_agree(test: str, tmp_path: Path) -> None:
-    done, odd, total = fuzz(range(1, 41), tmp_path, test)
-    assert (done, odd) == (40, 0), total
-    assert total.identical > 0.9 * total.lines > 5000, total
+    done, odd, total = fuzz(range(1, 26), tmp_path, test)
+    assert (done, odd) == (25, 0), total
+    assert total.identical > 0.9 * total.lines > 3000, total
     assert total.rules[known.NEAR] <= 1e-3 * total.lines, total
 
 

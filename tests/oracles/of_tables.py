@@ -10,6 +10,7 @@ from normalizing import column as column
 from normalizing import evenly
 from normalizing import loaded as loaded
 
+from unpooled.plan.common_options import BITS, SUMS
 from unpooled.plan.schema import Column
 
 from ..fuzz.kinds import TABLES as FUZZ
@@ -53,3 +54,5 @@ def each_sorted(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
 
 
 SPLITS = (evenly, by_size, sorted_by_a_feature)
+WAYS = tuple(zip(SPLITS, (3, 8, 8), (SUMS, BITS, SUMS), strict=True))
+"""Each split with a number of cohorts, and what the server reads."""

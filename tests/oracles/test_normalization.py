@@ -30,7 +30,7 @@ from unpooled.plan.common_options import BITS, SUMS
 
 from ..conftest import Rehearse
 from ..fuzz.tables.truth import moments
-from .of_tables import SPLITS, TABLES, Columns, agreed, column, each_sorted, evenly, loaded, table
+from .of_tables import TABLES, WAYS, Columns, agreed, column, each_sorted, evenly, loaded, table
 
 N = 600
 METHODS = (Z_SCORE, MIN_MAX, ROBUST, QUANTILES)
@@ -42,8 +42,8 @@ EITHER_WAY = [(Z_SCORE, SUMS), *product((MIN_MAX, ROBUST, QUANTILES), (SUMS, BIT
 @pytest.mark.parametrize("method", METHODS)
 def test_real_tables(method: str, name: str, missing: float) -> None:
     pooled = loaded(name, missing)
-    for k, (split, cohorts) in enumerate(product(SPLITS, (3, 8))):
-        agreed(method, split(pooled, cohorts), opens=BITS if k % 2 and method != Z_SCORE else SUMS)
+    for split, cohorts, opens in WAYS:
+        agreed(method, split(pooled, cohorts), opens=SUMS if method == Z_SCORE else opens)
 
 
 def odd() -> Columns:

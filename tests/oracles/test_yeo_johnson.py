@@ -21,7 +21,7 @@ from unpooled.fitted.scaler import CONSTANT, FLAT, NEARLY_CONSTANT, YEO_JOHNSON,
 from unpooled.plan.common_options import BITS, SUMS
 
 from ..fuzz.tables import truth
-from .of_tables import SPLITS, TABLES, Columns, agreed, column, evenly, loaded, table
+from .of_tables import SPLITS, TABLES, WAYS, Columns, agreed, column, evenly, loaded, table
 
 either_way = pytest.mark.parametrize("opens", [SUMS, BITS])
 """Both ways to open sums: the server reads them on the way, or signs alone."""
@@ -32,8 +32,7 @@ pytestmark = pytest.mark.skipif(truth.EPS > 1e-18, reason="no long double on thi
 def test_real_tables(name: str, missing: float) -> None:
     """The deal of rows, and what the server reads, change no more than the last digits."""
     pooled = loaded(name, missing)
-    ways = list(zip(product(SPLITS, (3, 8)), [SUMS, BITS, SUMS] * 2, strict=True))
-    found = [agreed(YEO_JOHNSON, split(pooled, n), opens=opens) for (split, n), opens in ways]
+    found = [agreed(YEO_JOHNSON, split(pooled, n), opens=opens) for split, n, opens in WAYS]
     for name in ("lambda", "mean", "deviation", "centre", "spread"):
         for one in found[1:]:
             np.testing.assert_allclose(column(one, name), column(found[0], name), rtol=1e-11, atol=1e-13)

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { invitationMessage, mailto } from "./invitation";
+import { invitationMessage, invitedIn, mailto } from "./invitation";
 
 const COLUMNS = [{ name: "age" }, { name: "smoking", levels: ["never", "former"] }];
 const GENOTYPES = {
@@ -58,4 +58,16 @@ test("the invitation stands in the message only if it is to", () => {
 
 test("a mail program gets the text as it is", () => {
   expect(mailto("A & B", "one\ntwo?")).toBe("mailto:?subject=A%20%26%20B&body=one%0D%0Atwo%3F");
+  expect(mailto("A", "b", "c@d.org")).toBe("mailto:c%40d.org?subject=A&body=b");
+});
+
+test("a pasted list has a cohort a line, with or without an address", () => {
+  const text = "Graz\n\n Hospital, Munich , a@b.org \nTartu\tc@d.ee\nGraz & Co <e@f.at>\nLyon;g@h.fr";
+  expect(invitedIn(text)).toEqual([
+    { cohort: "Graz", address: "" },
+    { cohort: "Hospital, Munich", address: "a@b.org" },
+    { cohort: "Tartu", address: "c@d.ee" },
+    { cohort: "Graz & Co", address: "e@f.at" },
+    { cohort: "Lyon", address: "g@h.fr" },
+  ]);
 });

@@ -35,9 +35,22 @@ export function invitationMessage({ study, cohort, coordinator, plan, invitation
   ].join("\n\n");
 }
 
-/** A link that has the reader's mail program write it. */
-export const mailto = (subject: string, body: string): string =>
-  `mailto:?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(body.replaceAll("\n", "\r\n"))}`;
+export interface Invited {
+  cohort: string;
+  address: string;
+}
+
+/** The cohorts of a pasted list, one a line: a name, and perhaps an address behind a comma, a tab or in <>. */
+export const invitedIn = (text: string): Invited[] =>
+  text.split("\n").flatMap((line) => {
+    const [, cohort = "", address = ""] =
+      /^(.*?)(?:[,;\t<\s]\s*([^\s,;<>]+@[^\s,;<>]+)>?)?[,;\s]*$/.exec(line) ?? [];
+    return cohort.trim() ? [{ cohort: cohort.trim().replace(/[,;]$/, ""), address }] : [];
+  });
+
+/** A link that has the reader's mail program write it, to an address or to whom the reader chooses. */
+export const mailto = (subject: string, body: string, address = ""): string =>
+  `mailto:${encodeURIComponent(address)}?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(body.replaceAll("\n", "\r\n"))}`;
 
 interface Own {
   check: string[];

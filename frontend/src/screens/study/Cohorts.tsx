@@ -1,13 +1,13 @@
 import { useRef, useState } from "react";
 import { useNavigate } from "react-router";
 
-import { answer, api, type Cohort, type Schemas, type Study } from "../../api/client";
+import { answer, api, type Cohort, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
 import { isOver, isRepeatableWithout, of } from "../../api/queries";
 import { Button } from "../../ui/Button";
 import { Callout, Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
-import { TextField } from "../../ui/Field";
+import { TextArea } from "../../ui/Field";
 import { FormCard } from "../../ui/FormCard";
 import { Fingerprint } from "../../ui/Fingerprint";
 import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
@@ -15,29 +15,37 @@ import { Table, type Column } from "../../ui/Table";
 import { Ago, useNow } from "../../ui/Time";
 import { Compared } from "./Compared";
 import { whomFor } from "./doing";
-import { InvitationDialog } from "./InvitationDialog";
+import { InvitationDialog, type Issued } from "./InvitationDialog";
 import { lacksList, UploadList } from "./UploadList";
 import { StagePill } from "./StagePill";
 import { useStudy } from "./StudyLayout";
+import { invitedIn, type Invited } from "../../words/invitation";
 import { declared, t } from "../../words/language";
-
-type Issued = Schemas["IssuedInvitation"];
 
 const BEFORE_START = ["draft", "open", "ready"];
 
 /** Who takes part, how far each cohort is, and the start. */
 export function Cohorts() {
   const study = useStudy();
-  const [issued, setIssued] = useState<Issued | null>(null);
+  // Each is shown once: one after the other.
+  const [issued, setIssued] = useState<Issued[]>([]);
+  const show = (more: Issued) => setIssued((shown) => [...shown, more]);
   const isBefore = BEFORE_START.includes(study.state);
   return (
     <>
-      <Roster study={study} onIssued={setIssued} />
+      <Roster study={study} onIssued={show} />
       {study.cohorts.length > 0 && <ByTelephone study={study} />}
       {study.may_change && study.state === "draft" && <UploadList study={study} />}
-      {study.may_change && isBefore && !lacksList(study) && <Invite study={study} onIssued={setIssued} />}
+      {study.may_change && isBefore && !lacksList(study) && <Invite study={study} onIssued={show} />}
       {isBefore && <Start study={study} />}
-      {issued && <InvitationDialog issued={issued} study={study} onClose={() => setIssued(null)} />}
+      {issued[0] && (
+        <InvitationDialog
+          key={issued[0].cohort}
+          issued={issued[0]}
+          study={study}
+          onClose={() => setIssued(issued.slice(1))}
+        />
+      )}
     </>
   );
 }
@@ -274,38 +282,44 @@ function afterReissue({ name, fingerprint }: Cohort): string {
 }
 
 function Invite({ study, onIssued }: Issuing) {
-  const [cohort, setCohort] = useState("");
-  const invite = useChange(() =>
-    answer(api.POST("/api/v1/studies/{study}/invitations", { ...of(study.id), body: { cohort } })),
-  );
-  const submit = () => {
-    invite.mutate(undefined, {
-      onSuccess: (issued) => {
-        setCohort("");
-        onIssued(issued);
-      },
-    });
-  };
+  const [text, setText] = useState("");
+  const invite = useChange(async () => {
+    // What was refused, and what comes after it, stays in the field.
+    for (let left = invitedIn(text); left.length; left = left.slice(1)) {
+      const [{ cohort, address }] = left as [Invited, ...Invited[]];
+      setText(left.map(lineOf).join("\n"));
+      const issued = await answer(
+        api.POST("/api/v1/studies/{study}/invitations", { ...of(study.id), body: { cohort } }),
+      );
+      onIssued({ ...issued, address });
+    }
+    setText("");
+  });
   const taking = study.cohorts.filter((each) => each.state !== "revoked").length;
   if (taking >= study.plan.cohorts) return null;
   return (
-    <FormCard title={t("Invite a cohort")} change={invite} label={t("Invite")} onSubmit={submit}>
-      <TextField
-        label={t("Name")}
-        hint={t("Such as its place. {{taking}} of {{cohorts}} are invited.", {
-          taking,
-          cohorts: study.plan.cohorts,
-        })}
-        value={cohort}
-        onChange={setCohort}
+    <FormCard
+      title={t("Invite cohorts")}
+      change={invite}
+      label={t("Invite")}
+      onSubmit={() => invite.mutate()}
+    >
+      <TextArea
+        label={t("Names")}
+        hint={t(
+          "One a line, such as places; behind a comma perhaps an address for mail. {{taking}} of {{cohorts}} are invited.",
+          { taking, cohorts: study.plan.cohorts },
+        )}
+        value={text}
+        onChange={setText}
         error={invite.error?.fields.name ?? invite.error?.fields.cohort}
-        autoComplete="off"
-        maxLength={80}
         required
       />
     </FormCard>
   );
 }
+
+const lineOf = ({ cohort, address }: Invited): string => (address ? `${cohort}, ${address}` : cohort);
 
 function Start({ study }: { study: Study }) {
   const start = useChange(() => answer(api.POST("/api/v1/studies/{study}/start", of(study.id))));

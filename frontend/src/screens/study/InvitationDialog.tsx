@@ -14,8 +14,10 @@ import { shownName } from "../../words/people";
 import styles from "./InvitationDialog.module.css";
 import { t } from "../../words/language";
 
+export type Issued = Schemas["IssuedInvitation"] & { address?: string };
+
 interface Props {
-  issued: Schemas["IssuedInvitation"];
+  issued: Issued;
   study: Study;
   onClose: () => void;
 }
@@ -88,7 +90,7 @@ function Message({ issued, study }: Omit<Props, "onClose">) {
       />
       <Row>
         <CopyButton label={t("Copy message")} text={message} shown={text} />
-        <a href={mailto(t("Invitation to the study {{name}}", { name: study.name }), message)}>
+        <a href={mailto(t("Invitation to the study {{name}}", { name: study.name }), message, issued.address)}>
           {t("Write it as a mail")}
         </a>
       </Row>
