@@ -115,6 +115,10 @@ export function withMethod(form: Form, method: Method): Form {
   return { ...form, test: method.name, trait, files: usual.files, panelMode, options };
 }
 
+/** The methods that serve what this one does. */
+export const samePurpose = (methods: readonly Method[], { purpose }: Method): readonly Method[] =>
+  methods.filter((each) => each.purpose.title === purpose.title);
+
 /** What can be seen to be wrong here, by the API's names of fields; the server judges everything else. */
 export function problems(form: Form, method: Method): Record<string, string> {
   const numbers = NUMBERS.filter((name) => !Number.isFinite(Number(form.numbers[name])));

@@ -74,9 +74,12 @@ export const write = (option: Option, typed: Typed): unknown => KINDS[option.kin
 
 export const like = (option: Option): Typed => KINDS[option.kind].like;
 
+/** Whether it is a filter, which is off or a number. */
+export const isLimit = ({ kind, place }: Option): boolean => kind === "number" && place === "filters";
+
 /** What can be seen here to be wrong with an option; the server judges everything else. */
 export function problem(option: Option, typed: Typed): string | undefined {
-  const wrong = KINDS[option.kind].wrong(typed, option);
+  const wrong = isLimit(option) && typed === "" ? "" : KINDS[option.kind].wrong(typed, option);
   return wrong === undefined
     ? undefined
     : t("{{wanted}}, not “{{wrong}}”", { wanted: declared(option.wanted), wrong });

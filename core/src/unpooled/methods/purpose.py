@@ -1,0 +1,19 @@
+"""What people want of a study. Each method declares its purpose; form, templates and documentation follow."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Purpose(Enum):
+    """A purpose: its title, and what a method of this kind answers."""
+
+    ASSOCIATION = "Association", "Which variants go with a trait."
+    STRUCTURE = "Structure", "How people and variants are related: components, linkage."
+    SCORE = "Score", "A trait predicted from all variants at once."
+    TABLE = "Table", "Columns described, brought to one scale, or words turned into numbers."
+    MODEL = "Model", "An outcome predicted from the columns of a table, or from images."
+
+    def __init__(self, title: str, hint: str) -> None:
+        self.title = title
+        self.hint = hint
