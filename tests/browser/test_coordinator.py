@@ -265,7 +265,7 @@ def test_a_normalization_study_to_its_files(
     tmp_path: Path,
 ) -> None:
     begin_study(pages, "Petals")
-    pages.choose("Tables")
+    pages.choose("Table")
     pages.choose("Normalization by median and quartiles")
     pages.press("Create study")
     pages.sees("want at least one column of numbers")

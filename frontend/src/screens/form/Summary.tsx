@@ -99,7 +99,7 @@ function foreseenInWords(
 interface Problem {
   label: string;
   said: string;
-  control: HTMLElement | undefined;
+  control: HTMLElement | null;
 }
 
 /** All that is wrong, each with a link to its field. Fields say it of themselves; here they are only listed. */
@@ -143,7 +143,6 @@ const problemsIn = (form: HTMLFormElement): Problem[] =>
   }));
 
 /** What takes the focus of a field, or of a group: what is wrong in it, or else the first. */
-export function controlIn(field: Element): HTMLElement | undefined {
-  const controls = [...field.querySelectorAll<HTMLElement>("input, select, textarea, button")];
-  return controls.find((control) => control.ariaInvalid === "true") ?? controls[0];
-}
+export const controlIn = (field: Element): HTMLElement | null =>
+  field.querySelector<HTMLElement>('[aria-invalid="true"]') ??
+  field.querySelector<HTMLElement>("input, select, textarea, button");
