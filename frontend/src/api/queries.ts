@@ -4,7 +4,7 @@
  * A page that watches something asks every two seconds. The browser sends the ETag of what it has, and the
  * server answers 304 without a body while nothing has changed.
  */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { answer, api, ApiError, type Schemas, type Study } from "./client";
 
@@ -40,6 +40,7 @@ export const foreseen = (plan: string) =>
       const body = { plan: JSON.parse(plan) as Schemas["PlanFieldsRequest"] };
       return answer(api.POST("/api/v1/foreseen", { body, signal }));
     },
+    placeholderData: keepPreviousData,
     staleTime: Infinity,
   });
 

@@ -9,10 +9,10 @@ class Purpose(Enum):
     """A purpose: its title, and what a method of this kind answers."""
 
     ASSOCIATION = "Association", "Which variants go with a trait."
-    STRUCTURE = "Structure", "How people and variants are related: components, linkage."
+    STRUCTURE = "Structure", "How people and variants are related."
     SCORE = "Score", "A trait predicted from all variants at once."
-    TABLE = "Table", "Columns described, brought to one scale, or words turned into numbers."
-    MODEL = "Model", "An outcome predicted from the columns of a table, or from images."
+    TABLE = "Table", "Columns described, scaled or encoded."
+    MODEL = "Model", "An outcome predicted from a table or images."
 
     def __init__(self, title: str, hint: str) -> None:
         self.title = title

@@ -5,13 +5,25 @@ import { Columns, Muted } from "../../ui/Layout";
 import { Covariates } from "./Covariates";
 import { COMPENSATOR, needsCompensator, TRUST } from "./form";
 import { Marked } from "./Marked";
-import { isLimit, isMeant, read, type Covariate, type Option, type Place, type Typed } from "./options";
+import {
+  isLimit,
+  isMeant,
+  placeOf,
+  read,
+  type Covariate,
+  type Option,
+  type Place,
+  type Typed,
+} from "./options";
 import type { Part } from "./part";
+import styles from "./StudyForm.module.css";
 import { declared, t } from "../../words/language";
 
 /** Those of a method's options that stand at a place, in their order; narrow ones side by side. */
 export function OptionFields({ place, ...part }: Part & { place: Place }) {
-  const shown = part.method.options.filter((option) => option.place === place && isMeant(option, part.form));
+  const shown = part.method.options.filter(
+    (option) => placeOf(option) === place && isMeant(option, part.form),
+  );
   return runs(shown).map((run) => {
     const [first] = run;
     const fields = run.map((option) => (
@@ -22,11 +34,13 @@ export function OptionFields({ place, ...part }: Part & { place: Place }) {
     if (isLimit(first)) {
       return (
         <FieldGroup key={first.name} legend={t("Quality control")}>
-          <Columns>{fields}</Columns>
+          <div className={styles.limits}>
+            <Columns>{fields}</Columns>
+          </div>
         </FieldGroup>
       );
     }
-    return run.length > 1 || isNarrow(first) ? <Columns key={first.name}>{fields}</Columns> : fields;
+    return run.length > 1 ? <Columns key={first.name}>{fields}</Columns> : fields;
   });
 }
 

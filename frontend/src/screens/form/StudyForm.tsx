@@ -6,6 +6,7 @@ import { Refusal } from "../../ui/Callout";
 import { CheckField, FieldGroup, ChoiceField, TextArea, TextField } from "../../ui/Field";
 import { Card, Columns, Muted, Row, Section, Stack } from "../../ui/Layout";
 import { NotPooled } from "../../ui/NotPooled";
+import { list } from "../../words/format";
 import { TRAIT } from "../../words/states";
 import { ColumnRows } from "./ColumnRows";
 import { problems, problemsSoFar, samePurpose, withMethod, type Form } from "./form";
@@ -100,6 +101,11 @@ export function StudyForm({
       </Stack>
       <Summary form={element} foreseen={foreseen?.data}>
         {note}
+        <CheckField
+          label={t("Start automatically once every cohort is ready")}
+          checked={form.autoStart}
+          onChange={(autoStart) => part.set({ autoStart })}
+        />
         <Row>
           <Button type="submit" look="primary" busy={busy}>
             {submit}
@@ -122,18 +128,20 @@ function Wanted({ form, method, set, wrong, marked, methods, templates }: Wanted
   const fitting = samePurpose(methods, method);
   const isByTrait = new Set(fitting.map(({ traits }) => traits.join())).size > 1;
   return (
-    <Section title={t("What do you want?")} beside={<Muted>{t("* Has to be filled in.")}</Muted>}>
-      <ChoiceField
-        legend={t("Purpose")}
-        isWide
-        value={method.purpose.title}
-        options={[...purposes].map(([value, { title, hint }]) => ({
-          value,
-          label: declared(title),
-          hint: declared(hint),
-        }))}
-        onChange={(title) => choose(methods.find(({ purpose }) => purpose.title === title))}
-      />
+    <Stack>
+      <div className={styles.purposes}>
+        <ChoiceField
+          legend={t("What do you want?")}
+          isWide
+          value={method.purpose.title}
+          options={[...purposes].map(([value, { title, hint }]) => ({
+            value,
+            label: declared(title),
+            hint: declared(hint),
+          }))}
+          onChange={(title) => choose(methods.find(({ purpose }) => purpose.title === title))}
+        />
+      </div>
       {templates}
       <Marked isMarked={marked?.has("test") ?? false}>
         <ChoiceField
@@ -150,13 +158,13 @@ function Wanted({ form, method, set, wrong, marked, methods, templates }: Wanted
         />
       </Marked>
       <NotPooled differs={method.unlike_pool} />
-    </Section>
+    </Stack>
   );
 }
 
 function Question({ form, method, set, wrong }: Part) {
   return (
-    <Section title={t("Question")}>
+    <Section title={t("Question")} beside={<Muted>{t("* Has to be filled in.")}</Muted>}>
       <Columns>
         <TextField
           label={t("Name of the study")}
@@ -188,7 +196,7 @@ function Question({ form, method, set, wrong }: Part) {
       <TextArea
         label={t("Description")}
         hint={t("Shown to the cohorts as your words, before they accept the plan. May be empty.")}
-        rows={2}
+        rows={1}
         value={form.description}
         onChange={(description) => set({ description })}
         error={wrong("description")}
@@ -239,30 +247,40 @@ function Model(part: Part) {
 }
 
 function Reports({ form, method, set, wrong }: Part) {
+  const [isOpen, setOpen] = useState(false);
   if (method.files.length < 2) return null;
   const choose = (file: string, isChosen: boolean) => {
     const names = method.files.map(({ name }) => name);
     set({ files: names.filter((name) => (name === file ? isChosen : form.files.includes(name))) });
   };
+  const chosen = method.files
+    .filter(({ name }) => form.files.includes(name))
+    .map(({ title }) => declared(title));
   return (
-    <FieldGroup legend={t("Result files")} error={wrong("plan.files")}>
-      <Columns>
-        {method.files.map(({ name, title, hint }) => (
-          <CheckField
-            key={name}
-            label={declared(title)}
-            hint={declared(hint)}
-            checked={form.files.includes(name)}
-            onChange={(isChosen) => choose(name, isChosen)}
-          />
-        ))}
-      </Columns>
-    </FieldGroup>
+    <details
+      open={isOpen || Boolean(wrong("plan.files"))}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>{t("Result files: {{files}}", { files: list(chosen) })}</summary>
+      <FieldGroup legend={t("Result files")} error={wrong("plan.files")}>
+        <Columns>
+          {method.files.map(({ name, title, hint }) => (
+            <CheckField
+              key={name}
+              label={declared(title)}
+              hint={declared(hint)}
+              checked={form.files.includes(name)}
+              onChange={(isChosen) => choose(name, isChosen)}
+            />
+          ))}
+        </Columns>
+      </FieldGroup>
+    </details>
   );
 }
 
 function Rules(part: Part) {
-  const { form, method, set } = part;
+  const { form, method } = part;
   return (
     <Section title={t("Rules")}>
       <Columns>
@@ -283,11 +301,6 @@ function Rules(part: Part) {
         )}
       </Columns>
       <OptionFields {...part} place="filters" />
-      <CheckField
-        label={t("Start automatically once every cohort is ready")}
-        checked={form.autoStart}
-        onChange={(autoStart) => set({ autoStart })}
-      />
     </Section>
   );
 }

@@ -6,13 +6,13 @@ import { ApiError, type Method, type Schemas } from "../../api/client";
 import { foreseen } from "../../api/queries";
 import { Callout } from "../../ui/Callout";
 import { Card, Facts, Muted, Section } from "../../ui/Layout";
-import { bytes, count, duration, list } from "../../words/format";
+import { bytes, count, duration } from "../../words/format";
 import { declared, declaredLabel, plural, t } from "../../words/language";
 import { toPlan, type Form } from "./form";
 import styles from "./StudyForm.module.css";
 
 export interface Foreseen {
-  /** Of the form as it is, or as it last was when it said enough. */
+  /** Nothing where it would be refused. */
   data: Schemas["Foreseen"] | undefined;
   /** Why the plan would be refused, by the API's names of fields. */
   refused: Record<string, string>;
@@ -33,10 +33,8 @@ export function useForeseen(form: Form, method: Method | undefined): Foreseen {
     return () => clearTimeout(timer);
   }, [plan]);
   const { data, error, isFetching } = useQuery(foreseen(asked));
-  const [last, setLast] = useState(data);
-  if (data && data !== last) setLast(data);
   const refused = error instanceof ApiError ? error.fields : {};
-  return { data: last, refused, isCurrent: asked === plan && !isFetching };
+  return { data, refused, isCurrent: asked === plan && !isFetching };
 }
 
 interface Props {
@@ -53,10 +51,12 @@ export function Summary({ form, foreseen, children }: Props) {
           {foreseen ? (
             <Said {...foreseen} />
           ) : (
-            <Muted>{t("What is computed, and what leaves a cohort, once the form says enough.")}</Muted>
+            <Muted>{t("What is computed, and what leaves a cohort, once nothing is missing.")}</Muted>
           )}
-          <Problems form={form} />
-          {children}
+          <div className={styles.send}>
+            <Problems form={form} />
+            {children}
+          </div>
         </Section>
       </Card>
     </div>
@@ -69,14 +69,9 @@ function Said({ facts, leaving, bytes: sent, seconds, variants, people }: Schema
     new Set(leaving.filter((line) => line.form === form).map(({ what }) => declared(what.split(": ")[0])));
   return (
     <>
-      <Facts
-        facts={[...facts.question, ...facts.model].map(({ title, said }) => [
-          declaredLabel(title),
-          declared(said),
-        ])}
-      />
+      <Facts wide facts={facts.model.map(({ title, said }) => [declaredLabel(title), declared(said)])} />
       <h3>{t("What leaves a cohort")}</h3>
-      <Facts wide facts={forms.map((form) => [declared(form), list([...named(form)])])} />
+      <Facts wide facts={forms.map((form) => [declared(form), [...named(form)].join("; ")])} />
       <Muted>{foreseenInWords(sent, seconds, variants, people)}</Muted>
     </>
   );
@@ -91,8 +86,8 @@ function foreseenInWords(
   const size = sent === null ? t("an unknown number of bytes") : bytes(sent);
   if (seconds === null) return t("Each cohort sends about {{size}}.", { size });
   return t(
-    "With {{variants}} variants and {{people}} people, a cohort sends about {{size}} and computes for about {{time}} on one core, waiting aside.",
-    { variants: count(variants), people: count(people), size, time: duration(seconds) },
+    "With {{variants}} variants and {{people}} people, a cohort sends about {{size}} and computes for about {{time}} on one core, waiting not counted.",
+    { variants: count(variants), people: count(people), size, time: duration(Math.ceil(seconds)) },
   );
 }
 

@@ -171,7 +171,8 @@ export function needsCompensator(form: Form, method: Method): string | undefined
 
 /** The plan that the form describes. */
 export function toPlan(form: Form, method: Method): Plan {
-  const numbers = NUMBERS.filter((name) => form.numbers[name].trim() !== "");
+  // What is no number is said at its field, and must not hide what the server finds wrong elsewhere.
+  const numbers = NUMBERS.filter((name) => Number.isFinite(Number(form.numbers[name] || NaN)));
   return {
     test: method.name,
     cohorts: Number(form.numbers.cohorts),
