@@ -104,6 +104,7 @@ def test_a_logistic_study_is_paused_and_goes_on(
 ) -> None:
     begin_study_of_variants(pages, "Asthma by logistic regression")
     pages.choose("Logistic regression")
+    pages.page.get_by_text("Result files:").click()
     pages.choose("PLINK 2 report")
     pages.page.get_by_text("More rules").click()
     pages.fill("Columns of the PLINK 2 report", "chrom, pp, test, p")

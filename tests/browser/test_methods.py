@@ -184,6 +184,7 @@ def test_a_network_to_its_curves(
     (tmp_path / "schema.csv").write_text(ROLES)
     pages.page.get_by_label("Or take them from a CSV file").set_input_files(tmp_path / "schema.csv")
     pages.fill("Rounds", "8")
+    pages.page.get_by_text("More rules").click()
     pages.fill("Fewest people in a round", "50")
     pages.fill("Learning rate", "0.05")
     pages.look("new-study-network")

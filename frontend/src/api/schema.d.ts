@@ -171,7 +171,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description What a study by this plan would compute, send and take. It is refused as a new study is. */
+        /** @description Foresee what a study by this plan would compute, send and take; refuse it as a new study. */
         post: operations["foreseen_create"];
         delete?: never;
         options?: never;
@@ -1236,7 +1236,7 @@ export interface components {
          * @enum {string}
          */
         FirthEnum: "firth-fallback" | "firth" | "no-firth";
-        /** @description What a study by a plan would be, at cohorts as there are many. */
+        /** @description Forecast of a study by a plan, at cohorts as there are many. */
         Foreseen: {
             facts: components["schemas"]["PlanFacts"];
             leaving: components["schemas"]["Leaving"][];
@@ -3284,7 +3284,7 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** @description What people want of a study. */
+        /** @description Purpose that people have with a study. */
         Purpose: {
             title: string;
             hint: string;

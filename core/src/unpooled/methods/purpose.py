@@ -1,4 +1,4 @@
-"""What people want of a study. Each method declares its purpose; form, templates and documentation follow."""
+"""Purposes of studies. Each method declares its own; form, templates and documentation follow."""
 
 from __future__ import annotations
 

@@ -70,9 +70,9 @@ function Said({ facts, leaving, bytes: sent, seconds, variants, people }: Schema
   return (
     <>
       <Facts wide facts={facts.model.map(({ title, said }) => [declaredLabel(title), declared(said)])} />
+      <Muted>{foreseenInWords(sent, seconds, variants, people)}</Muted>
       <h3>{t("What leaves a cohort")}</h3>
       <Facts wide facts={forms.map((form) => [declared(form), [...named(form)].join("; ")])} />
-      <Muted>{foreseenInWords(sent, seconds, variants, people)}</Muted>
     </>
   );
 }

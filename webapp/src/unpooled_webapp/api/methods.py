@@ -76,7 +76,7 @@ class MethodsView(OpenToTokens):
 class ForeseenView(APIView):
     @extend_schema(request=plan_forms.AskedPlan, responses=progress_forms.Foreseen)
     def post(self, request: Request) -> Response:
-        """What a study by this plan would compute, send and take. It is refused as a new study is."""
+        """Foresee what a study by this plan would compute, send and take; refuse it as a new study."""
         require_coordinator(person(request))
         plan = given(request, plan_forms.AskedPlan)["plan"]
         found = foreseen(plan, one_operator=settings.UNPOOLED_ONE_OPERATOR)

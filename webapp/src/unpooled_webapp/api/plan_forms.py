@@ -171,7 +171,7 @@ class Template(serializers.Serializer[Any]):
 
 
 class Purpose(serializers.Serializer[Any]):
-    """What people want of a study."""
+    """Purpose that people have with a study."""
 
     title = serializers.CharField()
     hint = serializers.CharField()

@@ -84,7 +84,7 @@ class Leaving(serializers.Serializer[Any]):
 
 
 class Foreseen(serializers.Serializer[Any]):
-    """What a study by a plan would be, at cohorts as there are many."""
+    """Forecast of a study by a plan, at cohorts as there are many."""
 
     facts = PlanFacts()
     leaving = Leaving(many=True)
