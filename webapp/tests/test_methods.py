@@ -43,9 +43,9 @@ def test_the_usual_plan_is_the_plan_of_who_says_nothing(
 
 
 def test_a_form_knows_what_has_to_be_said(methods: dict[str, dict[str, Any]]) -> None:
-    assert methods["prune"]["required"] == ["phenotype"]
-    assert methods["quantiles"]["required"] == ["schema", "quantiles"]
-    assert "epsilon" in methods["private-ridge"]["required"]
+    assert methods["prune"]["needed"] == ["phenotype"]
+    assert methods["quantiles"]["needed"] == ["schema", "quantiles"]
+    assert "epsilon" in methods["private-ridge"]["needed"]
 
 
 def test_a_plan_is_foreseen_or_refused_as_a_study_would_be(person: Person) -> None:

@@ -1867,7 +1867,7 @@ export interface components {
             /** @description in the order of a form */
             options: components["schemas"]["MethodOption"][];
             /** @description fields of a plan that its author has to say something in */
-            required: string[];
+            needed: string[];
             /** @description a plan of this method where its author said nothing */
             usual: components["schemas"]["PlanFields"];
             templates: components["schemas"]["Template"][];

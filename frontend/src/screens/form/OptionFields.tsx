@@ -71,7 +71,7 @@ function OptionField({ option, form, method, set, wrong }: Part & { option: Opti
   const error = wrong(`plan.${name}`);
   const change = (value: Typed) => set({ options: { ...form.options, [name]: value } });
   const shown = { label, hint, value: typed as string, onChange: change, error };
-  const isRequired = method.required.includes(name);
+  const isRequired = method.needed.includes(name);
   switch (option.kind) {
     case "covariates":
       return <Covariates legend={label} rows={typed as Covariate[]} onChange={change} error={error} />;

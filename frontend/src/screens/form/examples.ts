@@ -33,7 +33,7 @@ export const method = (
   name,
   title: name,
   purpose: { title: of.of_tables ? "T" : "V", hint: "" },
-  required: [],
+  needed: [],
   unlike_pool: "",
   of_tables: false,
   compares: false,

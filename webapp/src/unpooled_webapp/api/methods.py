@@ -34,7 +34,7 @@ def _usual(method: Method) -> dict[str, Any]:
     return {**_DEFAULTS, **options, **usual(method.name), "test": method.name}
 
 
-def _required(method: Method) -> list[str]:
+def _needed(method: Method) -> list[str]:
     """Fields of a plan that its author has to say something in, or it is refused."""
     asked = {"schema": ["column"]} if isinstance(method, TableMethod) else {"phenotype": "trait"}
     try:
@@ -64,7 +64,7 @@ class MethodsView(OpenToTokens):
                 "traits": method.traits,
                 "files": [_file(file, method) for file in method.files],
                 "options": [plan_options.described(option) for option in method.all_options],
-                "required": _required(method),
+                "needed": _needed(method),
                 "usual": _usual(method),
                 "templates": method.templates,
             }

@@ -191,7 +191,7 @@ class Method(serializers.Serializer[Any]):
     traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
     files = MethodFile(many=True)
     options = MethodOption(many=True, help_text="in the order of a form")
-    required = serializers.ListField(
+    needed = serializers.ListField(
         child=serializers.CharField(), help_text="fields of a plan that its author has to say something in"
     )
     usual = PlanDict(help_text="a plan of this method where its author said nothing")
