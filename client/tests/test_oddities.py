@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled.asking.cohort import blocks
-from unpooled.methods import algorithm
+from unpooled.methods import TESTS
 from unpooled.panel.builds import ENDS, known_build
 from unpooled_client.data.checks.collinear import inflation, relations
 from unpooled_client.data.checks.outliers import outlying
-from unpooled_client.data.estimate import duration, memory, seconds
+from unpooled_client.data.estimate import duration, memory
 from unpooled_client.data.findings.report import Code
 from unpooled_client.data.samples.missing_codes import look_like_codes
 
@@ -184,7 +184,7 @@ def test_time_is_estimated_as_whole_studies_took(
     test: str, variants: int, dosages: bool, measured: float
 ) -> None:
     """docs/performance.md: three cohorts and a server on two cores, so that each had about half a core."""
-    estimated = seconds(algorithm(test).cost, 1_781, variants, 4, 1, dosages=dosages) * 3 / 2
+    estimated = TESTS[test].cost.seconds(1_781, variants, 4, dosages=dosages) * 3 / 2
     assert 0.8 * measured < estimated < 1.25 * measured
 
 

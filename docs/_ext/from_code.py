@@ -2,6 +2,7 @@
 
 {leaves-the-cohort} chi-square     what the questions of an algorithm declare that cohorts send
 {what-parties-get}                 what each party of a study of variants gets and can read
+{methods}                          what people may want of a study, and the methods for it
 {plan-options}                     the options that tests and methods declare
 {templates}                        the templates that they declare
 {run-example} examples/mask.py     a program and what it prints; the build fails if the program does
@@ -31,6 +32,7 @@ from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import KeepScores
 from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.presence import Presence
+from unpooled.methods.purpose import Purpose
 from unpooled.plan.plan import NO_KEY, Plan
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -127,6 +129,22 @@ class WhatPartiesGet(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
+class Methods(SphinxDirective):
+    """A table of the methods for each purpose."""
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes("\n".join(methods_table()))
+
+
+def methods_table() -> Iterator[str]:
+    """Lines of a Markdown table: one row for each purpose."""
+    yield "| What you want | It answers | Tests and methods |"
+    yield "| --- | --- | --- |"
+    for purpose in Purpose:
+        of = [f"{each.title} (`{each.name}`)" for each in ALGORITHMS.values() if each.purpose is purpose]
+        yield f"| {purpose.title} | {purpose.hint} | {'; '.join(of)} |"
+
+
 class PlanOptions(SphinxDirective):
     """A table of the declared options of every test and method."""
 
@@ -143,7 +161,7 @@ def options_table() -> Iterator[str]:
         of = ", ".join(method.name for method in ALGORITHMS.values() if option in method.all_options)
         flag = f"`{option.flag}`" if option.flag else ""
         default = f"`{json.dumps(option.to_json(option.default))}`"
-        what = f"{option.label}. {option.hint}".strip()
+        what = f"{option.label}. {option.explained}".strip()
         yield f"| `{option.name}` | {flag} | {what} | {option.wanted} | {default} | {of} |"
 
 
@@ -156,8 +174,8 @@ class Templates(SphinxDirective):
 
 def templates_table() -> Iterator[str]:
     """Lines of a Markdown table: one row for each template."""
-    yield "| Template | What it is for | Test or method | What it sets |"
-    yield "| --- | --- | --- | --- |"
+    yield "| What you want | Template | What it is for | Test or method | What it sets |"
+    yield "| --- | --- | --- | --- | --- |"
     for method in ALGORITHMS.values():
         for template in method.templates:
             values = [
@@ -166,7 +184,8 @@ def templates_table() -> Iterator[str]:
             ]
             files = [f"result files: {', '.join(template.files)}"] if template.files else []
             sets = "; ".join([*values, *files])
-            yield f"| `{template.name}` | {template.title}. {template.hint} | {method.name} | {sets} |"
+            about = f"{template.title}. {template.hint}"
+            yield f"| {method.purpose.title} | `{template.name}` | {about} | {method.name} | {sets} |"
 
 
 class RunExample(SphinxDirective):
@@ -234,6 +253,7 @@ def _literal(text: str, language: str) -> nodes.Node:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("leaves-the-cohort", LeavesTheCohort)
     app.add_directive("what-parties-get", WhatPartiesGet)
+    app.add_directive("methods", Methods)
     app.add_directive("plan-options", PlanOptions)
     app.add_directive("templates", Templates)
     app.add_directive("run-example", RunExample)

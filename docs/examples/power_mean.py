@@ -13,6 +13,7 @@ from unpooled.asking.question import Arrays, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.method_modules import TABLES
 from unpooled.methods.algorithm import TableMethod
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.tables.census import CountValues, count_values
 from unpooled.panel.panel import Panel
 from unpooled.plan.options import Whole
@@ -74,6 +75,7 @@ def write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
 POWER_MEAN = TableMethod(
     name="power-mean",
     title="Power mean of each column",
+    purpose=Purpose.TABLE,
     method="Of each column the power mean of all cohorts' values was computed.",
     asks=(CountValues, SumPowers),
     procedure=power_mean,

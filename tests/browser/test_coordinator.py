@@ -104,6 +104,7 @@ def test_a_logistic_study_is_paused_and_goes_on(
 ) -> None:
     begin_study_of_variants(pages, "Asthma by logistic regression")
     pages.choose("Logistic regression")
+    pages.page.get_by_text("Result files:").click()
     pages.choose("PLINK 2 report")
     pages.page.get_by_text("More rules").click()
     pages.fill("Columns of the PLINK 2 report", "chrom, pp, test, p")
@@ -265,7 +266,7 @@ def test_a_normalization_study_to_its_files(
     tmp_path: Path,
 ) -> None:
     begin_study(pages, "Petals")
-    pages.choose("Tables")
+    pages.choose("Table")
     pages.choose("Normalization by median and quartiles")
     pages.press("Create study")
     pages.sees("want at least one column of numbers")

@@ -26,7 +26,7 @@ def test_components_to_their_files(pages: Pages, site: Site, clients: list[Cohor
         tmp_path, cohorts=(120,) * len(NAMES), variants=300, trait="quantitative", seed=3, pooled=False
     )
     begin_study(pages, "Ancestry")
-    pages.choose("Quantitative")
+    pages.choose("Structure")
     pages.choose("Principal components")
     pages.fill("Trait", "height")
     pages.fill("Number of components (--pca)", "4")
@@ -53,7 +53,7 @@ def test_a_score_to_its_file(pages: Pages, site: Site, clients: list[Cohort], tm
         pooled=False,
     )
     begin_study(pages, "Height")
-    pages.choose("Polygenic score")
+    pages.choose("Score")
     pages.choose("Quantitative")
     pages.fill("Trait", "height")
     pages.fill("People left out: one in", "4")
@@ -105,7 +105,7 @@ def test_a_network_says_what_its_privacy_cost(
     pages: Pages, site: Site, clients: list[Cohort], admissions: list[Path], tmp_path: Path
 ) -> None:
     begin_study(pages, "Kept private")
-    pages.choose("Tables")
+    pages.choose("Model")
     pages.choose("Network with differential privacy")
     take = pages.page.get_by_label("Or take them from a CSV file")
     (tmp_path / "schema.csv").write_text(ROLES)
@@ -136,7 +136,7 @@ def test_a_model_to_its_file(
     tmp_path: Path,
 ) -> None:
     begin_study(pages, "Readmission")
-    pages.choose("Tables")
+    pages.choose("Model")
     pages.choose("FedHEONN: a one-layer network")
     (tmp_path / "schema.csv").write_text(ROLES.replace("outcome,,no|yes", ",one-hot,no|yes"))
     take = pages.page.get_by_label("Or take them from a CSV file")
@@ -179,11 +179,12 @@ def test_a_network_to_its_curves(
     pages: Pages, site: Site, clients: list[Cohort], admissions: list[Path], tmp_path: Path
 ) -> None:
     begin_study(pages, "Networked")
-    pages.choose("Tables")
+    pages.choose("Model")
     pages.choose("Network")
     (tmp_path / "schema.csv").write_text(ROLES)
     pages.page.get_by_label("Or take them from a CSV file").set_input_files(tmp_path / "schema.csv")
     pages.fill("Rounds", "8")
+    pages.page.get_by_text("More rules").click()
     pages.fill("Fewest people in a round", "50")
     pages.fill("Learning rate", "0.05")
     pages.look("new-study-network")
@@ -229,7 +230,7 @@ def test_a_study_of_encodings_to_its_files(
     tmp_path: Path,
 ) -> None:
     begin_study(pages, "Wards")
-    pages.choose("Tables")
+    pages.choose("Table")
     pages.choose("Encoding of columns of words")
     (tmp_path / "schema.csv").write_text(SCHEMA)
     take = pages.page.get_by_label("Or take them from a CSV file")

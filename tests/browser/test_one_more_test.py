@@ -62,13 +62,10 @@ def test_its_options_are_in_the_form_on_the_plans_page_and_in_the_consent(
 ) -> None:
     begin_study_of_variants(pages, "One more")
     pages.choose("One more test")
-    pages.press("Add a covariate")
-    pages.fill("Name in the cohorts' files", "age")
-    pages.press("Add a covariate")
-    last = pages.page.get_by_label("Name in the cohorts' files").nth(1)
-    last.fill("site")
-    pages.page.get_by_label("Categorical").nth(1).check()
-    pages.fill("Levels, the reference first", "a, b")
+    pages.fill("Name in the cohorts' files", "age, site")
+    pages.page.keyboard.press("Enter")
+    pages.page.get_by_label("Type of site").select_option("Categorical")
+    pages.fill("Levels of site, the reference first", "a, b")
     pages.choose("Normal prior")
     pages.page.get_by_text("More rules").click()
     for label, text in (("Shrinkage", "2"), ("Rounds", "5"), ("Weights", "0.5, 1"), ("Lags", "-2 7")):

@@ -94,6 +94,7 @@ outside norole elsewhere observer watcher owner forged admin tokens
 401     +      +         +        +       +     +      +     401    GET demo
 401     403    +         403      +       +     403    +     401    POST demo
 401     403    +         403      +       +     +      +     401    GET example
+401     403    +         403      +       +     403    +     401    POST foreseen
 401     403    403       403      403     403   403    +     401    GET people
 401     403    403       403      403     403   403    +     401    POST people
 401     403    403       403      403     403   403    +     401    PATCH people/<username>

@@ -42,6 +42,29 @@ def test_the_usual_plan_is_the_plan_of_who_says_nothing(
     assert usual.get("opens", "bits") == "bits"  # who asks for nothing has sums compared, not read
 
 
+def test_a_form_knows_what_has_to_be_said(methods: dict[str, dict[str, Any]]) -> None:
+    assert methods["prune"]["needed"] == ["phenotype"]
+    assert methods["quantiles"]["needed"] == ["schema", "quantiles"]
+    assert "epsilon" in methods["private-ridge"]["needed"]
+
+
+def test_a_plan_is_foreseen_or_refused_as_a_study_would_be(person: Person) -> None:
+    own = person("planner", accounts.COORDINATOR)
+    plan = {"test": "linear", "phenotype": "ldl", "trait": "quantitative", "cohorts": 3}
+
+    def asked(**more: Any) -> Any:
+        return own.post("/api/v1/foreseen", json={"plan": plan | more})
+
+    one, two = (asked(covariates=[{"name": name} for name in names]).json() for names in ("a", "ab"))
+    assert {"title": "Covariates", "said": "a, b"} in two["facts"]["model"]
+    assert one["bytes"] < two["bytes"] and one["seconds"] <= two["seconds"]
+    sent = [line["bytes"] * line["usual_rounds"] for line in one["leaving"] if line["bytes"]]
+    assert sum(sent) == one["bytes"]
+    refused = asked(maf=2, cohorts=1)
+    assert refused.status_code == 400
+    assert set(refused.json()["error"]["fields"]) == {"plan.maf", "plan.cohorts"}
+
+
 def test_templates_are_offered_with_what_they_set(methods: dict[str, dict[str, Any]]) -> None:
     offered = {each["name"]: each for method in methods.values() for each in method["templates"]}
     assert list(offered) == [each.name for method in ALGORITHMS.values() for each in method.templates]

@@ -14,9 +14,9 @@ VARIANTS = {
     "chi-square": ".chi_square",
     "linear": ".regression.linear",
     "logistic": ".regression.logistic",
-    "polygenic": ".polygenic",
     "prune": ".ld.prune",
     "pca": ".components.pca",
+    "polygenic": ".polygenic",
 }
 TABLES = {
     "z-score": ".tables",

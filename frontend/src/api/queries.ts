@@ -4,9 +4,9 @@
  * A page that watches something asks every two seconds. The browser sends the ETag of what it has, and the
  * server answers 304 without a body while nothing has changed.
  */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
-import { answer, api, ApiError, type Study } from "./client";
+import { answer, api, ApiError, type Schemas, type Study } from "./client";
 
 export const POLL = 2_000; // milliseconds
 
@@ -31,6 +31,18 @@ export const methods = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/methods", { signal })),
   staleTime: Infinity,
 });
+
+/** What a study by this plan, in JSON, would be. */
+export const foreseen = (plan: string) =>
+  queryOptions({
+    queryKey: ["foreseen", plan],
+    queryFn: ({ signal }) => {
+      const body = { plan: JSON.parse(plan) as Schemas["PlanFieldsRequest"] };
+      return answer(api.POST("/api/v1/foreseen", { body, signal }));
+    },
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
+  });
 
 export const people = queryOptions({
   queryKey: ["people"],

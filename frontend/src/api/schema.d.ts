@@ -162,6 +162,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/foreseen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Foresee what a study by this plan would compute, send and take; refuse it as a new study. */
+        post: operations["foreseen_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/methods": {
         parameters: {
             query?: never;
@@ -933,6 +950,9 @@ export interface components {
          * @enum {string}
          */
         ArchitectureEnum: "knconv" | "knconv-wide" | "knresnet-13" | "knresnet-18";
+        AskedPlanRequest: {
+            plan: components["schemas"]["PlanFieldsRequest"];
+        };
         /** @enum {unknown} */
         BlankEnum: "";
         Cell: {
@@ -1216,6 +1236,22 @@ export interface components {
          * @enum {string}
          */
         FirthEnum: "firth-fallback" | "firth" | "no-firth";
+        /** @description Forecast of a study by a plan, at cohorts as there are many. */
+        Foreseen: {
+            facts: components["schemas"]["PlanFacts"];
+            leaving: components["schemas"]["Leaving"][];
+            /** @description that leave a cohort as a rule */
+            bytes: number | null;
+            /**
+             * Format: double
+             * @description of one core at a cohort, without waiting; null where nobody has measured it
+             */
+            seconds: number | null;
+            /** @description for which bytes and seconds are; 0 in a study of tables */
+            variants: number;
+            /** @description likewise, of one cohort */
+            people: number;
+        };
         FoundPlace: {
             kind: components["schemas"]["FoundPlaceKindEnum"];
             name: string;
@@ -1300,22 +1336,22 @@ export interface components {
             by_place?: boolean;
             /**
              * Format: double
-             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants. 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people. 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6. 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool. 0 for no filter.
              */
             maf?: number;
             /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
@@ -1417,10 +1453,6 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
-            held_out?: number;
-            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
-            shares?: number[];
             /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
@@ -1432,6 +1464,10 @@ export interface components {
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * Format: double
              * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
@@ -1819,6 +1855,7 @@ export interface components {
         Method: {
             name: string;
             title: string;
+            purpose: components["schemas"]["Purpose"];
             /** @description why its result is not that of the pooled data; empty if it is */
             unlike_pool: string;
             of_tables: boolean;
@@ -1829,6 +1866,8 @@ export interface components {
             files: components["schemas"]["MethodFile"][];
             /** @description in the order of a form */
             options: components["schemas"]["MethodOption"][];
+            /** @description fields of a plan that its author has to say something in */
+            needed: string[];
             /** @description a plan of this method where its author said nothing */
             usual: components["schemas"]["PlanFields"];
             templates: components["schemas"]["Template"][];
@@ -2087,22 +2126,22 @@ export interface components {
             by_place?: boolean;
             /**
              * Format: double
-             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants. 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people. 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6. 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool. 0 for no filter.
              */
             maf?: number;
             /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
@@ -2204,10 +2243,6 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
-            held_out?: number;
-            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
-            shares?: number[];
             /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
@@ -2219,6 +2254,10 @@ export interface components {
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * Format: double
              * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
@@ -2574,22 +2613,22 @@ export interface components {
             by_place?: boolean;
             /**
              * Format: double
-             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants. 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people. 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6. 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool. 0 for no filter.
              */
             maf?: number;
             /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
@@ -2691,10 +2730,6 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
-            held_out?: number;
-            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
-            shares?: number[];
             /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
@@ -2706,6 +2741,10 @@ export interface components {
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * Format: double
              * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
@@ -2924,22 +2963,22 @@ export interface components {
             by_place?: boolean;
             /**
              * Format: double
-             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants. 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people. 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6. 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool. 0 for no filter.
              */
             maf?: number;
             /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
@@ -3041,10 +3080,6 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
-            held_out?: number;
-            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
-            shares?: number[];
             /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
@@ -3056,6 +3091,10 @@ export interface components {
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * Format: double
              * @description Epsilon. With one person more or less, no result is more than e^epsilon times as likely. Below 1 is strong, 3 usual, and above 10 says little. With 0 there is no noise, where a method goes without.
@@ -3244,6 +3283,11 @@ export interface components {
             seconds: {
                 [key: string]: number;
             };
+        };
+        /** @description Purpose that people have with a study. */
+        Purpose: {
+            title: string;
+            hint: string;
         };
         Quantiles: {
             /** @description of this form */
@@ -4064,6 +4108,36 @@ export interface operations {
             413: components["responses"]["Refused"];
             415: components["responses"]["Refused"];
             429: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    foreseen_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedPlanRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Foreseen"];
+                };
+            };
+            400: components["responses"]["Refused"];
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            408: components["responses"]["Refused"];
+            413: components["responses"]["Refused"];
+            415: components["responses"]["Refused"];
             503: components["responses"]["Refused"];
         };
     };

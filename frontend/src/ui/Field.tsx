@@ -1,5 +1,12 @@
 /** Fields of forms. Each has a visible label, a hint where one helps, and says beside itself what is wrong. */
-import { useId, type InputHTMLAttributes, type ReactNode, type Ref, type SelectHTMLAttributes } from "react";
+import {
+  useId,
+  useState,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type Ref,
+  type SelectHTMLAttributes,
+} from "react";
 
 import styles from "./Field.module.css";
 import { Flagged } from "./Flagged";
@@ -22,7 +29,7 @@ export function Field({ label, hint, error, children }: Around & { children: (wi
   const id = useId();
   const described = [hint ? `${id}-hint` : "", error ? `${id}-error` : ""].filter(Boolean).join(" ");
   return (
-    <div className={styles.field}>
+    <div className={styles.field} data-wrong={error}>
       <label htmlFor={id}>
         <Flagged label={label} />
       </label>
@@ -160,17 +167,65 @@ export function CheckField({ label, hint, checked, onChange }: Check) {
   );
 }
 
+interface Limit extends Around {
+  value: string;
+  /** The value that limits nothing. */
+  off: string;
+  /** What stands there when it is switched on. */
+  start: string;
+  onChange: (value: string) => void;
+}
+
+/** A limit that is off, or a number. */
+export function LimitField({ label, hint, error, value, off, start, onChange }: Limit) {
+  const id = useId();
+  const [isHeld, hold] = useState(false); // or a 0 that is typed on the way to 0.05 would switch it off
+  const isOn = isHeld || value !== off;
+  const turn = (on: boolean) => {
+    hold(on);
+    onChange(on ? start : off);
+  };
+  return (
+    <div className={styles.limit} data-wrong={error}>
+      <CheckField label={label} hint={isOn && hint} checked={isOn} onChange={turn} />
+      {isOn && (
+        <input
+          className={styles.control}
+          inputMode="decimal"
+          autoComplete="off"
+          aria-label={t("Limit: {{label}}", { label })}
+          aria-describedby={error ? id : undefined}
+          aria-invalid={Boolean(error)}
+          value={value}
+          onFocus={() => hold(true)}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+      {error && (
+        <p id={id} className={styles.error}>
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
 interface Group {
   legend: string;
+  isRequired?: boolean;
   error?: string | undefined;
   children: ReactNode;
 }
 
 /** Fields that belong together under one legend. */
-export function FieldGroup({ legend, error, children }: Group) {
+export function FieldGroup({ legend, isRequired = false, error, children }: Group) {
   const id = useId();
   return (
-    <fieldset className={styles.choices} aria-describedby={error ? `${id}-error` : undefined}>
+    <fieldset
+      className={isRequired ? `${styles.choices} ${styles.required}` : styles.choices}
+      aria-describedby={error ? `${id}-error` : undefined}
+      data-wrong={error}
+    >
       <legend>
         <Flagged label={legend} />
       </legend>
@@ -188,33 +243,44 @@ interface Choices<T extends string> {
   legend: string;
   value: T;
   options: readonly { value: T; label: string; hint?: string }[];
+  /** Side by side where there is room. */
+  isWide?: boolean;
   error?: string | undefined;
   onChange: (value: T) => void;
 }
 
 /** One of a few, all in sight. */
-export function ChoiceField<T extends string>({ legend, value, options, error, onChange }: Choices<T>) {
+export function ChoiceField<T extends string>({
+  legend,
+  value,
+  options,
+  isWide = false,
+  error,
+  onChange,
+}: Choices<T>) {
   const id = useId();
   return (
     <FieldGroup legend={legend} error={error}>
-      {options.map((option) => (
-        <div key={option.value} className={styles.check}>
-          <input
-            id={`${id}-${option.value}`}
-            type="radio"
-            name={id}
-            checked={value === option.value}
-            aria-describedby={option.hint ? `${id}-${option.value}-hint` : undefined}
-            onChange={() => onChange(option.value)}
-          />
-          <label htmlFor={`${id}-${option.value}`}>{option.label}</label>
-          {option.hint && (
-            <p id={`${id}-${option.value}-hint`} className={styles.hint}>
-              {option.hint}
-            </p>
-          )}
-        </div>
-      ))}
+      <div className={isWide ? styles.wide : styles.choices}>
+        {options.map((option) => (
+          <div key={option.value} className={styles.check}>
+            <input
+              id={`${id}-${option.value}`}
+              type="radio"
+              name={id}
+              checked={value === option.value}
+              aria-describedby={option.hint ? `${id}-${option.value}-hint` : undefined}
+              onChange={() => onChange(option.value)}
+            />
+            <label htmlFor={`${id}-${option.value}`}>{option.label}</label>
+            {option.hint && (
+              <p id={`${id}-${option.value}-hint`} className={styles.hint}>
+                {option.hint}
+              </p>
+            )}
+          </div>
+        ))}
+      </div>
     </FieldGroup>
   );
 }

@@ -76,7 +76,8 @@ def _all() -> Iterator[str]:
 
 
 def _of_method(method: Method) -> Iterator[str]:
-    yield from (method.title, method.unlike_pool, method.tells, method.tells_by_bits)
+    yield from (method.title, method.purpose.title, method.purpose.hint)
+    yield from (method.unlike_pool, method.tells, method.tells_by_bits)
     for file in method.files:
         yield from (about(file, method).label, about(file, method).hint)
     for option in method.all_options:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from unpooled.asking.cohort import AT_ONCE
-from unpooled.methods.algorithm import Cost, VariantMethod
+from unpooled.methods.algorithm import VariantMethod
 
 BASE = 320e6
 PER_VARIANT = 130
@@ -43,16 +43,6 @@ def memory(
     return BASE + each * variants + 2 * threads * genotypes
 
 
-def seconds(
-    cost: Cost, people: int, variants: int, covariates: int, threads: int, *, dosages: bool = False
-) -> float:
-    """Estimate the seconds of computing, masking and sending, waits for others excluded; `covariates` counts
-    columns.
-    """
-    person = cost.person(covariates + 2) + (cost.dosed if dosages else 0)
-    return variants * (people * person / threads + cost.each)
-
-
 def described(
     people: int,
     variants: int,
@@ -67,7 +57,7 @@ def described(
     """The estimate in words, for some tests."""
     took = ", ".join(
         f"{test.name} about "
-        f"{duration(seconds(test.cost, people, variants, covariates, threads, dosages=dosages))}"
+        f"{duration(test.cost.seconds(people, variants, covariates, threads, dosages=dosages))}"
         for test in tests
     )
     cores = f"{threads} core{'' if threads == 1 else 's'}"

@@ -14,6 +14,7 @@ from unpooled.asking.question import Arrays, Question, check_words, words
 from unpooled.asking.sizes import AUTOSOMAL, LISTED, LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
 from unpooled.methods import question_in_words
 from unpooled.methods.phenotypes import required
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.question_in_words import Fact
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.conditions import Conditioned, conditioned
@@ -82,6 +83,15 @@ class Cost:
     dosed: float = 0.0
     """Seconds per person and variant that dosages take beyond calls: every question reads them anew."""
 
+    def seconds(
+        self, people: int, variants: int, covariates: int, threads: int = 1, *, dosages: bool = False
+    ) -> float:
+        """Estimate the seconds of computing, masking and sending, waits for others excluded; `covariates`
+        counts columns.
+        """
+        person = self.person(covariates + 2) + (self.dosed if dosages else 0)
+        return variants * (people * person / threads + self.each)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
@@ -104,6 +114,7 @@ class Method:
 
     name: str
     title: str
+    purpose: Purpose
     method: str
     """Sentence for a paper that says what it computes."""
     unlike_pool: str = ""

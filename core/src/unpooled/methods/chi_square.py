@@ -22,6 +22,7 @@ from unpooled.methods.features import variant_method
 from unpooled.methods.frequencies import FAR_FREQUENCIES, count_far
 from unpooled.methods.ld.leads import CLUMPS
 from unpooled.methods.ld.options import is_clumped
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared import filters, genotype_counts, summary
 from unpooled.methods.shared import groups as people
 from unpooled.methods.shared.chunks import Chunk, X, Y, chunks_of
@@ -154,6 +155,7 @@ def _needed(phenotype: str, founder: str, plan: Plan) -> bool:
 CHI_SQUARE = variant_method(
     name="chi-square",
     title="Allelic chi-square test",
+    purpose=Purpose.ASSOCIATION,
     method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "
     "of freedom, without correction, as plink1.9 --assoc computes it.",
     traits=("case/control",),

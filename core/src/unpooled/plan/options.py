@@ -112,6 +112,11 @@ class Option(Generic[Value]):
         return f"{self.label} ({self.flag})" if self.flag else self.label
 
     @property
+    def explained(self) -> str:
+        """The hint, for those who have no form before them."""
+        return self.hint
+
+    @property
     def wanted(self) -> str:
         """The values that it takes, as in “a number from 0 to 1, not 2”."""
         raise NotImplementedError
@@ -173,6 +178,11 @@ class Number(Option[float]):
     """A value outside these bounds that means: not at all."""
     keeps: str = ""
     """Property of the variants that a filter keeps, for the methods section."""
+
+    @property
+    def explained(self) -> str:
+        off = f"{self.default:g} for no filter." if self.place == Place.FILTERS else ""
+        return f"{self.hint} {off}".strip()
 
     @property
     def wanted(self) -> str:

@@ -17,8 +17,7 @@ import {
   type Encoding,
   type Scaling,
 } from "./columns";
-import { Entry, type Rows } from "./Entries";
-import styles from "./Entries.module.css";
+import styles from "./ColumnRows.module.css";
 
 const types = () =>
   [
@@ -56,9 +55,15 @@ const scalings = () =>
     ["yeo-johnson", t("Yeo and Johnson's power: for skewed values")],
   ] as const satisfies readonly (readonly [Scaling, string])[];
 
-export function ColumnRows({ rows, onChange, error }: Rows<Column>) {
+interface Props {
+  rows: readonly Column[];
+  onChange: (rows: Column[]) => void;
+  error: string | undefined;
+}
+
+export function ColumnRows({ rows, onChange, error }: Props) {
   return (
-    <FieldGroup legend={t("Columns of the cohorts' tables")} error={error}>
+    <FieldGroup legend={t("Columns of the cohorts' tables")} error={error} isRequired>
       {rows.map((row, index) => (
         <ColumnEntry
           key={index}
@@ -91,7 +96,7 @@ interface EntryProps {
 function ColumnEntry({ row, name, onChange, onRemove }: EntryProps) {
   const set = (changes: Partial<Column>) => onChange({ ...row, ...changes });
   return (
-    <Entry name={name} onRemove={onRemove}>
+    <div className={styles.entry}>
       <TextField
         label={t("Name in the first line")}
         value={row.name}
@@ -138,7 +143,10 @@ function ColumnEntry({ row, name, onChange, onRemove }: EntryProps) {
           )}
         </>
       )}
-    </Entry>
+      <Button look="quiet" onClick={onRemove} aria-label={t("Remove {{name}}", { name })}>
+        {t("Remove")}
+      </Button>
+    </div>
   );
 }
 

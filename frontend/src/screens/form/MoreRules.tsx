@@ -3,13 +3,14 @@ import { useState } from "react";
 import { ChoiceField, TextField } from "../../ui/Field";
 import { Columns, Stack } from "../../ui/Layout";
 import { OptionFields } from "./OptionFields";
+import { placeOf } from "./options";
 import { PlanFlag, PlanNumber, type Part } from "./part";
 import { t } from "../../words/language";
 
 /** What most studies leave as it is. */
 export function MoreRules(part: Part) {
   const [isOpen, setOpen] = useState(false);
-  const options = part.method.options.filter(({ place }) => place === "more").map(({ name }) => name);
+  const options = part.method.options.filter((option) => placeOf(option) === "more").map(({ name }) => name);
   const hasProblem = [...FIELDS, ...options].some((field) => part.wrong(`plan.${field}`));
   return (
     <details open={isOpen || hasProblem} onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -1,16 +1,29 @@
 /** Fields of the declared options: one widget for each kind. */
-import { ChoiceField, CheckField, NumberField, TextField } from "../../ui/Field";
+import type { Method } from "../../api/client";
+import { ChoiceField, CheckField, FieldGroup, LimitField, NumberField, TextField } from "../../ui/Field";
 import { Columns, Muted } from "../../ui/Layout";
-import { CovariateRows } from "./Entries";
+import { Covariates } from "./Covariates";
 import { COMPENSATOR, needsCompensator, TRUST } from "./form";
 import { Marked } from "./Marked";
-import { isMeant, type Covariate, type Option, type Place, type Typed } from "./options";
+import {
+  isLimit,
+  isMeant,
+  placeOf,
+  read,
+  type Covariate,
+  type Option,
+  type Place,
+  type Typed,
+} from "./options";
 import type { Part } from "./part";
-import { declared } from "../../words/language";
+import styles from "./StudyForm.module.css";
+import { declared, t } from "../../words/language";
 
 /** Those of a method's options that stand at a place, in their order; narrow ones side by side. */
 export function OptionFields({ place, ...part }: Part & { place: Place }) {
-  const shown = part.method.options.filter((option) => option.place === place && isMeant(option, part.form));
+  const shown = part.method.options.filter(
+    (option) => placeOf(option) === place && isMeant(option, part.form),
+  );
   return runs(shown).map((run) => {
     const [first] = run;
     const fields = run.map((option) => (
@@ -18,7 +31,16 @@ export function OptionFields({ place, ...part }: Part & { place: Place }) {
         <OptionField {...part} option={option} />
       </Marked>
     ));
-    return run.length > 1 || isNarrow(first) ? <Columns key={first.name}>{fields}</Columns> : fields;
+    if (isLimit(first)) {
+      return (
+        <FieldGroup key={first.name} legend={t("Quality control")}>
+          <div className={styles.limits}>
+            <Columns>{fields}</Columns>
+          </div>
+        </FieldGroup>
+      );
+    }
+    return run.length > 1 ? <Columns key={first.name}>{fields}</Columns> : fields;
   });
 }
 
@@ -26,7 +48,8 @@ type Run = [Option, ...Option[]];
 
 const isNarrow = ({ kind }: Option) => !["switch", "choice", "covariates"].includes(kind);
 const isBeside = (one: Option, other: Option) =>
-  (isNarrow(one) && isNarrow(other)) || (one.kind === "switch" && other.kind === "switch");
+  isLimit(one) === isLimit(other) &&
+  ((isNarrow(one) && isNarrow(other)) || (one.kind === "switch" && other.kind === "switch"));
 
 /** Options that follow each other and stand side by side. */
 function runs(options: readonly Option[]): Run[] {
@@ -47,9 +70,11 @@ function OptionField({ option, form, method, set, wrong }: Part & { option: Opti
   const typed = form.options[name] ?? "";
   const error = wrong(`plan.${name}`);
   const change = (value: Typed) => set({ options: { ...form.options, [name]: value } });
+  const shown = { label, hint, value: typed as string, onChange: change, error };
+  const isRequired = method.needed.includes(name);
   switch (option.kind) {
     case "covariates":
-      return <CovariateRows legend={label} rows={typed as Covariate[]} onChange={change} error={error} />;
+      return <Covariates legend={label} rows={typed as Covariate[]} onChange={change} error={error} />;
     case "switch":
       return <CheckField label={label} hint={hint} checked={Boolean(typed)} onChange={change} />;
     case "choice": {
@@ -73,19 +98,18 @@ function OptionField({ option, form, method, set, wrong }: Part & { option: Opti
     }
     case "number":
     case "whole":
-      return (
-        <NumberField label={label} hint={hint} value={typed as string} onChange={change} error={error} />
+      return isLimit(option) ? (
+        <LimitField {...shown} {...limit(option, method)} />
+      ) : (
+        <NumberField {...shown} required={isRequired} />
       );
     default:
-      return (
-        <TextField
-          label={label}
-          hint={hint}
-          value={typed as string}
-          onChange={change}
-          error={error}
-          autoComplete="off"
-        />
-      );
+      return <TextField {...shown} required={isRequired} autoComplete="off" />;
   }
+}
+
+/** The value that limits nothing, as a plan has it where nobody says anything; and one to begin with. */
+function limit(option: Option, { usual, templates }: Method) {
+  const value = (plan: object) => read(option, (plan as Record<string, unknown>)[option.name]) as string;
+  return { off: value(usual), start: templates.map(({ plan }) => value(plan)).find(Boolean) ?? "" };
 }

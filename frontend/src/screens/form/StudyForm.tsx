@@ -4,15 +4,18 @@ import type { ApiError, Method } from "../../api/client";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { CheckField, FieldGroup, ChoiceField, TextArea, TextField } from "../../ui/Field";
-import { Card, Columns, Narrow, Row, Section } from "../../ui/Layout";
+import { Card, Columns, Muted, Row, Section, Stack } from "../../ui/Layout";
 import { NotPooled } from "../../ui/NotPooled";
+import { list } from "../../words/format";
 import { TRAIT } from "../../words/states";
 import { ColumnRows } from "./ColumnRows";
-import { problems, problemsSoFar, withMethod, type Form } from "./form";
+import { problems, problemsSoFar, samePurpose, withMethod, type Form } from "./form";
 import { Marked } from "./Marked";
 import { MoreRules } from "./MoreRules";
 import { OptionFields } from "./OptionFields";
 import { PlanNumber, type Part } from "./part";
+import { controlIn, Summary, type Foreseen } from "./Summary";
+import styles from "./StudyForm.module.css";
 import { declared, t } from "../../words/language";
 
 interface Props {
@@ -21,7 +24,10 @@ interface Props {
   methods: readonly Method[];
   /** The fields whose values come from a template. */
   marked?: ReadonlySet<string> | undefined;
+  /** What stands below the purposes. */
+  templates?: ReactNode;
   error: ApiError | null;
+  foreseen?: Foreseen | undefined;
   busy: boolean;
   /** On the button. */
   submit: string;
@@ -32,27 +38,35 @@ interface Props {
   beside?: ReactNode;
 }
 
-/** Question, model and rules of a study. */
+/** What is wanted, question, model and rules of a study; beside them what follows, and what is wrong. */
 export function StudyForm({
   form,
   onChange,
   methods,
   marked,
+  templates,
   error,
+  foreseen,
   busy,
   submit,
   onSubmit,
   note,
   beside,
 }: Props) {
-  const [mine, setMine] = useState<Record<string, string>>({});
+  const [tries, setTries] = useState(0); // to send it with something wrong
   const element = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (error || Object.keys(mine).length) firstWrong(element.current)?.focus();
-  }, [error, mine]);
+    const wrong = error || tries ? element.current?.querySelector("[data-wrong]") : null;
+    if (wrong) controlIn(wrong)?.focus();
+  }, [error, tries]);
   const method = methods.find((each) => each.name === form.test);
   if (!method) return null;
-  const found = { ...error?.fields, ...mine, ...problemsSoFar(form, method) };
+  const seen = problems(form, method);
+  const found = {
+    ...error?.fields,
+    ...(tries && { ...foreseen?.refused, ...seen }),
+    ...problemsSoFar(form, method),
+  };
   const part: Part = {
     form,
     method,
@@ -62,156 +76,168 @@ export function StudyForm({
   };
   const send = (event: SubmitEvent) => {
     event.preventDefault();
-    const seen = problems(form, method);
-    setMine(seen);
-    if (!Object.keys(seen).length) onSubmit(method);
+    // What is foreseen of the form as it was a moment ago says nothing of it as it is.
+    const refused = foreseen?.isCurrent ? foreseen.refused : {};
+    if (Object.keys({ ...seen, ...refused }).length) setTries(tries + 1);
+    else onSubmit(method);
   };
   return (
-    <form ref={element} onSubmit={send} noValidate>
-      <Narrow>
+    <form ref={element} onSubmit={send} noValidate className={styles.form}>
+      <Stack>
         <Refusal error={error} />
         <Card>
-          <Question {...part} methods={methods} />
+          <Wanted {...part} methods={methods} templates={templates} />
         </Card>
         <Card>
-          <Model {...part} methods={methods} />
+          <Question {...part} />
+        </Card>
+        <Card>
+          <Model {...part} />
         </Card>
         <Card>
           <Rules {...part} />
           <MoreRules {...part} />
         </Card>
+      </Stack>
+      <Summary form={element} foreseen={foreseen?.data}>
         {note}
+        <CheckField
+          label={t("Start automatically once every cohort is ready")}
+          checked={form.autoStart}
+          onChange={(autoStart) => part.set({ autoStart })}
+        />
         <Row>
           <Button type="submit" look="primary" busy={busy}>
             {submit}
           </Button>
           {beside}
         </Row>
-      </Narrow>
+      </Summary>
     </form>
   );
 }
 
-const firstWrong = (form: HTMLFormElement | null) =>
-  form?.querySelector<HTMLElement>('[aria-invalid="true"]');
+interface WantedProps extends Part {
+  methods: readonly Method[];
+  templates: ReactNode;
+}
 
-type WithMethods = Part & { methods: readonly Method[] };
-
-function Question({ form, method, set, wrong, methods }: WithMethods) {
-  const choose = (ofTables: boolean) => {
-    const first = methods.find((each) => each.of_tables === ofTables);
-    if (first) set(withMethod(form, first));
-  };
+function Wanted({ form, method, set, wrong, marked, methods, templates }: WantedProps) {
+  const choose = (chosen?: Method) => chosen && set(withMethod(form, chosen));
+  const purposes = new Map(methods.map(({ purpose }) => [purpose.title, purpose]));
+  const fitting = samePurpose(methods, method);
+  const isByTrait = new Set(fitting.map(({ traits }) => traits.join())).size > 1;
   return (
-    <Section title={t("Question")}>
-      <TextField
-        label={t("Name of the study")}
-        value={form.name}
-        onChange={(name) => set({ name })}
-        error={wrong("name")}
-        autoComplete="off"
-      />
-      <TextArea
-        label={t("Description")}
-        hint={t("Shown to the cohorts as your words, before they accept the plan. May be empty.")}
-        value={form.description}
-        onChange={(description) => set({ description })}
-        error={wrong("description")}
-      />
-      <ChoiceField
-        legend={t("About")}
-        value={method.of_tables ? "tables" : "variants"}
-        options={[
-          { value: "variants", label: t("Variants"), hint: t("A genome-wide association study of a trait.") },
-          {
-            value: "tables",
-            label: t("Tables"),
-            hint: t(
-              "Normalization by the pooled mean, range, quartiles or a power transform; words to numbers; a summary.",
-            ),
-          },
-        ]}
-        onChange={(value) => choose(value === "tables")}
-      />
-      {method.of_tables ? (
+    <Stack>
+      <div className={styles.purposes}>
+        <ChoiceField
+          legend={t("What do you want?")}
+          isWide
+          value={method.purpose.title}
+          options={[...purposes].map(([value, { title, hint }]) => ({
+            value,
+            label: declared(title),
+            hint: declared(hint),
+          }))}
+          onChange={(title) => choose(methods.find(({ purpose }) => purpose.title === title))}
+        />
+      </div>
+      {templates}
+      <Marked isMarked={marked?.has("test") ?? false}>
+        <ChoiceField
+          legend={method.of_tables ? t("Method") : t("Test")}
+          isWide
+          value={form.test}
+          options={fitting.map(({ name, title, traits: [trait] }) => ({
+            value: name,
+            label: declared(title),
+            hint: isByTrait && trait ? TRAIT[trait]() : "",
+          }))}
+          error={wrong("plan.test")}
+          onChange={(name) => choose(methods.find((each) => each.name === name))}
+        />
+      </Marked>
+      <NotPooled differs={method.unlike_pool} />
+    </Stack>
+  );
+}
+
+function Question({ form, method, set, wrong }: Part) {
+  return (
+    <Section title={t("Question")} beside={<Muted>{t("* Has to be filled in.")}</Muted>}>
+      <Columns>
+        <TextField
+          label={t("Name of the study")}
+          value={form.name}
+          onChange={(name) => set({ name })}
+          error={wrong("name")}
+          autoComplete="off"
+          required
+        />
+        {!method.of_tables && <TraitFields form={form} method={method} set={set} wrong={wrong} />}
+      </Columns>
+      {method.of_tables && (
         <ColumnRows
           rows={form.columns}
           onChange={(columns) => set({ columns })}
           error={wrong("plan.schema")}
         />
-      ) : (
-        <TraitFields form={form} method={method} set={set} wrong={wrong} methods={methods} />
       )}
+      {method.traits.length > 1 && (
+        <ChoiceField
+          legend={t("Kind of trait")}
+          isWide
+          value={form.trait}
+          options={method.traits.map((value) => ({ value, label: TRAIT[value]() }))}
+          error={wrong("plan.trait")}
+          onChange={(trait) => set({ trait })}
+        />
+      )}
+      <TextArea
+        label={t("Description")}
+        hint={t("Shown to the cohorts as your words, before they accept the plan. May be empty.")}
+        rows={1}
+        value={form.description}
+        onChange={(description) => set({ description })}
+        error={wrong("description")}
+      />
     </Section>
   );
 }
 
-function TraitFields({ form, set, wrong, methods }: WithMethods) {
-  const choose = (trait: "case/control" | "quantitative") => {
-    const present = methods.find((each) => each.name === form.test);
-    const fitting = methods.find((each) => !each.of_tables && each.traits.includes(trait));
-    const method = present?.traits.includes(trait) ? present : fitting;
-    if (method) set({ ...withMethod({ ...form, trait }, method) });
-  };
+function TraitFields({ form, set, wrong }: Part) {
   return (
     <>
-      <Columns>
-        <TextField
-          label={t("Trait")}
-          hint={t("The phenotype, such as asthma.")}
-          value={form.phenotype}
-          onChange={(phenotype) => set({ phenotype })}
-          error={wrong("plan.phenotype")}
-          autoComplete="off"
-        />
-        <TextField
-          label={t("Genome build")}
-          value={form.build}
-          onChange={(build) => set({ build })}
-          error={wrong("plan.build")}
-          list="builds"
-          autoComplete="off"
-        />
-        <datalist id="builds">
-          <option value="GRCh38" />
-          <option value="GRCh37" />
-        </datalist>
-      </Columns>
-      <ChoiceField
-        legend={t("Kind of trait")}
-        value={form.trait === "quantitative" ? "quantitative" : "case/control"}
-        options={(["case/control", "quantitative"] as const).map((value) => ({
-          value,
-          label: TRAIT[value](),
-        }))}
-        error={wrong("plan.trait")}
-        onChange={choose}
+      <TextField
+        label={t("Trait")}
+        hint={t("The phenotype, such as asthma.")}
+        value={form.phenotype}
+        onChange={(phenotype) => set({ phenotype })}
+        error={wrong("plan.phenotype")}
+        autoComplete="off"
+        required
       />
+      <TextField
+        label={t("Genome build")}
+        value={form.build}
+        onChange={(build) => set({ build })}
+        error={wrong("plan.build")}
+        list="builds"
+        autoComplete="off"
+        required
+      />
+      <datalist id="builds">
+        <option value="GRCh38" />
+        <option value="GRCh37" />
+      </datalist>
     </>
   );
 }
 
-function Model({ methods, ...part }: WithMethods) {
+function Model(part: Part) {
   const { form, method, set, wrong } = part;
-  const fitting = methods.filter(
-    (each) => each.of_tables === method.of_tables && (each.of_tables || each.traits.includes(form.trait)),
-  );
-  const choose = (name: string) => {
-    const chosen = methods.find((each) => each.name === name);
-    if (chosen) set(withMethod(form, chosen));
-  };
   return (
     <Section title={t("Model")}>
-      <Marked isMarked={part.marked?.has("test") ?? false}>
-        <ChoiceField
-          legend={method.of_tables ? t("Method") : t("Test")}
-          value={form.test}
-          options={fitting.map((each) => ({ value: each.name, label: declared(each.title) }))}
-          error={wrong("plan.test")}
-          onChange={choose}
-        />
-      </Marked>
-      <NotPooled differs={method.unlike_pool} />
       <OptionFields {...part} place="model" />
       <Marked isMarked={part.marked?.has("files") ?? false}>
         <Reports form={form} method={method} set={set} wrong={wrong} />
@@ -221,30 +247,40 @@ function Model({ methods, ...part }: WithMethods) {
 }
 
 function Reports({ form, method, set, wrong }: Part) {
+  const [isOpen, setOpen] = useState(false);
   if (method.files.length < 2) return null;
   const choose = (file: string, isChosen: boolean) => {
     const names = method.files.map(({ name }) => name);
     set({ files: names.filter((name) => (name === file ? isChosen : form.files.includes(name))) });
   };
+  const chosen = method.files
+    .filter(({ name }) => form.files.includes(name))
+    .map(({ title }) => declared(title));
   return (
-    <FieldGroup legend={t("Result files")} error={wrong("plan.files")}>
-      <Columns>
-        {method.files.map(({ name, title, hint }) => (
-          <CheckField
-            key={name}
-            label={declared(title)}
-            hint={declared(hint)}
-            checked={form.files.includes(name)}
-            onChange={(isChosen) => choose(name, isChosen)}
-          />
-        ))}
-      </Columns>
-    </FieldGroup>
+    <details
+      open={isOpen || Boolean(wrong("plan.files"))}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>{t("Result files: {{files}}", { files: list(chosen) })}</summary>
+      <FieldGroup legend={t("Result files")} error={wrong("plan.files")}>
+        <Columns>
+          {method.files.map(({ name, title, hint }) => (
+            <CheckField
+              key={name}
+              label={declared(title)}
+              hint={declared(hint)}
+              checked={form.files.includes(name)}
+              onChange={(isChosen) => choose(name, isChosen)}
+            />
+          ))}
+        </Columns>
+      </FieldGroup>
+    </details>
   );
 }
 
 function Rules(part: Part) {
-  const { form, method, set } = part;
+  const { form, method } = part;
   return (
     <Section title={t("Rules")}>
       <Columns>
@@ -265,11 +301,6 @@ function Rules(part: Part) {
         )}
       </Columns>
       <OptionFields {...part} place="filters" />
-      <CheckField
-        label={t("Start automatically once every cohort is ready")}
-        checked={form.autoStart}
-        onChange={(autoStart) => set({ autoStart })}
-      />
     </Section>
   );
 }

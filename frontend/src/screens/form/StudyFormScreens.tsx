@@ -3,23 +3,24 @@ import { useState, type ComponentProps, type ReactNode } from "react";
 import { useNavigate } from "react-router";
 
 import { answer, api, ApiError, type Method, type Study } from "../../api/client";
-import { isOver, isRepeatable, methods, of, study as studyQuery } from "../../api/queries";
+import { isOver, isRepeatable, methods as methodsQuery, of, study as studyQuery } from "../../api/queries";
 import { useMe } from "../../app/session";
 import { ButtonLink } from "../../ui/Button";
 import { Callout } from "../../ui/Callout";
 import { PageTitle } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { useStudy } from "../study/StudyLayout";
-import { FORM_VERSION, fresh, fromStudy, isForm, toPlan, type Form } from "./form";
+import { FORM_VERSION, fresh, fromStudy, isForm, samePurpose, toPlan, type Form } from "./form";
 import { forget, useKept } from "./kept";
 import { StudyForm } from "./StudyForm";
+import { useForeseen } from "./Summary";
 import { Templates } from "./Templates";
 import { changed, type Begun } from "./begin";
 import { t } from "../../words/language";
 
 export function NewStudy() {
   const isObserver = useMe().role === "observer";
-  const found = useQuery(methods);
+  const found = useQuery(methodsQuery);
   return (
     <>
       <PageTitle>{t("New study")}</PageTitle>
@@ -40,31 +41,32 @@ function Create({ known }: { known: readonly Method[] }) {
   const [form, setForm] = useKept<Form>(draft, () => fresh(first), isSound);
   const [begun, setBegun] = useState<Begun | null>(null);
   const navigate = useNavigate();
+  const method = known.find((each) => each.name === form.test) ?? first;
   return (
-    <>
-      <Templates
-        methods={known}
-        form={form}
-        begun={begun}
-        onBegin={(filled, begun) => {
-          setForm(filled);
-          setBegun(begun);
-        }}
-      />
-      <SavedForm
-        form={form}
-        onChange={setForm}
-        methods={known}
-        marked={begun ? changed(form, begun) : undefined}
-        submit={t("Create study")}
-        save={(body) => answer(api.POST("/api/v1/studies", { body }))}
-        onSaved={(made) => {
-          forget(draft);
-          void navigate(`/studies/${made.id}/cohorts`);
-        }}
-        back="/"
-      />
-    </>
+    <SavedForm
+      form={form}
+      onChange={setForm}
+      methods={known}
+      marked={begun ? changed(form, begun) : undefined}
+      templates={
+        <Templates
+          methods={samePurpose(known, method)}
+          form={form}
+          begun={begun}
+          onBegin={(filled, begun) => {
+            setForm(filled);
+            setBegun(begun);
+          }}
+        />
+      }
+      submit={t("Create study")}
+      save={(body) => answer(api.POST("/api/v1/studies", { body }))}
+      onSaved={(made) => {
+        forget(draft);
+        void navigate(`/studies/${made.id}/cohorts`);
+      }}
+      back="/"
+    />
   );
 }
 
@@ -106,7 +108,7 @@ function WithMethod({
   study: Study;
   children: (known: readonly Method[], method: Method) => ReactNode;
 }) {
-  const found = useQuery(methods);
+  const found = useQuery(methodsQuery);
   return (
     <Loaded query={found}>
       {(known) => {
@@ -195,7 +197,7 @@ function isOtherPlan(before: Form, now: Form, known: readonly Method[]): boolean
   return plan(before) !== plan(now);
 }
 
-type Shown = "form" | "onChange" | "methods" | "marked" | "submit" | "note";
+type Shown = "form" | "onChange" | "methods" | "marked" | "templates" | "submit" | "note";
 
 interface Saved extends Pick<ComponentProps<typeof StudyForm>, Shown> {
   save: (body: ReturnType<typeof bodyOf>) => Promise<Study>;
@@ -216,9 +218,15 @@ function SavedForm({ save, onSaved, back, refused = null, ...shown }: Saved) {
       return client.invalidateQueries({ queryKey: ["studies"] });
     },
   });
+  const { form, methods } = shown;
+  const foreseen = useForeseen(
+    form,
+    methods.find(({ name }) => name === form.test),
+  );
   return (
     <StudyForm
       {...shown}
+      foreseen={foreseen}
       error={saving.error ?? refused}
       busy={saving.isPending}
       onSubmit={(method) => saving.mutate(method, { onSuccess: onSaved })}

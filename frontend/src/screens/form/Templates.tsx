@@ -1,10 +1,11 @@
-/** Usual studies to begin with, above the form. */
+/** Usual studies to begin with. */
 import { useRef } from "react";
 
 import type { Method } from "../../api/client";
 import { Button } from "../../ui/Button";
 import { Callout } from "../../ui/Callout";
-import { Card, Facts, Muted, Narrow, Section, Stack } from "../../ui/Layout";
+import { FieldGroup } from "../../ui/Field";
+import { Facts, Stack } from "../../ui/Layout";
 import { list } from "../../words/format";
 import { declared, t } from "../../words/language";
 import type { Form } from "./form";
@@ -20,39 +21,37 @@ interface Props {
 
 export function Templates({ methods, form, begun, onBegin }: Props) {
   const chosen = useRef<HTMLButtonElement>(null);
+  if (!methods.some(({ templates }) => templates.length)) return null;
   const undo = (begun: Begun) => {
     chosen.current?.focus(); // the button that was pressed goes away
     onBegin(undone(form, begun), null);
   };
   return (
-    <Narrow>
-      <Card>
-        <Section title={t("Templates")}>
-          <Muted>{t("Usual studies to begin with. All that they fill in below can be changed.")}</Muted>
-          <div className={styles.templates}>
-            {methods.flatMap((method) =>
-              method.templates.map((template) => {
-                const isChosen = begun?.template.name === template.name;
-                return (
-                  <button
-                    key={template.name}
-                    ref={isChosen ? chosen : undefined}
-                    type="button"
-                    className={styles.template}
-                    aria-pressed={isChosen}
-                    onClick={() => onBegin(...begin(form, template, method, begun))}
-                  >
-                    <strong>{declared(template.title)}</strong>
-                    <span>{declared(template.hint)}</span>
-                  </button>
-                );
-              }),
-            )}
-          </div>
-          {begun && <Said key={begun.template.name} form={form} begun={begun} onUndo={() => undo(begun)} />}
-        </Section>
-      </Card>
-    </Narrow>
+    <Stack>
+      <FieldGroup legend={t("Templates")}>
+        <div className={styles.templates}>
+          {methods.flatMap((method) =>
+            method.templates.map((template) => {
+              const isChosen = begun?.template.name === template.name;
+              return (
+                <button
+                  key={template.name}
+                  ref={isChosen ? chosen : undefined}
+                  type="button"
+                  className={styles.template}
+                  aria-pressed={isChosen}
+                  onClick={() => onBegin(...begin(form, template, method, begun))}
+                >
+                  <strong>{declared(template.title)}</strong>
+                  <span>{declared(template.hint)}</span>
+                </button>
+              );
+            }),
+          )}
+        </div>
+      </FieldGroup>
+      {begun && <Said key={begun.template.name} form={form} begun={begun} onUndo={() => undo(begun)} />}
+    </Stack>
   );
 }
 

@@ -32,6 +32,8 @@ export const method = (
 ): Method => ({
   name,
   title: name,
+  purpose: { title: of.of_tables ? "T" : "V", hint: "" },
+  needed: [],
   unlike_pool: "",
   of_tables: false,
   compares: false,

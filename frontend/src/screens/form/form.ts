@@ -115,6 +115,10 @@ export function withMethod(form: Form, method: Method): Form {
   return { ...form, test: method.name, trait, files: usual.files, panelMode, options };
 }
 
+/** The methods that serve what this one does. */
+export const samePurpose = (methods: readonly Method[], { purpose }: Method): readonly Method[] =>
+  methods.filter((each) => each.purpose.title === purpose.title);
+
 /** What can be seen to be wrong here, by the API's names of fields; the server judges everything else. */
 export function problems(form: Form, method: Method): Record<string, string> {
   const numbers = NUMBERS.filter((name) => !Number.isFinite(Number(form.numbers[name])));
@@ -167,7 +171,8 @@ export function needsCompensator(form: Form, method: Method): string | undefined
 
 /** The plan that the form describes. */
 export function toPlan(form: Form, method: Method): Plan {
-  const numbers = NUMBERS.filter((name) => form.numbers[name].trim() !== "");
+  // What is no number is said at its field, and must not hide what the server finds wrong elsewhere.
+  const numbers = NUMBERS.filter((name) => Number.isFinite(Number(form.numbers[name] || NaN)));
   return {
     test: method.name,
     cohorts: Number(form.numbers.cohorts),

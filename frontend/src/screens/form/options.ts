@@ -31,7 +31,7 @@ const text = (typed: Typed) => typed as string;
 
 const number: Kind = {
   read: (value) => (typeof value === "number" ? String(value) : ""),
-  write: (typed) => (text(typed).trim() === "" ? undefined : Number(typed)),
+  write: (typed) => (text(typed).trim() && Number.isFinite(Number(typed)) ? Number(typed) : undefined),
   wrong: (typed) => (Number.isFinite(Number(typed)) ? undefined : text(typed).trim()),
   like: "",
 };
@@ -74,9 +74,16 @@ export const write = (option: Option, typed: Typed): unknown => KINDS[option.kin
 
 export const like = (option: Option): Typed => KINDS[option.kind].like;
 
+/** Whether it is a filter, which is off or a number. */
+export const isLimit = ({ kind, place }: Option): boolean => kind === "number" && place === "filters";
+
+/** Where it stands in the form: of the filters, most studies leave all but the limits as they are. */
+export const placeOf = (option: Option): Place =>
+  option.place === "filters" && !isLimit(option) ? "more" : option.place;
+
 /** What can be seen here to be wrong with an option; the server judges everything else. */
 export function problem(option: Option, typed: Typed): string | undefined {
-  const wrong = KINDS[option.kind].wrong(typed, option);
+  const wrong = isLimit(option) && typed === "" ? "" : KINDS[option.kind].wrong(typed, option);
   return wrong === undefined
     ? undefined
     : t("{{wanted}}, not “{{wrong}}”", { wanted: declared(option.wanted), wrong });

@@ -387,7 +387,12 @@ def roster_fingerprint(study: Study) -> str:
 
 def facts(study: Study) -> dict[str, list[dict[str, str]]]:
     """The plan in words, as every cohort reads it before it accepts."""
-    said = vars(plan_facts(_plan(study)))
+    return facts_of(_plan(study))
+
+
+def facts_of(plan: Plan) -> dict[str, list[dict[str, str]]]:
+    """A plan in words, as a cohort would read it."""
+    said = vars(plan_facts(plan))
     return {part: [{"title": title, "said": text} for title, text in of] for part, of in said.items()}
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from unpooled.described.file_list import about
-from unpooled.methods import ALGORITHMS, METHODS, usual
-from unpooled.methods.algorithm import Method
-from unpooled.plan.plan import Plan
+from unpooled.methods import ALGORITHMS, METHODS, completed, usual
+from unpooled.methods.algorithm import Method, TableMethod
+from unpooled.plan.plan import NO_KEY, Plan, PlanError
 from unpooled.protocol.messages import MIN_COHORTS
-from unpooled_webapp.api import plan_forms, plan_options
-from unpooled_webapp.api.access import OpenToTokens
+from unpooled_server.services.foreseeing import foreseen
+from unpooled_webapp.api import plan_forms, plan_options, progress_forms
+from unpooled_webapp.api.access import OpenToTokens, given, person, require_coordinator
 
 _NOT_ASKED = ("panel_digest", "version", "options")
 _DEFAULTS: dict[str, Any] = {"phenotype": "", "cohorts": MIN_COHORTS} | {
@@ -31,6 +34,16 @@ def _usual(method: Method) -> dict[str, Any]:
     return {**_DEFAULTS, **options, **usual(method.name), "test": method.name}
 
 
+def _needed(method: Method) -> list[str]:
+    """Fields of a plan that its author has to say something in, or it is refused."""
+    asked = {"schema": ["column"]} if isinstance(method, TableMethod) else {"phenotype": "trait"}
+    try:
+        completed({**_usual(method), **asked, "compensator_key": NO_KEY.hex()})
+    except PlanError as error:
+        return [*(asked | error.problems)]
+    return [*asked]
+
+
 def _file(name: str, method: Method) -> dict[str, str]:
     said = about(name, method)
     return {"name": name, "title": said.label, "hint": said.hint}
@@ -44,15 +57,27 @@ class MethodsView(OpenToTokens):
             {
                 "name": method.name,
                 "title": method.title,
+                "purpose": method.purpose,
                 "unlike_pool": method.unlike_pool,
                 "of_tables": method.name in METHODS,
                 "compares": method.is_compared,
                 "traits": method.traits,
                 "files": [_file(file, method) for file in method.files],
                 "options": [plan_options.described(option) for option in method.all_options],
+                "needed": _needed(method),
                 "usual": _usual(method),
                 "templates": method.templates,
             }
             for method in ALGORITHMS.values()
         ]
         return Response(plan_forms.Method(found, many=True).data)
+
+
+class ForeseenView(APIView):
+    @extend_schema(request=plan_forms.AskedPlan, responses=progress_forms.Foreseen)
+    def post(self, request: Request) -> Response:
+        """Foresee what a study by this plan would compute, send and take; refuse it as a new study."""
+        require_coordinator(person(request))
+        plan = given(request, plan_forms.AskedPlan)["plan"]
+        found = foreseen(plan, one_operator=settings.UNPOOLED_ONE_OPERATOR)
+        return Response(progress_forms.Foreseen(found).data)

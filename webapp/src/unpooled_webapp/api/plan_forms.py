@@ -118,6 +118,10 @@ class SomePlanFields(serializers.DictField):
     """The fields of a plan that change."""
 
 
+class AskedPlan(serializers.Serializer[Any]):
+    plan = PlanDict()
+
+
 class MethodFile(serializers.Serializer[Any]):
     """A result file that a method can write."""
 
@@ -166,11 +170,19 @@ class Template(serializers.Serializer[Any]):
     plan = serializers.DictField(help_text="fields and options that it sets; all else is as usual")
 
 
+class Purpose(serializers.Serializer[Any]):
+    """Purpose that people have with a study."""
+
+    title = serializers.CharField()
+    hint = serializers.CharField()
+
+
 class Method(serializers.Serializer[Any]):
     """A test of variants, or a way to normalize tables."""
 
     name = serializers.CharField()
     title = serializers.CharField()
+    purpose = Purpose()
     unlike_pool = serializers.CharField(
         help_text="why its result is not that of the pooled data; empty if it is"
     )
@@ -179,5 +191,8 @@ class Method(serializers.Serializer[Any]):
     traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
     files = MethodFile(many=True)
     options = MethodOption(many=True, help_text="in the order of a form")
+    needed = serializers.ListField(
+        child=serializers.CharField(), help_text="fields of a plan that its author has to say something in"
+    )
     usual = PlanDict(help_text="a plan of this method where its author said nothing")
     templates = Template(many=True)

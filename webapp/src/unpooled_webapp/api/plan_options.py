@@ -52,7 +52,7 @@ def fields() -> dict[str, Field]:
 
 
 def _help(option: options.Option[Any]) -> str:
-    return f"{option.name_and_flag}. {option.hint}".strip()
+    return f"{option.name_and_flag}. {option.explained}".strip()
 
 
 def _bounds(option: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from unpooled_server.names import CohortState, Phase, StudyState
-from unpooled_webapp.api.serializers import STAGES, Now, Wait
+from unpooled_webapp.api.serializers import STAGES, Now, PlanFacts, Wait
 
 
 class Turn(serializers.Serializer[Any]):
@@ -81,6 +81,20 @@ class Leaving(serializers.Serializer[Any]):
     rounds = serializers.IntegerField(help_text="how often it is sent")
     exact = serializers.BooleanField(help_text="whether bytes and rounds are these, or the most that can be")
     usual_rounds = serializers.IntegerField(help_text="how often it is sent as a rule")
+
+
+class Foreseen(serializers.Serializer[Any]):
+    """Forecast of a study by a plan, at cohorts as there are many."""
+
+    facts = PlanFacts()
+    leaving = Leaving(many=True)
+    bytes = serializers.IntegerField(help_text="that leave a cohort as a rule", allow_null=True)
+    seconds = serializers.FloatField(
+        help_text="of one core at a cohort, without waiting; null where nobody has measured it",
+        allow_null=True,
+    )
+    variants = serializers.IntegerField(help_text="for which bytes and seconds are; 0 in a study of tables")
+    people = serializers.IntegerField(help_text="likewise, of one cohort")
 
 
 class Party(serializers.Serializer[Any]):

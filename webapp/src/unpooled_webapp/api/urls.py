@@ -15,6 +15,7 @@ urlpatterns = [
     path("account/deliveries", notices.DeliveriesView.as_view()),
     path("first-run", session.FirstRunView.as_view()),
     path("methods", methods.MethodsView.as_view()),
+    path("foreseen", methods.ForeseenView.as_view()),
     path("demo", demo.DemoView.as_view()),
     path("example", demo.ExampleView.as_view()),
     path("people", people.PeopleView.as_view()),

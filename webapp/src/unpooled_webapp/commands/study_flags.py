@@ -51,7 +51,7 @@ def _of_answers(option: Option[Any]) -> Iterator[click.Option]:
 def flag(option: Option[Any]) -> click.Option:
     """Make the flag of one option; its value is None where it was not given."""
     flag = option.flag or f"--{option.name.replace('_', '-')}"
-    shown: dict[str, Any] = {"help": f"{option.label}. {option.hint}".strip()}
+    shown: dict[str, Any] = {"help": f"{option.label}. {option.explained}".strip()}
     match option:
         case Switch():
             shown |= {"is_flag": True}

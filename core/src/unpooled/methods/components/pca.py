@@ -18,13 +18,15 @@ from unpooled.methods.components.density import RankCells, density, is_asked_for
 from unpooled.methods.components.options import COMPONENT_TOLERANCE, PCA_COUNT
 from unpooled.methods.components.procedure import VALUES, Components, components, known
 from unpooled.methods.components.questions import ASKS
-from unpooled.methods.ld.options import PRUNE_COMPONENTS
+from unpooled.methods.ld.options import INDEP_PAIRWISE, PRUNE_COMPONENTS
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.layout import laid_out
 from unpooled.plan.common_options import BY_PLACE, FILTERS, MODULAR, SEXES
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.plan.plan import component_titles as titles
 from unpooled.plan.result_files import COUNTS_FILE, DENSITY_FILE, EIGENVAL_FILE, ERRORS_FILE, LOADINGS_FILE
+from unpooled.plan.templates import QUALITY, Template
 
 
 @procedure("pca")
@@ -76,6 +78,7 @@ def _rules(plan: Plan) -> dict[str, str]:
 PCA = VariantMethod(
     name=PCA_COUNT.name,
     title="Principal components",
+    purpose=Purpose.STRUCTURE,
     method="Genotypes were standardised by the allele frequencies of all cohorts together, and missing calls "
     "replaced by the mean (--pca meanimpute of PLINK 2).",
     traits=("quantitative",),
@@ -102,6 +105,15 @@ PCA = VariantMethod(
         ),
     },
     options=(PCA_COUNT, PRUNE_COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
+    templates=(
+        Template(
+            "pca",
+            "Ancestry, 10 components",
+            "Usual filters, and variants pruned by linkage. Each cohort keeps its people's scores, to be "
+            "covariates of a later study.",
+            {PRUNE_COMPONENTS: INDEP_PAIRWISE.usual, **QUALITY},
+        ),
+    ),
     cost=Cost(120e-6, lambda columns: 30e-9),
     columns=columns_of,
     rules=_rules,

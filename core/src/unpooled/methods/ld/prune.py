@@ -13,11 +13,13 @@ from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
 from unpooled.methods.ld.options import INDEP_PAIRWISE, PRUNING
 from unpooled.methods.ld.pruning import candidates, count_founders, pruned
 from unpooled.methods.ld.questions import PRUNING_ASKS
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.chunks import chunks_of
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import BY_PLACE, GENO, HWE, MAF, SEXES
 from unpooled.plan.plan import Plan
+from unpooled.plan.templates import QUALITY, Template
 
 IN, OUT = "prune.in", "prune.out"
 _REMOVED = "removed"
@@ -45,9 +47,12 @@ def _columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     return tables[summary.VARIANTS if file == IN else _REMOVED]
 
 
+_FILTERS = (GENO, HWE, MAF)
+
 PRUNE = VariantMethod(
     name="prune",
     title="LD pruning",
+    purpose=Purpose.STRUCTURE,
     method="Of variants that are in linkage disequilibrium one was kept.",
     traits=("quantitative",),
     asks=PRUNING_ASKS,
@@ -58,7 +63,15 @@ PRUNE = VariantMethod(
         IN: AboutFile("Variants that remain", ".prune.in, for PLINK's --extract"),
         OUT: AboutFile("Variants that were pruned", ".prune.out"),
     },
-    options=(*PRUNING, SEXES, BY_PLACE, GENO, HWE, MAF),
+    options=(*PRUNING, SEXES, BY_PLACE, *_FILTERS),
+    templates=(
+        Template(
+            "prune",
+            "LD pruning with QC",
+            "Usual filters of variants, and one of each few in linkage: a list for PLINK's --extract.",
+            {option: QUALITY[option] for option in _FILTERS},
+        ),
+    ),
     cost=Cost(20e-6, lambda columns: 0.2e-9),
     columns=_columns_of,
     rules=lambda plan: (

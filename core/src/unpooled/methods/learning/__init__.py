@@ -62,6 +62,7 @@ from unpooled.methods.learning.scaling import ASKED as SCALES_ASK
 from unpooled.methods.learning.scaling import tells, too_many
 from unpooled.methods.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.methods.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.tables.census import CountValues
 from unpooled.methods.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.methods.tables.encoding.result import columns_of
@@ -206,6 +207,7 @@ def _of_model(
     return TableMethod(
         name=model.name,
         title=model.title,
+        purpose=Purpose.MODEL,
         method=model.sentence,
         unlike_pool=unlike_pool,
         asks=(*(_OF_IMAGES if model.of_images else _FIRST), *asks, *scores),

@@ -16,6 +16,7 @@ from unpooled.methods.polygenic.result import (
     write_card,
     write_performance,
 )
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.regression.counts import CountGenotypes
 from unpooled.methods.regression.pool import Census
 from unpooled.methods.shared.far_out import CountFarOut
@@ -39,6 +40,7 @@ def _rules(plan: Plan) -> dict[str, str]:
 POLYGENIC = VariantMethod(
     name=POLYGENIC_SCORE,
     title="Polygenic score",
+    purpose=Purpose.SCORE,
     method="It is the ridge regression of the phenotype on all autosomal variants at once, by conjugate "
     "gradients, without a penalty on covariates; the penalty is that of the share of variance with the least "
     "error in people that were left out.",

@@ -18,6 +18,7 @@ from unpooled.methods.private_network.options import CLIP, PRIVATE_IMAGE_OPTIONS
 from unpooled.methods.private_network.procedure import fit_private_network
 from unpooled.methods.private_network.questions import CountTrained, SumClipped
 from unpooled.methods.private_network.result import private_model_of, shown_private_network
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared.privacy_options import DELTA, EPSILON
 from unpooled.methods.tables.encoding.options import IGNORE_CASE, MISSING_WORDS
 from unpooled.methods.tables.encoding.result import columns_of
@@ -68,6 +69,7 @@ def _method(model: Model, options: tuple[Option[Any], ...], templates: tuple[Tem
     return TableMethod(
         name=model.name,
         title=model.title,
+        purpose=Purpose.MODEL,
         method=model.sentence,
         asks=(CountTrained, SumClipped),
         procedure=fit_private_network,

@@ -14,6 +14,7 @@ from unpooled.methods.learning.result import MODEL
 from unpooled.methods.private_ridge.procedure import fit_private_ridge
 from unpooled.methods.private_ridge.questions import MOST_COLUMNS, SumProductsWithNoise
 from unpooled.methods.private_ridge.result import private_ridge_of, shown_private_ridge
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared.privacy_options import DELTA, EPSILON
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.methods.tables.noisy import rules_of_noise
@@ -44,6 +45,7 @@ def _rules(plan: Plan) -> Mapping[str, str]:
 METHOD = TableMethod(
     name=MODELS[PRIVATE_RIDGE].name,
     title=MODELS[PRIVATE_RIDGE].title,
+    purpose=Purpose.MODEL,
     method=MODELS[PRIVATE_RIDGE].sentence,
     asks=(SumProductsWithNoise,),
     procedure=fit_private_ridge,

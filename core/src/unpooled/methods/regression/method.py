@@ -13,6 +13,7 @@ from unpooled.methods.features import Feature, FeatureFile, variant_method
 from unpooled.methods.frequencies import FAR_FREQUENCIES
 from unpooled.methods.ld.leads import CLUMPS
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.regression.counts import BEFORE_GENOTYPES, OrderAlleles, OrderBeforeFit
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, with_meta
 from unpooled.methods.regression.options import FEW_STUDIES, meta_problem
@@ -60,6 +61,7 @@ def regression(
     return variant_method(
         name=name,
         title=title,
+        purpose=Purpose.ASSOCIATION,
         method=f"{method}, as plink1.9 --{name} and plink2 --glm compute it.",
         traits=(trait,),
         asks=(*BEFORE_GENOTYPES, *asks, OrderAlleles),

@@ -21,6 +21,7 @@ from unpooled.asking.question import Arrays, Question
 from unpooled.fitted import scaler
 from unpooled.formats import parameters_table
 from unpooled.methods.algorithm import DECLARED, TableMethod
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared.privacy_options import DELTA, EPSILON, is_exact
 from unpooled.methods.tables.census import CountValues, count_values
 from unpooled.methods.tables.moments import Average, FindMagnitude, MeasureSpread, measure
@@ -161,6 +162,7 @@ def _scaling(
     return TableMethod(
         name=scaling.name,
         title=scaling.title,
+        purpose=Purpose.TABLE,
         method=scaling.sentence,
         asks=(CountValues, *asks),
         procedure=fit,
@@ -255,6 +257,7 @@ NORMALIZATIONS = (
 FOUND = TableMethod(
     name=scaler.QUANTILES,
     title="Quantiles and k-th elements; no table is changed",
+    purpose=Purpose.TABLE,
     method="For each column, quantiles or order statistics of all cohorts' values together were found.",
     asks=(CountValues, Narrow, NarrowByBits),
     procedure=quantiles,

@@ -18,6 +18,7 @@ from unpooled.asking.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Count
 from unpooled.formats import table_summary
 from unpooled.methods.algorithm import DECLARED, TableMethod
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.privacy_options import DELTA, EPSILON, is_exact
 from unpooled.methods.tables import order
@@ -99,6 +100,7 @@ def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
 SUMMARY = TableMethod(
     name="summary",
     title="Summary of a table; no table is changed",
+    purpose=Purpose.TABLE,
     method="For each column, the values of all cohorts together were counted, and their mean, "
     "standard deviation and quantiles computed.",
     asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles, SumWithNoise),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from unpooled.methods.algorithm import AboutFile, TableMethod
+from unpooled.methods.purpose import Purpose
 from unpooled.methods.tables.encoding import questions
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.methods.tables.encoding.dictionary import SiftCodes, SpellWords
@@ -45,6 +46,7 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
 ENCODE = TableMethod(
     name="encode",
     title="Encoding of columns of words",
+    purpose=Purpose.TABLE,
     method="Words of each column were encoded by the dictionary of all cohorts' tables.",
     asks=(
         questions.CountRows,
