@@ -61,6 +61,8 @@ class Sealed:
     plan_hash: bytes
     roster_hash: bytes
     boxes: tuple[Box, ...]
+    key_parts: tuple[bytes, ...] = codec.came_later(())
+    """Where sums are encrypted too: its own part of the key; as it asks for them, those of all cohorts."""
 
 
 @dataclass(frozen=True)
