@@ -41,8 +41,9 @@ from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
 from unpooled.protocol.encrypted import arrays_by_pipe
 from unpooled.protocol.encrypted.arrays_by_pipe import read, write
-from unpooled.protocol.encrypted.carrier import PART_BYTES, help_bytes, upload_bytes
+from unpooled.protocol.encrypted.carrier import help_bytes, upload_bytes
 from unpooled.protocol.encrypted.worker import SETTING, worker
+from unpooled.protocol.pairs import KEY_PART_BYTES
 from unpooled.run import reports, run
 
 WRITES = (
@@ -262,7 +263,7 @@ def lines(table: Table, parties: Parties) -> Iterator[str]:
             yield f"| {method} | the same, compared, read by nobody | {compared:.2f} | 0.00 | | {error:.0e} |"
         yield row(method, "masks of each two cohorts", took_by_pairs, 0, size * of.masked, error)
         # Each cohort sends its upload, is handed all of them, and helps; at first, parts of the key likewise.
-        sent = size * (of.uploads + size * of.uploads + of.helps) + (size + size * size) * PART_BYTES
+        sent = size * (of.uploads + size * of.uploads + of.helps) + (size + size * size) * KEY_PART_BYTES
         yield row(method, "these, and encrypted sums", took_encrypted, 0, sent, error)
         scaled, cost = as_the_paper(table, method, parties)
         total, sent = cost.seconds + cost.key_seconds, cost.bytes + cost.key_bytes

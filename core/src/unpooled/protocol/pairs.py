@@ -34,6 +34,8 @@ from unpooled.protocol.masking import CHECK_BYTES, SEED_BYTES, Modular, derived,
 from unpooled.protocol.messages import Roster, Sealed, SealingKeys
 from unpooled.protocol.sealing import Box, SigningKey
 
+KEY_PART_BYTES = 2 * 8 * 4096
+"""Length of a cohort's part of a key, where shares are encrypted too (`unpooled.protocol.encrypted`)."""
 _BLOCK = 1 << 14
 """Words of a stream at a time: so many of each are added up before they leave the processor's cache."""
 
@@ -253,10 +255,11 @@ def most_keys_bytes(cohorts: int) -> int:
     return len(codec.encode(SealingKeys((("c" * 4 * 80, bytes(SEALING_KEY_BYTES)),) * cohorts)))
 
 
-def most_sealed_bytes(cohorts: int) -> int:
-    """The length of the message with all boxes of one cohort, at most."""
+def most_sealed_bytes(cohorts: int, key_parts: int = 0) -> int:
+    """The length of the message with all boxes of one cohort, and so many parts of a key, at most."""
     box = Box("c" * 4 * 80, bytes(most_box_bytes()), bytes(sealing.SIGNATURE_BYTES))
-    return len(codec.encode(Sealed(bytes(32), bytes(32), (box,) * (cohorts - 1))))
+    parts = (bytes(KEY_PART_BYTES),) * key_parts
+    return len(codec.encode(Sealed(bytes(32), bytes(32), (box,) * (cohorts - 1), parts)))
 
 
 def most_box_bytes() -> int:

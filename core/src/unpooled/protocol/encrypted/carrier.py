@@ -24,16 +24,15 @@ from unpooled.protocol import codec
 from unpooled.protocol.encrypted.worker import WorkerError, worker
 from unpooled.protocol.masking import CHECK_BYTES, CHECKS_BYTES, scheme
 from unpooled.protocol.messages import Roster
-from unpooled.protocol.pairs import Meeting, PairContext, carried
+from unpooled.protocol.pairs import KEY_PART_BYTES, Meeting, PairContext, carried
 from unpooled.protocol.sealing import SIGNATURE_BYTES, SigningKey, is_signed, signing_part
 
 MOST_NOISE = 0.25
 """Distance from a whole number beyond which a sum is not rounded: that of honest cohorts is below 0.1."""
 _RING = 4096
 """Words of 32 bits in a ciphertext."""
-_POLYNOMIAL = 2 * 8 * _RING
+_POLYNOMIAL = KEY_PART_BYTES
 """Bytes of a polynomial, by two moduli: a part of a key, or of a decryption. A ciphertext has two."""
-PART_BYTES = _POLYNOMIAL
 
 
 class Carrier(Protocol):
