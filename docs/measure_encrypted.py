@@ -51,8 +51,6 @@ WRITES = (
     measuring.Table("encrypted-fedheonn", apart=0.05, free=(4, 5, 6, 7)),
 )
 ROOT = measuring.HERE.parent
-RELEASES = {"python3.12": "1.6.1.0.24.4", "python3.10": "1.6.1.0.22.4"}
-"""The release of OpenFHE's package for each interpreter; the first needs the C++ library of GCC 13."""
 PARTIES, PAPER = 10, {Z_SCORE: 44, MIN_MAX: 253, ROBUST: 368}
 """The paper's table V has so many parties, and these seconds."""
 PACKAGED = str(Path(arrays_by_pipe.__file__).parent)
@@ -71,37 +69,10 @@ class NoInterpreterError(Exception):
 @functools.cache
 def interpreter() -> Path:
     """Return one that imports OpenFHE, in an environment of its own; NoInterpreterError if there is none."""
-    tried = []
-    named = os.environ.get(SETTING)
-    for name in [named] if named else RELEASES:
-        try:
-            return _prepared(name)
-        except (OSError, KeyError, subprocess.CalledProcessError) as error:
-            lines = (getattr(error, "stderr", None) or repr(error)).strip().splitlines()
-            tried.append(f"{name} ({lines[-1]})")
-    raise NoInterpreterError(
-        f"no interpreter imports OpenFHE: tried {', '.join(tried)}. Install CPython 3.12 or 3.10 for Linux "
-        f"on x86-64, or name one by {SETTING}"
-    )
-
-
-def _prepared(name: str) -> Path:
-    version = _said(name, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])").strip()
-    found = ROOT / ".cache" / f"openfhe-{RELEASES[version]}" / "bin" / "python"
-    try:
-        _said(found, "-c", "import numpy, openfhe")
-    except (OSError, subprocess.CalledProcessError):
-        _said(name, "-m", "venv", "--clear", found.parents[1])
-        _said(found, "-m", "pip", "install", "-q", f"openfhe=={RELEASES[version]}", "numpy>=2,<3")
-        _said(found, "-c", "import numpy, openfhe")
-    return found
-
-
-def _said(program: str | Path, *words: str | Path) -> str:
-    # pyenv's programs of other versions than a folder's start only if the version is named.
-    environment = {**os.environ, "PYENV_VERSION": Path(program).name.removeprefix("python")}
-    done = subprocess.run([program, *words], env=environment, check=True, capture_output=True, text=True)
-    return done.stdout
+    done = subprocess.run([ROOT / "scripts" / "openfhe-python"], capture_output=True, text=True)
+    if done.returncode:
+        raise NoInterpreterError(done.stderr.strip())
+    return Path(done.stdout.strip())
 
 
 @dataclass(eq=False)

@@ -47,6 +47,10 @@ IN_PAIRS = (
     "Each two cohorts share masks, and there is no compensator: to read one cohort's numbers, the server and "
     "all other cohorts would have to work together"
 )
+IN_PAIRS_ENCRYPTED = (
+    f"{IN_PAIRS}. What is masked is encrypted besides, and each sum is read with the help of every cohort: this "
+    "is experimental, nobody outside has reviewed it, and it promises no more than the masks do"
+)
 TIMING, PROBLEM = "Seconds per phase", "Code of a problem"
 CODES = "Blinded words"
 """Name of the words of a column that a cohort has coded."""
@@ -103,6 +107,11 @@ def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = 
     """
     one_operator = one_operator and not plan.in_pairs
     return tuple(_lines(plan, sizes, one_operator))
+
+
+def without_compensator(plan: Plan) -> str:
+    """Say who would have to work together where there is no compensator."""
+    return IN_PAIRS_ENCRYPTED if plan.is_encrypted else IN_PAIRS
 
 
 def most_bytes(leaves: Iterable[Leaving]) -> int | None:
