@@ -48,8 +48,8 @@ IN_PAIRS = (
     "all other cohorts would have to work together"
 )
 IN_PAIRS_ENCRYPTED = (
-    f"{IN_PAIRS}. What is masked is encrypted besides, and each sum is read with the help of every cohort: this "
-    "is experimental, nobody outside has reviewed it, and it promises no more than the masks do"
+    f"{IN_PAIRS}. What is masked is encrypted besides, and each sum is read with the help of every cohort: "
+    "this is experimental, nobody outside has reviewed it, and it promises no more than the masks do"
 )
 TIMING, PROBLEM = "Seconds per phase", "Code of a problem"
 CODES = "Blinded words"
