@@ -55,9 +55,9 @@ def test_a_cohort_is_killed_at_each_place_of_an_encrypted_study(
     """The others are killed there, too, and so is the platform; each share and each help is one."""
     needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
     trial = running.study(small, chunk_size=SMALL_CHUNK, trust=ENCRYPTED)
-    client = trial.cohorts[1].party
     relay = Relay(trial.federation.address)
     trial.cohorts[1].through(relay.url)
+    client = trial.cohorts[1].party
     holds = [
         Hold(client, launch.DELIVER_BOXES),  # the key is made, and its part is not delivered
         Hold(client, launch.ENTER_SHARE),  # in a file, and not in the book

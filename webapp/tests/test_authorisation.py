@@ -177,6 +177,8 @@ nobody people caller wrong revoked other cohort
 401    401    401    401   401     404   404    GET cohort/shown/<place>
 401    401    401    401   401     404   +      PUT cohort/shares/<round_id>
 401    401    401    401   401     404   +      PUT cohort/dealings/<round_id>
+401    401    401    401   401     404   404    GET cohort/shares/<round_id>/all
+401    401    401    401   401     404   404    PUT cohort/helps/<round_id>
 401    401    401    401   401     404   404    PUT cohort/codes/<column>
 401    401    401    401   401     404   +      GET cohort/results/<name>
 """,

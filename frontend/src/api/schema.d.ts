@@ -1352,6 +1352,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -2139,6 +2140,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -2626,6 +2628,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -2976,6 +2979,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -3625,9 +3629,10 @@ export interface components {
         /**
          * @description * `compensator` - compensator
          *     * `cohorts` - cohorts
+         *     * `encrypted` - encrypted
          * @enum {string}
          */
-        TrustEnum: "compensator" | "cohorts";
+        TrustEnum: "compensator" | "cohorts" | "encrypted";
         /** @description Progress of a comparison of sums between server and compensator. */
         Turn: {
             /** @description of the turn that is waited for, from 1 */

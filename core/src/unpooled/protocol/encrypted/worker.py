@@ -19,7 +19,9 @@ from unpooled.errors import UnpooledError
 from unpooled.protocol.encrypted.arrays_by_pipe import read, write
 
 SETTING = "UNPOOLED_OPENFHE_PYTHON"
-_PROGRAM = Path(__file__).with_name("openfhe_worker.py")
+_HERE = Path(__file__).parent
+_PROGRAM = _HERE / "apart" / "openfhe_worker.py"
+"""In no package, since it cannot be imported here."""
 _LONGEST_START = 60
 
 
@@ -57,7 +59,7 @@ class Worker:
             [os.environ[SETTING], _PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(_HERE)},
         )
         self._lock = threading.Lock()
 

@@ -95,7 +95,7 @@ class Form:
 
     def sum(self, numbers: np.ndarray) -> np.ndarray:
         """Add up objects: (objects, polynomials, ring)."""
-        total = np.zeros_like(numbers[0])
+        total: np.ndarray = np.zeros_like(numbers[0])
         for each in numbers:  # one by one: two residues fit 64 bits, sixteen would not
             total = (total + self.checked(each)) % self.moduli
         return total
