@@ -59,11 +59,8 @@ def test_a_cohort_is_killed_at_each_place_of_an_encrypted_study(
     trial.cohorts[1].through(relay.url)
     client = trial.cohorts[1].party
     holds = [
-        Hold(client, launch.DELIVER_BOXES),  # the key is made, and its part is not delivered
-        Hold(client, launch.ENTER_SHARE),  # in a file, and not in the book
         Hold(client, launch.PUT_SHARE, "after"),  # the server has it, and the others' are not there
         Hold(client, launch.ENTER_HELP, passing=1),  # in a file, and not in the book
-        Hold(client, launch.PUT_HELP),  # in both, and not sent
         Hold(client, launch.PUT_HELP, "after"),  # the server has it, and it is not erased
         Hold(trial.federation.web, launch.KEEP_HELP),
         Hold(trial.federation.worker, launch.TOTAL),

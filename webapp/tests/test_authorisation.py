@@ -243,7 +243,7 @@ class World:
         address = re.sub(r"<(\w+)>", lambda found: self.places[found[1]], route)
         headers = {"Unpooled-Protocol": str(VERSION)} | self.headers[principal]
         content: dict[str, Any] = {"json": {}}
-        if any(part in route for part in ("/shares/", "/dealings/", "/codes/")):
+        if any(part in route for part in ("/shares/", "/dealings/", "/codes/", "/helps/")):
             content, headers = {"content": b""}, headers | RAW
         with transaction.atomic():
             answer = self.http().request(method, address, headers=headers, **content)

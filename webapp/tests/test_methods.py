@@ -44,7 +44,7 @@ def test_encryption_is_offered_only_where_the_server_has_an_interpreter(
     assert [answer["value"] for answer in trust["answers"]] == [COMPENSATOR, COHORTS]
     assert trust["hint"] == IS_NOT_ENCRYPTED
     fields = {"test": "chi-square", "phenotype": "asthma", "cohorts": 3, TRUST.name: ENCRYPTED}
-    with pytest.raises(Refused, match="does not import OpenFHE: .*nowhere") as refused:
+    with pytest.raises(Refused, match=r"does not import OpenFHE: .*nowhere") as refused:
         changing.checked({**fields, "compensator_key": NO_KEY.hex()})
     assert list(refused.value.fields) == [f"plan.{TRUST.name}"]
 

@@ -70,10 +70,10 @@ def total(current: Round, shares: Iterable[Share]) -> np.ndarray:
 
 
 def _round(cohort: Cohort, round_id: int) -> Round:
-    require_not_over(cohort.study)
     found = Round.objects.filter(pk=round_id, study=cohort.study_id).first()
     if found is None or not cohort.study.is_encrypted:
         raise Missing("no-such-round", f"This study has no encrypted round {round_id}.")
+    require_not_over(cohort.study)
     if found.state == RoundState.AGGREGATED:
         raise Conflict("round-closed", f"Round {round_id} is summed.")
     return found
