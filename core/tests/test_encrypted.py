@@ -111,7 +111,7 @@ def test_what_is_no_ciphertext_is_refused_although_it_is_signed(three: Three) ->
 
 
 def test_a_part_of_a_key_that_its_cohort_did_not_seal_is_refused(three: Three) -> None:
-    """With parts of its own the server could read what is encrypted."""
+    """The server could read by parts of its own what is encrypted."""
     meeting, names = three.meeting, [end.cohort for end in three.ends]
     keys = {name: signer.sealing().public for name, signer in zip(names, three.signers, strict=True)}
     sealed = {

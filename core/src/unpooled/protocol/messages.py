@@ -62,7 +62,7 @@ class Sealed:
     roster_hash: bytes
     boxes: tuple[Box, ...]
     key_parts: tuple[bytes, ...] = codec.came_later(())
-    """Where sums are encrypted too: its own part of the key; as it asks for them, those of all cohorts."""
+    """Its own part of the key, where sums are encrypted too; as it asks for them, those of all cohorts."""
 
 
 @dataclass(frozen=True)

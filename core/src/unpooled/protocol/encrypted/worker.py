@@ -21,7 +21,7 @@ from unpooled.protocol.encrypted.arrays_by_pipe import read, write
 SETTING = "UNPOOLED_OPENFHE_PYTHON"
 _HERE = Path(__file__).parent
 _PROGRAM = _HERE / "apart" / "openfhe_worker.py"
-"""In no package, since it cannot be imported here."""
+"""It is in no package, since it cannot be imported here."""
 _LONGEST_START = 60
 
 

@@ -23,7 +23,7 @@ import openfhe
 from arrays_by_pipe import read, write
 
 SIZE = 4096
-"""Of the ring."""
+"""Number of coefficients of the ring."""
 SCALE = 40
 """Bits of the scale, and of the second modulus; the first has 60, so that a ring of 4096 has 128 bits of
 security without room for products."""
@@ -102,7 +102,7 @@ class Form:
 
 
 def _places(data: bytes) -> list[int]:
-    """Where the residues of polynomials begin: behind a pointer's mark, and their number."""
+    """Find where the residues of polynomials begin: behind a pointer's mark, and their number."""
     found, at = [], 0
     while begin := _BEGIN.search(data, at):
         found.append(begin.end())
