@@ -240,10 +240,10 @@ class Entered:
         number, title = self.message.round, self.question.title
         data = own.unsent.kept(number, title)
         if data is None:
-            context = PairContext(**self._bound)
-            data = scheme.to_bytes(scheme.add(self._packed(cohort), own.pairs.mask(context)))
+            pair = PairContext(**self._bound)
+            data = scheme.to_bytes(scheme.add(self._packed(cohort), own.pairs.mask(pair)))
             if own.carrier:
-                data = own.carrier.upload(data, context)
+                data = own.carrier.upload(data, pair)
             own.unsent.keep(number, title, data)
         # The server tells uploads apart by their nonces: of these there is one, so they are named after it.
         return hashlib.sha256(data).digest()[: masking.NONCE_BYTES], data
