@@ -49,12 +49,19 @@ def test_a_cohort_is_killed_at_each_place(pairs: Trial, undisturbed: dict[str, b
         assert not list((cohort.folder / "state" / "unsent").glob("*")), cohort.name
 
 
+@pytest.fixture
+def encrypted(running: Federation, small: tuple[Path, ...]) -> Iterator[Trial]:
+    needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
+    made = running.study(small, chunk_size=SMALL_CHUNK, trust=ENCRYPTED)
+    yield made
+    made.stop()
+
+
 def test_a_cohort_is_killed_at_each_place_of_an_encrypted_study(
-    running: Federation, small: tuple[Path, ...], undisturbed: dict[str, bytes]
+    encrypted: Trial, undisturbed: dict[str, bytes]
 ) -> None:
     """The others are killed there, too, and so is the platform; each share and each help is one."""
-    needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
-    trial = running.study(small, chunk_size=SMALL_CHUNK, trust=ENCRYPTED)
+    trial = encrypted
     relay = Relay(trial.federation.address)
     trial.cohorts[1].through(relay.url)
     client = trial.cohorts[1].party
@@ -73,7 +80,6 @@ def test_a_cohort_is_killed_at_each_place_of_an_encrypted_study(
     for cohort in trial.cohorts:
         assert not list((cohort.folder / "state" / "unsent").glob("*")), cohort.name
     relay.close()
-    trial.stop()
 
 
 def test_replies_get_lost(pairs: Trial, undisturbed: dict[str, bytes]) -> None:
