@@ -56,6 +56,10 @@ def _needs_qt() -> bool:
     return False
 
 
+# Encryption has an interpreter of its own, which `scripts/openfhe-python` prepares.
+for _python in sorted(ROOT.glob(".cache/openfhe-*/bin/python")):
+    os.environ.setdefault("UNPOOLED_OPENFHE_PYTHON", str(_python))
+
 pytest_plugins = ["pytestqt.plugin"] if _needs_qt() else []
 
 

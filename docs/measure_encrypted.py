@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,7 +25,6 @@ import measure_fedheonn as fedheonn
 import measuring
 import numpy as np
 from measure_skew import AT_HOME
-from pipes_of_arrays import read, write
 from sklearn.datasets import load_breast_cancer
 
 from unpooled.asking import question as questions
@@ -35,12 +34,16 @@ from unpooled.asking.in_one_process import after, tables
 from unpooled.asking.procedure import Study
 from unpooled.asking.question import Arrays, Question
 from unpooled.fitted.scaler import MIN_MAX, ROBUST, Z_SCORE, Scaler
-from unpooled.methods import check, questions_of, usual, whole
+from unpooled.methods import check, usual, whole
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import BITS, COHORTS, COMPENSATOR, OPENS, SUMS, TRUST
+from unpooled.plan.common_options import BITS, COHORTS, COMPENSATOR, ENCRYPTED, OPENS, SUMS, TRUST
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.protocol.masking import CHECK_BYTES, CHECKS_BYTES
+from unpooled.protocol.encrypted import arrays_by_pipe
+from unpooled.protocol.encrypted.arrays_by_pipe import read, write
+from unpooled.protocol.encrypted.carrier import help_bytes, upload_bytes
+from unpooled.protocol.encrypted.worker import SETTING, worker
+from unpooled.protocol.pairs import KEY_PART_BYTES
 from unpooled.run import reports, run
 
 WRITES = (
@@ -48,11 +51,9 @@ WRITES = (
     measuring.Table("encrypted-fedheonn", apart=0.05, free=(4, 5, 6, 7)),
 )
 ROOT = measuring.HERE.parent
-SETTING = "UNPOOLED_OPENFHE_PYTHON"
-RELEASES = {"python3.12": "1.6.1.0.24.4", "python3.10": "1.6.1.0.22.4"}
-"""The release of OpenFHE's package for each interpreter; the first needs the C++ library of GCC 13."""
 PARTIES, PAPER = 10, {Z_SCORE: 44, MIN_MAX: 253, ROBUST: 368}
 """The paper's table V has so many parties, and these seconds."""
+PACKAGED = str(Path(arrays_by_pipe.__file__).parent)
 SPLITS, OF_FEDHEONN = 5, ("iris", "wine", "breast cancer", "digits")
 SMALL_RING = 2**12
 NOBODY = Panel.of([])
@@ -68,37 +69,10 @@ class NoInterpreterError(Exception):
 @functools.cache
 def interpreter() -> Path:
     """Return one that imports OpenFHE, in an environment of its own; NoInterpreterError if there is none."""
-    tried = []
-    named = os.environ.get(SETTING)
-    for name in [named] if named else RELEASES:
-        try:
-            return _prepared(name)
-        except (OSError, KeyError, subprocess.CalledProcessError) as error:
-            lines = (getattr(error, "stderr", None) or repr(error)).strip().splitlines()
-            tried.append(f"{name} ({lines[-1]})")
-    raise NoInterpreterError(
-        f"no interpreter imports OpenFHE: tried {', '.join(tried)}. Install CPython 3.12 or 3.10 for Linux "
-        f"on x86-64, or name one by {SETTING}"
-    )
-
-
-def _prepared(name: str) -> Path:
-    version = _said(name, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])").strip()
-    found = ROOT / ".cache" / f"openfhe-{RELEASES[version]}" / "bin" / "python"
-    try:
-        _said(found, "-c", "import numpy, openfhe")
-    except (OSError, subprocess.CalledProcessError):
-        _said(name, "-m", "venv", "--clear", found.parents[1])
-        _said(found, "-m", "pip", "install", "-q", f"openfhe=={RELEASES[version]}", "numpy>=2,<3")
-        _said(found, "-c", "import numpy, openfhe")
-    return found
-
-
-def _said(program: str | Path, *words: str | Path) -> str:
-    # pyenv's programs of other versions than a folder's start only if the version is named.
-    environment = {**os.environ, "PYENV_VERSION": Path(program).name.removeprefix("python")}
-    done = subprocess.run([program, *words], env=environment, check=True, capture_output=True, text=True)
-    return done.stdout
+    done = subprocess.run([ROOT / "scripts" / "openfhe-python"], capture_output=True, text=True)
+    if done.returncode:
+        raise NoInterpreterError(done.stderr.strip())
+    return Path(done.stdout.strip())
 
 
 @dataclass(eq=False)
@@ -124,7 +98,11 @@ class Parties:
             [interpreter(), measuring.HERE / "openfhe_parties.py"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={
+                **os.environ,
+                "OMP_NUM_THREADS": "1",
+                "PYTHONPATH": PACKAGED,
+            },
         )
 
     def __enter__(self) -> Parties:
@@ -145,51 +123,6 @@ class Parties:
             raise RuntimeError(f"{task}: the parties have ended; what they said is above")
         cost.add(found)
         return found
-
-
-# A study whose sums are encrypted
-
-
-@dataclass(eq=False)
-class EncryptedSums:
-    """Cohorts whose shares are added up under threshold CKKS, where masks would be; all else is a study's."""
-
-    plan: Plan
-    cohorts: list[ArrayTable]
-    parties: Parties
-    cost: Cost = field(default_factory=Cost)
-    share_bytes: int = 0
-    """Bytes of what one cohort sends where masks are."""
-    noise: float = 0.0
-    """The largest distance of a limb from the whole number it is rounded to."""
-
-    @property
-    def kinds(self) -> tuple[type[Question], ...]:
-        return questions_of(self.plan)
-
-    def total(self, place: Place, question: Question) -> Arrays:
-        scheme, size = self.plan.scheme(question.ring_bits), len(self.cohorts)
-        shares = [
-            questions.pack(question, questions.answer(question, cohort), scheme, size, b"")
-            for cohort in self.cohorts
-        ]
-        self.cohorts = [after(question, cohort) for cohort in self.cohorts]
-        data = [scheme.to_bytes(share) for share in shares]
-        self.share_bytes += len(data[0])
-        found = self.parties.ask(
-            "words",
-            size,
-            () if self.cost.key_bytes else ("words",),
-            self.cost,
-            parts=[
-                (CHECKS_BYTES, 8 * CHECK_BYTES),
-                (len(data[0]) - CHECKS_BYTES, 8 * scheme.word_bytes),
-            ],
-            data=np.array([np.frombuffer(each, np.uint8) for each in data]),
-        )
-        self.noise = max(self.noise, float(found["noise"][0]))
-        total = scheme.from_bytes(found["total"].tobytes(), len(shares[0]))
-        return questions.unpack(question, total, scheme, size, b"")
 
 
 @dataclass(frozen=True)
@@ -226,21 +159,48 @@ class Table:
         return float(np.abs(scaled - AT_HOME[method]().fit_transform(self.x)).max())
 
 
-def masked(table: Table, method: str, trust: str, opens: str = SUMS) -> tuple[bytes, float]:
-    """The parameters of a study by masks, as its file, and its seconds."""
+@dataclass(eq=False)
+class Counting:
+    """Counts the bytes of one cohort's shares, by masks and with encryption."""
+
+    plan: Plan
+    cohorts: list[ArrayTable]
+    kinds: tuple[type[Question], ...] | None = None
+    masked: int = 0
+    uploads: int = 0
+    helps: int = 0
+
+    def total(self, place: Place, question: Question) -> Arrays:
+        scheme, size = self.plan.scheme(question.ring_bits), len(self.cohorts)
+        answers = [questions.answer(question, cohort) for cohort in self.cohorts]
+        shares = [questions.pack(question, each, scheme, size, b"") for each in answers]
+        self.cohorts = [after(question, cohort) for cohort in self.cohorts]
+        self.masked += len(shares[0]) * scheme.word_bytes
+        self.uploads += upload_bytes(scheme.label, len(shares[0]))
+        self.helps += help_bytes(scheme.label, len(shares[0]))
+        return questions.unpack(question, functools.reduce(scheme.add, shares), scheme, size, b"")
+
+
+def counted(table: Table, method: str) -> Counting:
+    plan = table.plan(method, COHORTS, SUMS)
+    tables(whole(Study(plan, lambda: NOBODY)), found := Counting(plan, table.parts))
+    return found
+
+
+def study(table: Table, method: str, trust: str, opens: str = SUMS) -> tuple[bytes, float]:
+    """The parameters of a study, as its file, and its seconds, with those of the process that encrypts."""
     plan = table.plan(method, trust, opens)
     check(plan)
-    begun = time.process_time()
+    begun = seconds()
     found = reports(plan, NOBODY, run(plan, NOBODY, table.parts))["parameters"]
-    return found, time.process_time() - begun
+    if plan.is_encrypted:
+        worker().close()
+    return found, seconds() - begun
 
 
-def encrypted(table: Table, method: str, parties: Parties) -> tuple[bytes, float, EncryptedSums]:
-    """The same by encrypted sums; seconds of this process, without those of the parties."""
-    plan = table.plan(method, COMPENSATOR, SUMS)
-    begun, study = time.process_time(), EncryptedSums(plan, table.parts, parties)
-    found = reports(plan, NOBODY, tables(whole(Study(plan, lambda: NOBODY)), study))["parameters"]
-    return found, time.process_time() - begun, study
+def seconds() -> float:
+    """Seconds of the processor, of this process and of those that have ended."""
+    return sum(os.times()[:4])
 
 
 def as_the_paper(table: Table, method: str, parties: Parties) -> tuple[np.ndarray, Cost]:
@@ -249,7 +209,7 @@ def as_the_paper(table: Table, method: str, parties: Parties) -> tuple[np.ndarra
     Comparisons and the inverse are for numbers in [-1, 1]: each feature is in units of a public power of 2.
     """
     unit = 2.0 ** np.ceil(np.log2(np.abs(table.x).max(axis=0)))
-    keys = ("words", "products") if method == ROBUST else ("products",)
+    keys = ("counts", "products") if method == ROBUST else ("products",)
     found = parties.ask(
         method, table.parties, keys, cost := Cost(), rows=table.x, party=table.party, unit=unit
     )
@@ -261,22 +221,21 @@ def lines(table: Table, parties: Parties) -> Iterator[str]:
     yield "| --- | --- " + "| --: " * 4 + "|"
     size = table.parties
     for method, seconds in PAPER.items():
-        for way in (masked, masked):  # the first compiles what is compiled
+        for way in (study, study):  # the first compiles what is compiled
             ours, took = way(table, method, COMPENSATOR)
-        by_pairs, took_by_pairs = masked(table, method, COHORTS)
-        carried, own, study = encrypted(table, method, parties)
-        if not ours == by_pairs == carried:
+        by_pairs, took_by_pairs = study(table, method, COHORTS)
+        encrypted, took_encrypted = study(table, method, ENCRYPTED)
+        if not ours == by_pairs == encrypted:
             raise AssertionError(f"{method}: masks and encryption give different files")
-        error = table.error(method, Scaler(json.loads(ours)).transform(table.x))
-        cost = study.cost
-        sizes = [share * study.share_bytes for share in (size + 1, size)]
-        yield row(method, "masks and a compensator", took, 0, sizes[0], error)
+        error, of = table.error(method, Scaler(json.loads(ours)).transform(table.x)), counted(table, method)
+        yield row(method, "masks and a compensator", took, 0, (size + 1) * of.masked, error)
         if method != Z_SCORE:
-            _, compared = masked(table, method, COMPENSATOR, BITS)
+            _, compared = study(table, method, COMPENSATOR, BITS)
             yield f"| {method} | the same, compared, read by nobody | {compared:.2f} | 0.00 | | {error:.0e} |"
-        yield row(method, "masks of each two cohorts", took_by_pairs, 0, sizes[1], error)
-        total, sent = own + cost.seconds + cost.key_seconds, cost.bytes + cost.key_bytes
-        yield row(method, "encrypted sums", total, cost.key_seconds, sent, error)
+        yield row(method, "masks of each two cohorts", took_by_pairs, 0, size * of.masked, error)
+        # Each cohort sends its upload, is handed all of them, and helps; at first, parts of the key likewise.
+        sent = size * (of.uploads + size * of.uploads + of.helps) + (size + size * size) * KEY_PART_BYTES
+        yield row(method, "these, and encrypted sums", took_encrypted, 0, sent, error)
         scaled, cost = as_the_paper(table, method, parties)
         total, sent = cost.seconds + cost.key_seconds, cost.bytes + cost.key_bytes
         yield row(method, "as in the paper", total, cost.key_seconds, sent, table.error(method, scaled))
@@ -334,6 +293,7 @@ if __name__ == "__main__":
     table = Table.dealt(60, 2, 3) if arguments.small else Table.dealt(569, 30, PARTIES)
     names, splits = (fedheonn.SMALL, 1) if arguments.small else (OF_FEDHEONN, SPLITS)
     try:
+        os.environ[SETTING] = str(interpreter())
         with Parties(SMALL_RING if arguments.small else 0) as parties:
             measuring.write(arguments.out, "encrypted", lines(table, parties))
             measuring.write(arguments.out, "encrypted-fedheonn", lines_of_fedheonn(names, splits, parties))

@@ -3,7 +3,7 @@
 Started by `measure_encrypted.py` under an interpreter for which OpenFHE is packaged, where Unpooled is not
 installed.
 
-Encrypted sums are rounded to exact words. The normalizations are those of Coşğun, Gençtürk and Sav, with an
+The normalizations are those of Coşğun, Gençtürk and Sav, with an
 inverse by Goldschmidt's iteration, and comparisons by polynomials; a worn ciphertext is refreshed by all
 parties (OpenFHE's interactive bootstrapping). Each feature has a slot.
 """
@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 import openfhe
-from pipes_of_arrays import read, write
+from arrays_by_pipe import read, write
 
-LIMB = 14
-"""Bits of a limb: with 16 parties its sum has 18, which the noise of decryption leaves exact."""
 FIRST = 60
 """Bits of the first modulus."""
-KINDS = {"words": (40, 0), "reals": (50, 0), "products": (50, 12)}
+KINDS = {"counts": (40, 0), "reals": (50, 0), "products": (50, 12)}
 """Bits of the scale, and levels, by what keys are for. With products the ring is of 2^15, as the paper's."""
 DIGITS = 5
 """Parts of the keys for products, with which the ring is still of 128 bits."""
@@ -162,44 +160,6 @@ class Parties:
 # What is asked of this process: arrays in, arrays out
 
 
-def words(given: Mapping[str, Any], kept: dict[str, Parties]) -> dict[str, np.ndarray]:
-    """Sum whole numbers, of each party a row of their bytes: `parts` has pairs of bytes and of bits of each.
-
-    Sums are modulo 2^bits.
-    """
-    parties, data, at, limbs = kept["words"], given["data"], 0, []
-    for size, bits in given["parts"]:
-        limbs.append(_limbs(data[:, at : at + size], bits))
-        at += size
-    flat, found = np.concatenate(limbs, axis=1), []
-    for at in range(0, flat.shape[1], parties.slots):
-        part = flat[:, at : at + parties.slots]
-        found.append(parties.opened(parties.summed(part), part.shape[1]))
-    sums = np.concatenate(found)
-    whole, total, at = np.rint(sums).astype(np.int64), b"", 0
-    for (_, bits), part in zip(given["parts"], limbs, strict=True):
-        total += _bytes(whole[at : at + part.shape[1]], bits)
-        at += part.shape[1]
-    return {"total": np.frombuffer(total, np.uint8), "noise": np.abs(sums - whole).max(keepdims=True)}
-
-
-def _limbs(data: np.ndarray, bits: int) -> np.ndarray:
-    """Cut numbers into limbs: float64 (parties, limbs)."""
-    in_bits = np.unpackbits(data.reshape(len(data), -1, bits // 8), axis=2, bitorder="little")
-    limbs = []
-    for at in range(0, bits, LIMB):
-        part = in_bits[:, :, at : at + LIMB]
-        limbs.append(part @ (1 << np.arange(part.shape[2])))
-    return np.stack(limbs, axis=2).reshape(len(data), -1).astype(np.float64)
-
-
-def _bytes(limbs: np.ndarray, bits: int) -> bytes:
-    """Return the numbers that have these limbs, each of which may be beyond its bits."""
-    rows = limbs.reshape(-1, -(-bits // LIMB)).tolist()
-    numbers = (sum(limb << (LIMB * k) for k, limb in enumerate(row)) % (1 << bits) for row in rows)
-    return b"".join(number.to_bytes(bits // 8, "little") for number in numbers)
-
-
 def reals(given: Mapping[str, Any], kept: dict[str, Parties]) -> dict[str, np.ndarray]:
     """Sum real numbers, of each party a row, as CKKS has them."""
     values = given["values"]
@@ -239,7 +199,7 @@ def _ends(given: Mapping[str, Any], parties: Parties) -> tuple[np.ndarray, np.nd
 def robust(given: Mapping[str, Any], kept: dict[str, Parties]) -> dict[str, np.ndarray]:
     """The paper's algorithm 2."""
     tables, size = _tables(given), len(given["unit"])
-    sums = kept["words"]
+    sums = kept["counts"]
     n = int(np.rint(sums.opened(sums.summed(_counts(tables, np.isfinite)), size))[0])
     ends = _ends(given, kept["products"])
     lower, middle, upper = (_element(tables, ends, q * (n - 1), n, sums) for q in (0.25, 0.5, 0.75))
@@ -279,7 +239,7 @@ def _tables(given: Mapping[str, Any]) -> list[np.ndarray]:
     return [given["rows"][given["party"] == k] for k in range(int(given["party"].max()) + 1)]
 
 
-TASKS = {"words": words, "reals": reals, "z-score": z_score, "min-max": min_max, "robust": robust}
+TASKS = {"reals": reals, "z-score": z_score, "min-max": min_max, "robust": robust}
 
 
 # The pipe

@@ -41,6 +41,9 @@ KEEP_SHARE = "unpooled_client.study.unsent:Unsent.keep"
 ENTER_SHARE = "unpooled_client.study.book:Book.send"
 ERASE_SHARE = "unpooled_client.study.unsent:Unsent.erase"
 PUT_SHARE = "unpooled_client.network.api:Api.put_share"
+ENTER_HELP = "unpooled_client.study.book:Book.help"
+PUT_HELP = "unpooled_client.network.api:Api.put_help"
+KEEP_HELP = "unpooled_server.services.helping:commit"
 COMMIT = "unpooled_server.services.uploads:commit"
 ENTER = "unpooled_server.services.uploads:_enter"
 MARK_RELEASED = "unpooled_server.services.rounds:_mark_released"
@@ -72,6 +75,9 @@ PLACES = (
     KEEP_SHARE,
     ENTER_SHARE,
     PUT_SHARE,
+    ENTER_HELP,
+    PUT_HELP,
+    KEEP_HELP,
     ERASE_SHARE,
     COMMIT,
     ENTER,

@@ -29,6 +29,10 @@ DISTRIBUTIONS = {
 }
 
 
+APART = "apart"
+"""Folder of a program for another interpreter, which has packages of its own."""
+
+
 def imported(file: Path) -> Iterator[str]:
     """The top packages that a file imports, wherever in it, at run time or for types only."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file))):
@@ -45,6 +49,8 @@ def test_every_import_is_declared_as_a_dependency(package: str) -> None:
     source = ROOT / DISTRIBUTIONS[package] / "src"
     undeclared = set()
     for file in (source / package).rglob("*.py"):
+        if file.parent.name == APART:
+            continue
         for top in imported(file):
             if top not in sys.stdlib_module_names and top not in DISTRIBUTIONS:
                 owners = {_plain(name) for name in distributions.get(top, [top])}

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from unpooled.methods import check, compares
-from unpooled.plan.common_options import COHORTS, COMPENSATOR, TRUST
+from unpooled.plan.common_options import COHORTS, COMPENSATOR, ENCRYPTED, MOST_ENCRYPTED, TRUST
 from unpooled.plan.plan import NO_KEY, Plan, PlanError
+from unpooled.protocol.encrypted import worker
 from unpooled.run import run
 
+from ..plinks import needed
 from .studies import STUDIES, of_model, of_tables, of_variants
 
 KINDS = (
@@ -28,11 +30,16 @@ def results(plan: Plan, name: str) -> dict[tuple[str, str], np.ndarray]:
     return {(table, column): values for table, of in found.items() for column, values in of.items()}
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_results_are_the_same_in_every_byte(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "trust"),
+    [*((name, COHORTS) for name in KINDS), ("chi-square", ENCRYPTED), ("z-score", ENCRYPTED)],
+)
+def test_results_are_the_same_in_every_byte(name: str, trust: str) -> None:
+    if trust == ENCRYPTED:
+        needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
     plan = STUDIES[name]().plan
-    check(trusting(plan))
-    theirs, ours = results(plan, name), results(trusting(plan), name)
+    check(trusting(plan, trust))
+    theirs, ours = results(plan, name), results(trusting(plan, trust), name)
     assert theirs.keys() == ours.keys() and theirs
     for key, values in theirs.items():
         assert values.dtype == ours[key].dtype and values.tobytes() == ours[key].tobytes(), key
@@ -61,10 +68,20 @@ REFUSED: dict[str, tuple[Plan, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_who_needs_a_compensator_says_so(name: str) -> None:
+@pytest.mark.parametrize("trust", [COHORTS, ENCRYPTED])
+def test_who_needs_a_compensator_says_so(name: str, trust: str) -> None:
     plan, said = REFUSED[name]
     with pytest.raises(PlanError, match=said) as refused:
-        check(trusting(plan))
+        check(trusting(plan, trust))
+    assert list(refused.value.problems) == [TRUST.name]
+
+
+def test_more_cohorts_than_a_ciphertext_holds_are_not_encrypted() -> None:
+    trusting(Plan("chi-square", "asthma", MOST_ENCRYPTED, NO_KEY), ENCRYPTED)
+    many = Plan("chi-square", "asthma", MOST_ENCRYPTED + 1, NO_KEY)
+    assert trusting(many).in_pairs
+    with pytest.raises(PlanError, match="up to 16 cohorts, not 17: choose cohorts") as refused:
+        trusting(many, ENCRYPTED)
     assert list(refused.value.problems) == [TRUST.name]
 
 

@@ -8,13 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from unpooled.plan.common_options import COHORTS
+from unpooled.plan.common_options import COHORTS, ENCRYPTED
+from unpooled.protocol.encrypted import worker
 
 from .. import launch
 from ..federation import SMALL_CHUNK, Federation, Trial
+from ..plinks import needed
 from ..relay import Relay
 from .holds import Hold, assert_as_undisturbed, run_through
 from .test_faults import SHARES, accept_anew, lose_state
+
+HELPS = "PUT /api/v1/cohort/helps/"
 
 
 @pytest.fixture
@@ -43,6 +47,39 @@ def test_a_cohort_is_killed_at_each_place(pairs: Trial, undisturbed: dict[str, b
     assert_as_undisturbed(pairs, undisturbed)
     for cohort in pairs.cohorts:
         assert not list((cohort.folder / "state" / "unsent").glob("*")), cohort.name
+
+
+@pytest.fixture
+def encrypted(running: Federation, small: tuple[Path, ...]) -> Iterator[Trial]:
+    needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
+    made = running.study(small, chunk_size=SMALL_CHUNK, trust=ENCRYPTED)
+    yield made
+    made.stop()
+
+
+def test_a_cohort_is_killed_at_each_place_of_an_encrypted_study(
+    encrypted: Trial, undisturbed: dict[str, bytes]
+) -> None:
+    """The others are killed there, too, and so is the platform; each share and each help is one."""
+    trial = encrypted
+    relay = Relay(trial.federation.address)
+    trial.cohorts[1].through(relay.url)
+    client = trial.cohorts[1].party
+    holds = [
+        Hold(client, launch.PUT_SHARE, "after"),  # the server has it, and the others' are not there
+        Hold(client, launch.ENTER_HELP, passing=1),  # in a file, and not in the book
+        Hold(client, launch.PUT_HELP, "after"),  # the server has it, and it is not erased
+        Hold(trial.federation.web, launch.KEEP_HELP),
+        Hold(trial.federation.worker, launch.TOTAL),
+    ]
+    run_through(trial, holds, all_parties=True)
+    assert_as_undisturbed(trial, undisturbed)
+    for start in (SHARES, HELPS):
+        sent = {each.request.line: each.request.body for each in relay.found(start)}
+        assert sent and all(sent[each.request.line] == each.request.body for each in relay.found(start))
+    for cohort in trial.cohorts:
+        assert not list((cohort.folder / "state" / "unsent").glob("*")), cohort.name
+    relay.close()
 
 
 def test_replies_get_lost(pairs: Trial, undisturbed: dict[str, bytes]) -> None:

@@ -178,6 +178,8 @@ nobody people caller wrong revoked other cohort
 401    401    401    401   401     404   404    GET cohort/shown/<place>
 401    401    401    401   401     404   +      PUT cohort/shares/<round_id>
 401    401    401    401   401     404   +      PUT cohort/dealings/<round_id>
+401    401    401    401   401     404   404    GET cohort/shares/<round_id>/all
+401    401    401    401   401     404   404    PUT cohort/helps/<round_id>
 401    401    401    401   401     404   404    PUT cohort/codes/<column>
 401    401    401    401   401     404   +      GET cohort/results/<name>
 """,
@@ -242,7 +244,7 @@ class World:
         address = re.sub(r"<(\w+)>", lambda found: self.places[found[1]], route)
         headers = {"Unpooled-Protocol": str(VERSION)} | self.headers[principal]
         content: dict[str, Any] = {"json": {}}
-        if any(part in route for part in ("/shares/", "/dealings/", "/codes/")):
+        if any(part in route for part in ("/shares/", "/dealings/", "/codes/", "/helps/")):
             content, headers = {"content": b""}, headers | RAW
         with transaction.atomic():
             answer = self.http().request(method, address, headers=headers, **content)

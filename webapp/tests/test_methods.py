@@ -9,8 +9,13 @@ from signing_in import Person
 
 from unpooled.methods import ALGORITHMS
 from unpooled.methods import usual as say_nothing
+from unpooled.plan.common_options import COHORTS, COMPENSATOR, ENCRYPTED, TRUST
 from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.protocol.encrypted import worker
+from unpooled_server.errors import Refused
+from unpooled_server.services import changing
 from unpooled_webapp import accounts
+from unpooled_webapp.api.plan_options import IS_NOT_ENCRYPTED
 
 
 @pytest.fixture
@@ -27,6 +32,21 @@ def test_every_algorithm_is_offered(methods: dict[str, dict[str, Any]]) -> None:
     assert (options["maf"]["least"], options["maf"]["most"]) == (0, 0.5)
     assert {"name": "frq", "title": "Allele frequencies", "hint": ".frq"} in methods["logistic"]["files"]
     assert methods["z-score"]["of_tables"] and not methods["linear"]["of_tables"]
+
+
+def test_encryption_is_offered_only_where_the_server_has_an_interpreter(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = person("observer", accounts.OBSERVER)
+    monkeypatch.setenv(worker.SETTING, "/nowhere/python")
+    (method, *_) = client.get("/api/v1/methods").json()
+    trust = next(option for option in method["options"] if option["name"] == TRUST.name)
+    assert [answer["value"] for answer in trust["answers"]] == [COMPENSATOR, COHORTS]
+    assert trust["hint"] == IS_NOT_ENCRYPTED
+    fields = {"test": "chi-square", "phenotype": "asthma", "cohorts": 3, TRUST.name: ENCRYPTED}
+    with pytest.raises(Refused, match=r"does not import OpenFHE: .*nowhere") as refused:
+        changing.checked({**fields, "compensator_key": NO_KEY.hex()})
+    assert list(refused.value.fields) == [f"plan.{TRUST.name}"]
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))

@@ -19,16 +19,26 @@ from unpooled.errors import BoundError
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.chi_square import Census
 from unpooled.methods.presence import Presence
+from unpooled.plan.common_options import ENCRYPTED
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.protocol import masking, witness
+from unpooled.protocol.encrypted import worker
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint
 from unpooled_client.network.answers import Study
+from unpooled_client.state.files import Remediable
 from unpooled_client.state.folder import Saved
 from unpooled_client.study.reading import Alignments
-from unpooled_client.study.trust import Distrust, Terms, check_compensator, check_identity, terms
+from unpooled_client.study.trust import (
+    Distrust,
+    Terms,
+    check_compensator,
+    check_identity,
+    checked_plan,
+    terms,
+)
 
 KEY = NO_KEY[1:] + b"1"
 LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative"}
@@ -77,6 +87,13 @@ def test_an_honest_answer_gives_terms(answer: Study, saved: Saved, plan: Plan) -
     assert found is not None
     assert (found.plan, found.plan_hash, found.cohort) == (plan, plan.hash(), "Tartu")
     assert found.purpose.compensator_key == KEY
+
+
+def test_a_plan_that_encrypts_needs_an_interpreter(answer: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan("chi-square", "asthma", 3, NO_KEY, trust=ENCRYPTED)
+    monkeypatch.setenv(worker.SETTING, "")
+    with pytest.raises(Remediable, match=r"cannot do: encrypted sums need OpenFHE.* Install the packages"):
+        checked_plan(replace(answer, plan=plan, plan_hash=plan.hash().hex()))
 
 
 def test_without_a_roster_there_are_no_terms_yet(answer: Study, saved: Saved) -> None:

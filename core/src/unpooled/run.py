@@ -11,7 +11,7 @@ import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from unpooled.protocol.pairs import Meeting, PairContext, Pairs
 from unpooled.protocol.sealing import SigningKey, member_key
 from unpooled.protocol.showing import set_third_check
 from unpooled.protocol.witness import Witnessed
+
+if TYPE_CHECKING:
+    from unpooled.protocol.encrypted.carrier import Carrier
 
 IN_PROCESS = "in process"
 """The study in every context here."""
@@ -104,6 +107,7 @@ class _Federation:
         joined = [signer.both if in_pairs else signer.public for signer in signers]
         self.roster = Roster(tuple((f"cohort {k:04}", member_key(keys)) for k, keys in enumerate(joined)))
         self.plan_hash, self.roster_hash = self.plan.hash(), self.roster.hash()
+        self.carriers: list[Carrier] = []
         self.pairs = self._met(signers) if in_pairs else []
         self.witness = (
             self.pairs[0].witness
@@ -118,8 +122,24 @@ class _Federation:
         names = [name for name, _ in self.roster.members]
         own = list(zip(names, self.seeds, signers, strict=True))
         keys = {name: signer.sealing().public for name, _, signer in own}
-        sealed = {name: meeting.seal(name, seed, key, keys) for name, seed, key in own}
-        return [meeting.unseal(name, seed, key, meeting.addressed(name, sealed)) for name, seed, key in own]
+        parts = self._encrypting(meeting, signers) if self.plan.is_encrypted else ()
+        part = dict(zip(names, parts, strict=False))
+        sealed = {name: meeting.seal(name, seed, key, keys, part.get(name, b"")) for name, seed, key in own}
+        return [
+            meeting.unseal(name, seed, key, meeting.addressed(name, sealed), parts) for name, seed, key in own
+        ]
+
+    def _encrypting(self, meeting: Meeting, signers: Sequence[SigningKey]) -> Sequence[bytes]:
+        """Have each cohort make its part of a key: these parts."""
+        from unpooled.protocol.encrypted.carrier import Encrypting, Key  # few studies encrypt
+
+        keys = [Key.generate(meeting) for _ in signers]
+        parts = [key.part for key in keys]
+        members = zip(meeting.roster.members, signers, keys, strict=True)
+        self.carriers = [
+            Encrypting(meeting, name, signer, key.secret, parts) for (name, _), signer, key in members
+        ]
+        return parts
 
     def total(self, place: Place, question: Question) -> Arrays:
         if digest(self.followed.question(place)) != digest(question):
@@ -145,7 +165,7 @@ class _Federation:
         dealer, compared, dealing = self.round % k, self._compared(asked, scheme.label, words, named), b""
         if compared:
             dealing = two_party.deal(self.seeds[dealer], self.own_seeds[dealer], compared)
-        uploads = list[tuple[str, bytes]]()
+        uploads, encrypted = list[tuple[str, bytes]](), list[bytes]()
         for place, (cohort, seed) in enumerate(zip(self.cohorts, self.seeds, strict=True)):
             own, columns = replace(witnessed, adds_pad=place == 0), asked.columns_under(self.plan)
             answered = questions.answer(asked, drawing(cohort, asked, self.own_seeds[place]))
@@ -160,9 +180,15 @@ class _Federation:
             upload = scheme.to_bytes(sent)
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
+            if self.carriers and isinstance(context, PairContext):
+                encrypted.append(self.carriers[place].upload(upload, context))
         self.cohorts = [after(asked, cohort) for cohort in self.cohorts]
         if compared is None:
-            total = scheme.subtract(masked, masks)
+            total = (
+                self._decrypted(encrypted, context)
+                if encrypted and isinstance(context, PairContext)
+                else scheme.subtract(masked, masks)
+            )
             return questions.unpack(question, total, scheme, k, salt), lambda: questions.verified(
                 asked, scheme.to_bytes(total), scheme, k, salt, witnessed
             )
@@ -179,6 +205,13 @@ class _Federation:
         )
         names = [name for name, _ in uploads]
         return bits, lambda: compared_sums.shown_bits(asked, shown, scheme, names, compared, self.witness)
+
+    def _decrypted(self, uploads: Sequence[bytes], context: PairContext) -> np.ndarray:
+        """Return the sum of encrypted shares, which every cohort helps to read."""
+        from unpooled.protocol.encrypted import carrier
+
+        helps = [each.help(uploads, context) for each in self.carriers]
+        return carrier.total(helps, context.scheme, context.words)
 
     def _compared(self, asked: Question, scheme: str, words: int, digest: bytes) -> DealingContext | None:
         """Name the dealing of this round; None if its sums are read."""

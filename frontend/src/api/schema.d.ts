@@ -1388,6 +1388,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -2178,6 +2179,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -2665,6 +2667,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -3015,6 +3018,7 @@ export interface components {
              *
              *     * `compensator` - compensator
              *     * `cohorts` - cohorts
+             *     * `encrypted` - encrypted
              */
             trust?: components["schemas"]["TrustEnum"];
             /** @description Covariates. */
@@ -3669,9 +3673,10 @@ export interface components {
         /**
          * @description * `compensator` - compensator
          *     * `cohorts` - cohorts
+         *     * `encrypted` - encrypted
          * @enum {string}
          */
-        TrustEnum: "compensator" | "cohorts";
+        TrustEnum: "compensator" | "cohorts" | "encrypted";
         /** @description Progress of a comparison of sums between server and compensator. */
         Turn: {
             /** @description of the turn that is waited for, from 1 */

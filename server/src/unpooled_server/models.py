@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from unpooled.asking.driver import label
 from unpooled.methods.shared.summary import FREQUENCIES_FAR, Summary
-from unpooled.plan.common_options import COHORTS, TRUST
+from unpooled.plan.common_options import COMPENSATOR, ENCRYPTED, TRUST
 from unpooled.plan.plan import Plan
 from unpooled.protocol import two_party
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
@@ -119,7 +119,12 @@ class Study(models.Model):
     @property
     def has_no_compensator(self) -> bool:
         """True if each two cohorts share masks."""
-        return bool(self.plan_json.get(TRUST.name) == COHORTS)
+        return bool(self.plan_json.get(TRUST.name, COMPENSATOR) != COMPENSATOR)
+
+    @property
+    def is_encrypted(self) -> bool:
+        """True if shares are encrypted besides (`services.helping`)."""
+        return bool(self.plan_json.get(TRUST.name) == ENCRYPTED)
 
     @property
     def awaits_list(self) -> bool:
@@ -372,6 +377,8 @@ class Share(models.Model):
     size = models.PositiveBigIntegerField()
     # The cohort keeps what its own run of the study goes on from: at this question, and at the one before.
     keeps = models.BooleanField(default=False)
+    # Not while the cohort has yet to help in reading the sum of encrypted shares: `services.helping`.
+    is_whole = models.BooleanField(default=True)
     received_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

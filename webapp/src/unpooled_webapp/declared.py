@@ -31,7 +31,17 @@ from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.regression.options import COHORTS_APART, FEWEST_APART
 from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES, FREQUENCY_FLAGS
 from unpooled.methods.shared.privacy_options import EPSILON
-from unpooled.plan.common_options import BITS, COHORTS, COMPONENTS, EXACT, MISSING, OPENS, SUMS, TRUST
+from unpooled.plan.common_options import (
+    BITS,
+    COHORTS,
+    COMPONENTS,
+    ENCRYPTED,
+    EXACT,
+    MISSING,
+    OPENS,
+    SUMS,
+    TRUST,
+)
 from unpooled.plan.encodings import ONE_HOT, ROBUST, YEO_JOHNSON
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, NONE, Plan
@@ -42,6 +52,7 @@ from unpooled.protocol.stages import Stage
 from unpooled_server.errors import Refused
 from unpooled_server.reads import stages
 from unpooled_server.services.studies import not_invited
+from unpooled_webapp.api.plan_options import IS_NOT_ENCRYPTED
 
 BETWEEN, AFTER_TITLE = "; ", ": "
 """Separators of two declared texts: of what a sum tells and what masks leave; of a question and its array."""
@@ -68,6 +79,7 @@ def _all() -> Iterator[str]:
     for array in CountApart.sends:
         yield from _without_values(array.meaning, array.learns)
     yield from Form
+    yield IS_NOT_ENCRYPTED
     yield from _of_people_who_are_waited_for()
     for problem in Problem:
         yield from (problem.message, problem.remedy)
@@ -117,7 +129,7 @@ def _plans(method: Method) -> Iterator[Plan]:
     if EPSILON in method.options:
         opened.append({EPSILON.name: 3.0})
     if not method.is_compared:
-        opened.append({TRUST.name: COHORTS})
+        opened += [{TRUST.name: trust} for trust in (COHORTS, ENCRYPTED)]
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
         is_compared = method.is_compared or opens == {OPENS.name: BITS} or EPSILON.name in opens
         if masking != "modular" and (is_compared or method.name in FITS or COHORTS_APART.name in opens):

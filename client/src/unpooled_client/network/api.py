@@ -197,9 +197,9 @@ class Api:
         """Return the keys to which one seals for each cohort."""
         return decoded(self._ask("GET", "keys", most=most_keys_bytes(cohorts)), SealingKeys)
 
-    def boxes(self, cohorts: int) -> Sealed:
-        """Return what the other cohorts have sealed to this one."""
-        return decoded(self._ask("GET", "boxes", most=most_sealed_bytes(cohorts)), Sealed)
+    def boxes(self, cohorts: int, key_parts: int = 0) -> Sealed:
+        """Return what the other cohorts have sealed to this one, with so many parts of a key."""
+        return decoded(self._ask("GET", "boxes", most=most_sealed_bytes(cohorts, key_parts)), Sealed)
 
     def put_panel_digest(self, digest: bytes) -> bool:
         """Deliver the digest of this cohort's list; whether the list itself is wanted."""
@@ -238,6 +238,15 @@ class Api:
 
     def put_dealing(self, round_number: int, dealing: bytes) -> None:
         self._ask("PUT", f"dealings/{round_number}", content=dealing)
+
+    def all_shares(self, round_number: int, size: int, wait: float) -> bytes:
+        """Return all cohorts' encrypted shares of a round, of `size` bytes; empty while some are missing."""
+        path, query = f"shares/{round_number}/all", {"wait": f"{wait:g}"}
+        return self._ask("GET", path, params=query, wait=wait, most=size).content
+
+    def put_help(self, round_number: int, help_: bytes) -> None:
+        """Send this cohort's share of the decryption of a round's sum."""
+        self._ask("PUT", f"helps/{round_number}", content=help_)
 
     def put_codes(self, column: int, points: bytes, signature: bytes) -> bytes:
         """Send a column's points; return as many, times the server's key and times both keys, with both

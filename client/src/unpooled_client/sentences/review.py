@@ -14,7 +14,7 @@ from typing import Any
 
 from unpooled.described.facts import plan_facts
 from unpooled.described.parties import what_parties_get
-from unpooled.described.what_leaves import COHORT_SUMS, IN_PAIRS, Leaving
+from unpooled.described.what_leaves import COHORT_SUMS, Leaving, without_compensator
 from unpooled.pages.page import Html, document, facts, joined, mark, section, table, tag
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client.sentences import sentences
@@ -98,7 +98,12 @@ def _short(saved: Saved, agreement: Agreement, rows: Iterable[Leaving]) -> Itera
         ]
     )
     if agreement.plan.in_pairs:
-        yield tag("p", IN_PAIRS, ".", _BUT_COHORT_SUMS if agreement.plan.shows_cohort_sums else "")
+        yield tag(
+            "p",
+            without_compensator(agreement.plan),
+            ".",
+            _BUT_COHORT_SUMS if agreement.plan.shows_cohort_sums else "",
+        )
     elif agreement.one_operator:
         yield tag("p", mark("bad", "one operator: not blind"), " ", _ONE_OPERATOR)
     else:

@@ -10,12 +10,12 @@ from unpooled.described.facts import plan_facts
 from unpooled.described.what_leaves import (
     COHORT_SUMS,
     EVERYONE_BY_SUM,
-    IN_PAIRS,
     OPERATOR,
     PARTS,
     Leaving,
     most_bytes,
     usual_bytes,
+    without_compensator,
 )
 from unpooled.methods import METHODS
 from unpooled.protocol.sealing import fingerprint, grouped
@@ -283,7 +283,7 @@ def _description(text: str) -> Iterable[str]:
 
 def _compensator(event: events.Proposal) -> list[str]:
     if not event.compensator:
-        return ["NO COMPENSATOR", *_wrapped(f"{IN_PAIRS}.", "  "), ""]
+        return ["NO COMPENSATOR", *_wrapped(f"{without_compensator(event.plan)}.", "  "), ""]
     return [
         "COMPENSATOR",
         f"  Fingerprint, as in your invitation: {event.compensator}",

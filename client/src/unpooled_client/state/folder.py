@@ -62,6 +62,8 @@ class Acceptance:
     signature: bytes
     own: bytes = field(default=b"", repr=False)
     """A second seed, which nobody else ever has: for dealings. States of earlier releases have none."""
+    secret: bytes = field(default=b"", repr=False)
+    """The key of which the others have the public part, where shares are encrypted."""
 
 
 @dataclass(frozen=True)

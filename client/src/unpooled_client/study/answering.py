@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayTable
-from unpooled.described.what_leaves import DEALING, TO_SERVER, Form
+from unpooled.described.what_leaves import DEALING, DECRYPTION, TO_SERVER, Form
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions
@@ -36,7 +36,7 @@ from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, guard
 from unpooled_client.study.remaining import Pace, last_pass
 from unpooled_client.study.resting import RestingPlaces
-from unpooled_client.study.rounds import Answerer, Compute, Dealing, Share
+from unpooled_client.study.rounds import Answerer, Compute, Dealing, Entered, Share
 from unpooled_client.study.session import BEFORE, OVER, Session
 from unpooled_client.study.trust import TELL_BOTH, Distrust, Terms, check_identity
 from unpooled_client.study.unsent import Unsent
@@ -179,8 +179,11 @@ class Work:
         if new and not self.terms.plan.in_pairs:
             self.answerer = self.answerer.witnessing(found.witness, found.code_keys)
         elif new and self.answerer.pairs is None:
-            sealed = yield from self.session.wait_for(self.session.api.boxes, self.terms.plan.cohorts)
-            self.answerer = self.answerer.paired(sealed, SigningKey(self.session.saved.signing_key))
+            saved, plan = self.session.saved, self.terms.plan
+            parts = plan.cohorts * plan.is_encrypted
+            sealed = yield from self.session.wait_for(self.session.api.boxes, plan.cohorts, parts)
+            secret = saved.acceptance.secret if saved.acceptance else b""
+            self.answerer = self.answerer.paired(sealed, SigningKey(saved.signing_key), secret)
         for question in new:
             self.session.not_waiting()
             self.running[question.round] = self.session.spawn(self._answer, question)
@@ -230,7 +233,30 @@ class Work:
         if dealt and not delivered:
             delivered = dealt.result() and self._put(share, keeps)
         self.outbox.append(sent)
+        if delivered and self.answerer.carrier:
+            delivered = self._help(entered, share)
         return share if delivered else None
+
+    def _help(self, entered: Entered, share: Share) -> bool:
+        """Wait for the others' encrypted shares, and help to read their sum; False if the round is gone."""
+        size = self.terms.plan.cohorts * len(share.data)
+        try:
+            while not (shares := self.session.api.all_shares(share.round, size, LONG_POLL)):
+                pass
+        except Refused as error:
+            if error.status not in (404, 409, 410):
+                raise
+            return False
+        with self._doing(Doing.COMPUTING), self.places:
+            data = entered.help(shares)
+        sent = self.session.record(
+            f"{share.title}: {DECRYPTION}", data, Form.MASKED, TO_SERVER, round=share.round
+        )
+        delivered = self._deliver(lambda: self.session.api.put_help(share.round, data))
+        self.outbox.append(sent)
+        if delivered and self.answerer.unsent:
+            self.answerer.unsent.erase(share.round)
+        return delivered
 
     def _of_place(self, get: Callable[[str], T], place: str) -> T:
         """The sums of a place, or how they were compared; Gone where the study has ended meanwhile.
@@ -261,7 +287,7 @@ class Work:
     def _put(self, share: Share, keeps: bool) -> bool:
         put = self.session.api.put_share
         delivered = self._deliver(lambda: put(share.round, share.nonce, share.data, keeps))
-        if delivered and self.answerer.unsent:
+        if delivered and self.answerer.unsent and not self.answerer.carrier:
             self.answerer.unsent.erase(share.round)
         return delivered
 

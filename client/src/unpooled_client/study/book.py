@@ -117,6 +117,19 @@ class Sent:
     """Digest of its bytes."""
 
 
+@dataclass(frozen=True)
+class Helped:
+    """A share of a decryption that is about to be sent, or was."""
+
+    name: ClassVar[str] = "helped"
+
+    round: int
+    shares: bytes
+    """Digest of all cohorts' shares, whose sum it helps to read."""
+    digest: bytes
+    """Digest of its bytes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """A question that is about to be answered."""
@@ -129,8 +142,8 @@ class Asked:
     place: str = ""
 
 
-Line: TypeAlias = Entry | Dealt | Heard | Sent
-_Once = TypeVar("_Once", Dealt, Heard, Sent)
+Line: TypeAlias = Entry | Dealt | Heard | Sent | Helped
+_Once = TypeVar("_Once", Dealt, Heard, Sent, Helped)
 _Key = TypeVar("_Key", int, str)
 
 
@@ -147,6 +160,7 @@ class Book:
         self.dealt: dict[int, Dealt] = {}
         self._heard: dict[str, Heard] = {}
         self.sent: dict[int, Sent] = {}
+        self.helped: dict[int, Helped] = {}
         self._sizes: dict[str, int] = {}
         for entry in lines_of(path, seed):
             match entry:
@@ -156,6 +170,8 @@ class Book:
                     self._heard[entry.place] = entry
                 case Sent():
                     self.sent[entry.round] = entry
+                case Helped():
+                    self.helped[entry.round] = entry
                 case Entry():
                     self._take(entry)
 
@@ -205,6 +221,10 @@ class Book:
     def send(self, sent: Sent) -> bool:
         """Write down a share that is about to be sent; False if it is another one than before."""
         return self._is_only(sent, self.sent, sent.round)
+
+    def help(self, helped: Helped) -> bool:
+        """Write down a share of a decryption that is about to be sent; False if another one was before."""
+        return self._is_only(helped, self.helped, helped.round)
 
     def _is_only(self, line: _Once, known: dict[_Key, _Once], key: _Key) -> bool:
         """Write down a line unless it is there already; False if another one has its key."""
@@ -282,7 +302,7 @@ def lines_of(path: Path, seed: bytes) -> Iterator[Line]:
             os.truncate(path, at)
             return
         try:
-            yield codec.decode(body, [Entry, Dealt, Heard, Sent])
+            yield codec.decode(body, [Entry, Dealt, Heard, Sent, Helped])
         except CodecError as error:
             raise BookLost(path) from error
         at += _PREFIX.size + length

@@ -18,6 +18,7 @@ from unpooled.described.what_leaves import (
 from unpooled.errors import ProtocolError, listed
 from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, bodies, codec
+from unpooled.protocol.encrypted.carrier import Key
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.messages import Sealed
 from unpooled.protocol.problems import Problem
@@ -299,11 +300,14 @@ def draw_seed(session: Session, found: trust.Terms) -> Generator[events.Event, N
     if found.plan.in_pairs:
         keys = yield from session.wait_for(session.api.sealing_keys, found.plan.cohorts)
         try:
-            boxes = found.meeting.seal(found.cohort, seed, signer, dict(keys.keys))
+            key = Key.generate(found.meeting) if found.plan.is_encrypted else None
+            part = key.part if key else b""
+            boxes = found.meeting.seal(found.cohort, seed, signer, dict(keys.keys), part)
         except ProtocolError as error:
             raise trust.Distrust(Problem.QUESTION, f"{error}.", trust.TELL_BOTH) from error
-        sealed = codec.encode(Sealed(found.plan_hash, found.roster_hash, boxes))
-        return Acceptance(found.plan_hash, found.roster_hash, seed, sealed, b"", own)
+        sealed = codec.encode(Sealed(found.plan_hash, found.roster_hash, boxes, (part,) if key else ()))
+        secret = key.secret if key else b""
+        return Acceptance(found.plan_hash, found.roster_hash, seed, sealed, b"", own, secret)
     box = seal_seed(seed, found.purpose, signer)
     return Acceptance(found.plan_hash, found.roster_hash, seed, box.sealed, box.signature, own)
 

@@ -7,6 +7,7 @@ sent again is the same bytes, and what is computed again has a new nonce. Masks 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import os
@@ -25,6 +26,8 @@ from unpooled.errors import CodecError, ProtocolError
 from unpooled.methods.presence import Presence
 from unpooled.protocol import masking, messages, two_party, witness
 from unpooled.protocol.dealing import dealer_of
+from unpooled.protocol.encrypted import carrier
+from unpooled.protocol.encrypted.carrier import Carrier, Encrypting
 from unpooled.protocol.masking import MaskContext, Scheme
 from unpooled.protocol.messages import Sealed
 from unpooled.protocol.pairs import PairContext, Pairs
@@ -95,19 +98,27 @@ class Answerer:
     code_keys: bytes = b""
     pairs: Pairs | None = None
     """Are the secrets shared with each other cohort where there is no compensator, in memory only."""
+    carrier: Carrier | None = None
+    """Encrypts what is masked, if the plan says so."""
     unsent: Unsent | None = None
     """Keeps shares that have no nonce, as those under masks of pairs."""
 
-    def paired(self, sealed: Sealed, signer: SigningKey) -> Answerer:
-        """Open what the others have sealed to this cohort; Distrust unless each did so for these terms."""
-        terms = self.terms
+    def paired(self, sealed: Sealed, signer: SigningKey, secret: bytes = b"") -> Answerer:
+        """Open what the others have sealed to this cohort; Distrust unless each did so for these terms.
+
+        `secret` is this cohort's key, where shares are encrypted.
+        """
+        terms, parts = self.terms, sealed.key_parts
         try:
-            pairs = terms.meeting.unseal(terms.cohort, self.seed, signer, sealed.boxes)
+            if len(parts) != terms.plan.cohorts * terms.plan.is_encrypted:
+                raise ProtocolError(f"there are {len(parts)} parts of a key")
+            pairs = terms.meeting.unseal(terms.cohort, self.seed, signer, sealed.boxes, parts)
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION, f"the other cohorts' parts of masks are not to be used: {error}.", TELL_BOTH
             ) from error
-        return replace(self, witness=pairs.witness, pairs=pairs)
+        encrypts = Encrypting(terms.meeting, terms.cohort, signer, secret, parts) if parts else None
+        return replace(self, witness=pairs.witness, pairs=pairs, carrier=encrypts)
 
     def witnessing(self, sealed: bytes, code_keys: bytes = b"") -> Answerer:
         """Open what the server sends as sealed for this cohort; Distrust unless the compensator sealed it.
@@ -229,11 +240,33 @@ class Entered:
         number, title = self.message.round, self.question.title
         data = own.unsent.kept(number, title)
         if data is None:
-            mask = own.pairs.mask(PairContext(**self._bound))
-            data = scheme.to_bytes(scheme.add(self._packed(cohort), mask))
+            pair = PairContext(**self._bound)
+            data = scheme.to_bytes(scheme.add(self._packed(cohort), own.pairs.mask(pair)))
+            if own.carrier:
+                data = own.carrier.upload(data, pair)
             own.unsent.keep(number, title, data)
         # The server tells uploads apart by their nonces: of these there is one, so they are named after it.
         return hashlib.sha256(data).digest()[: masking.NONCE_BYTES], data
+
+    @property
+    def share_bytes(self) -> int:
+        """The exact length of what leaves for this cohort's share."""
+        if self.answerer.carrier:
+            return carrier.upload_bytes(self.scheme.label, self.words)
+        return self.words * self.scheme.word_bytes
+
+    def help(self, shares: bytes) -> bytes:
+        """This cohort's help in reading the sum of all cohorts' shares; Distrust if these are not theirs."""
+        own, size = self.answerer, self.share_bytes
+        if own.carrier is None or own.unsent is None:
+            raise AssertionError("nothing is encrypted")
+        each = [shares[at : at + size] for at in range(0, len(shares), size)]
+        made = functools.partial(own.carrier.help, each, PairContext(**self._bound))
+        try:
+            return own.unsent.help(self.message.round, shares, made)
+        except ProtocolError as error:
+            problem = f"the server hands out other shares than the cohorts': {error}."
+            raise Distrust(Problem.QUESTION, problem, TELL_BOTH) from error
 
     def dealing(self) -> Dealing | None:
         """Return this cohort's dealing, the same whenever it is asked; None if it is another's turn."""
@@ -251,9 +284,9 @@ class Entered:
         Raises BoundError for numbers that cannot be summed safely.
         """
         started = time.perf_counter()
-        question, plan, scheme = self.question, self.answerer.terms.plan, self.scheme
+        question, plan = self.question, self.answerer.terms.plan
         nonce, data = self._masked(cohort)
-        if len(data) != self.words * scheme.word_bytes:
+        if len(data) != self.share_bytes:
             raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {self.words} words")
         return Share(
             self.message.round,

@@ -14,6 +14,7 @@ from unpooled.errors import UnpooledError
 from unpooled.methods import check
 from unpooled.plan.plan import Plan
 from unpooled.protocol.dealing import DealingContext, dealer_of
+from unpooled.protocol.encrypted import worker
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.pairs import Meeting
 from unpooled.protocol.problems import Problem
@@ -29,6 +30,10 @@ SAME_RELEASE = (
     "coordinator and the server's operator."
 )
 """Remedy for a question that was not answered."""
+NEEDS_OPENFHE = (
+    f"Install the packages openfhe and numpy for CPython 3.10 or 3.12, and set {worker.SETTING} to that "
+    "interpreter; or ask the coordinator for another trust."
+)
 
 
 class Distrust(Remediable):
@@ -132,6 +137,8 @@ def checked_plan(study: Study) -> Plan:
         check(plan)
     except UnpooledError as error:
         raise _inconsistent(f"the plan asks for {plan.test} of a {plan.trait} phenotype: {error}.") from error
+    if plan.is_encrypted and (problem := worker.problem()):
+        raise Remediable(f"the plan asks for what this computer cannot do: {problem}.", NEEDS_OPENFHE)
     if plan.hash().hex() != study.plan_hash:
         raise _inconsistent("the plan's hash, recomputed here, is not the one that the server names.")
     return plan

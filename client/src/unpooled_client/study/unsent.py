@@ -9,12 +9,13 @@ again, the share is made again, and leaves only if it is the same.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from unpooled.protocol.problems import Problem
 from unpooled_client.state.files import write_atomically
-from unpooled_client.study.book import Book, Sent
-from unpooled_client.study.trust import Distrust
+from unpooled_client.study.book import Book, Helped, Sent
+from unpooled_client.study.trust import TELL_BOTH, Distrust
 
 
 class Unsent:
@@ -42,9 +43,31 @@ class Unsent:
         write_atomically(self._file(round_), data, private=True)
         self._require_only(round_, title, data)
 
+    def help(self, round_: int, shares: bytes, made: Callable[[], bytes]) -> bytes:
+        """This cohort's help in a round, by all cohorts' `shares`: kept from before, or made now, and kept.
+
+        Distrust if it has helped by other shares, or if what it sent is lost: made anew it would have other
+        noise, and two of these say more than one.
+        """
+        file, digest = self.folder / f"{round_}.help", hashlib.sha256(shares).digest()
+        if (before := self.book.helped.get(round_)) is None:
+            write_atomically(file, data := made(), private=True)
+            self.book.help(Helped(round_, digest, hashlib.sha256(data).digest()))
+            return data
+        data = file.read_bytes() if file.exists() else b""
+        if before != Helped(round_, digest, hashlib.sha256(data).digest()):
+            raise Distrust(
+                Problem.QUESTION,
+                f"in round {round_} the server asks again for help in reading a sum, by other shares than "
+                "before, or after it had it.",
+                TELL_BOTH,
+            )
+        return data
+
     def erase(self, round_: int) -> None:
-        """Erase a share that the server has."""
+        """Erase a share that the server has, and the help with it."""
         self._file(round_).unlink(missing_ok=True)
+        (self.folder / f"{round_}.help").unlink(missing_ok=True)
 
     def erase_all(self) -> None:
         """Erase what no round of a study that is over will ask for any more."""

@@ -113,7 +113,9 @@ def _privacy(plan: Plan, run: Run) -> list[str]:
             f"{algorithm(plan.test).data} stayed with the cohorts.",
             f"Each cohort sent sums under {masks}; each two cohorts shared some of these, so that the masks "
             "of all added up to nothing, and the server obtained the sums over all cohorts.",
-            "There was no compensator.",
+            "There was no compensator."
+            + " What was masked was encrypted besides, under threshold CKKS (experimental)."
+            * plan.is_encrypted,
         ]
     operators = (
         "Server and compensator were run by one operator, who could have worked out each cohort's numbers."

@@ -14,7 +14,7 @@ from unpooled.asking.question import Arrays
 from unpooled.described.facts import plan_facts
 from unpooled.described.methods_section import Run, methods
 from unpooled.described.parties import what_parties_get
-from unpooled.described.what_leaves import IN_PAIRS
+from unpooled.described.what_leaves import without_compensator
 from unpooled.errors import listed
 from unpooled.formats import table_summary
 from unpooled.kernels.statistics import inflation_text
@@ -334,7 +334,9 @@ def _privacy(plan: Plan, run: Run) -> Html:
     parties = ((party.name, party.gets, party.reads, party.never) for party in what_parties_get(plan))
     got = table("What each party got", heads, parties)
     if plan.in_pairs:
-        return section("Privacy", tag("p", mark("good", "No compensator"), f" {IN_PAIRS}."), got)
+        return section(
+            "Privacy", tag("p", mark("good", "No compensator"), f" {without_compensator(plan)}."), got
+        )
     blind = (
         mark("warning", "One operator: not blind")
         if run.one_operator

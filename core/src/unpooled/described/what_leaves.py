@@ -20,6 +20,7 @@ from unpooled.plan.common_options import BITS, OPENS
 from unpooled.plan.plan import NONE, Plan
 from unpooled.plan.result_files import ENCODING_FILE, PARAMETERS_FILE
 from unpooled.protocol import bodies, oprf, two_party
+from unpooled.protocol.encrypted import carrier
 from unpooled.protocol.masking import Scheme
 from unpooled.protocol.pairs import key_bytes
 from unpooled.protocol.pairs import most_sealed_bytes as most_sealed_bytes_of_pairs
@@ -37,12 +38,18 @@ KNOWN_FROM_SUMS = "the server; those in the results, everyone; not whose they ar
 
 DEALING = "randomness for comparing"
 """Name of the quantity that is dealt for a kind of question whose sums are compared."""
+DECRYPTION = "encryption, and a share of the decryption"
+"""Name of the quantity by which a cohort helps to read a sum that is encrypted."""
 SIGNING_KEY, SEED, DOING = "Public signing key", "Mask seed", "What the client is doing"
 PARTS = "Parts of masks"
 """Name of the quantity that a cohort seals to each of the others, where there is no compensator."""
 IN_PAIRS = (
     "Each two cohorts share masks, and there is no compensator: to read one cohort's numbers, the server and "
     "all other cohorts would have to work together"
+)
+IN_PAIRS_ENCRYPTED = (
+    f"{IN_PAIRS}. What is masked is encrypted besides, and each sum is read with the help of every cohort: "
+    "this is experimental, nobody outside has reviewed it, and it promises no more than the masks do"
 )
 TIMING, PROBLEM = "Seconds per phase", "Code of a problem"
 CODES = "Blinded words"
@@ -100,6 +107,11 @@ def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = 
     """
     one_operator = one_operator and not plan.in_pairs
     return tuple(_lines(plan, sizes, one_operator))
+
+
+def without_compensator(plan: Plan) -> str:
+    """Say who would have to work together where there is no compensator."""
+    return IN_PAIRS_ENCRYPTED if plan.is_encrypted else IN_PAIRS
 
 
 def most_bytes(leaves: Iterable[Leaving]) -> int | None:
@@ -187,8 +199,9 @@ def _parts(plan: Plan) -> Leaving:
         TO_COHORTS,
         "the mask that the two share; without those that this cohort shares with all others, it says nothing "
         "about this cohort's numbers",
-        f"{plan.cohorts - 1:,} sealed boxes with a signature each, and two hashes",
-        most_sealed_bytes_of_pairs(plan.cohorts),
+        f"{plan.cohorts - 1:,} sealed boxes with a signature each, and two hashes"
+        + ", and this cohort's part of a public key" * plan.is_encrypted,
+        most_sealed_bytes_of_pairs(plan.cohorts, int(plan.is_encrypted)),
         exact=False,
     )
 
@@ -369,8 +382,37 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             usual,
             array.of_one,
         )
+    if plan.is_encrypted and arrays:
+        yield _decrypted(kind, foreseen, scheme)
     if kind.opens and arrays:
         yield _dealt(kind, kind.opens, foreseen, scheme, is_told=not kind.only_server(plan))
+
+
+def _decrypted(kind: type[Question], foreseen: Foreseen | None, scheme: Scheme) -> Leaving:
+    """Describe the encryption of a share, and this cohort's help in reading the sum."""
+    bytes_ = None
+    if foreseen is not None:
+        shares = [words(question, scheme) for question in foreseen.questions]
+        bytes_ = sum(
+            carrier.upload_bytes(scheme.label, share)
+            + carrier.help_bytes(scheme.label, share)
+            - share * scheme.word_bytes
+            for share in shares
+        )
+    return Leaving(
+        f"{kind.title}: {DECRYPTION}",
+        "experimental: the numbers above leave encrypted under a key of which each cohort has a part. Each "
+        "cohort is handed the others' uploads, adds them up, and sends its share of the sum's decryption",
+        Form.MASKED,
+        "nobody, without those of all other cohorts",
+        TO_SERVER,
+        "with those of all other cohorts the sum above",
+        "8 bytes and more for each of these numbers",
+        bytes_,
+        foreseen.rounds if foreseen else 1,
+        exact=False,
+        usual_rounds=(foreseen and (foreseen.usual_rounds or foreseen.rounds)) or 1,
+    )
 
 
 def _dealt(

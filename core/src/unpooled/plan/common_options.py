@@ -398,8 +398,10 @@ FILE_STEM = options.Text(
     fact="{}: the names of the result files begin with it",
 )
 
-COMPENSATOR, COHORTS = "compensator", "cohorts"
-"""Whom a study trusts with its masks."""
+COMPENSATOR, COHORTS, ENCRYPTED = "compensator", "cohorts", "encrypted"
+"""Whom a study trusts with its masks; `encrypted`: the cohorts, and sums are encrypted besides."""
+MOST_ENCRYPTED = 16
+"""Cohorts whose encrypted sums are exact: with more, a sum of words could outgrow a ciphertext."""
 
 
 def _trust_problem(trust: str, plan: Plan) -> str:
@@ -410,6 +412,8 @@ def _trust_problem(trust: str, plan: Plan) -> str:
         return "only with uniform masks: normal noise of each pair would add up"
     if plan.searched:
         return "a compensator is needed to find words that the plan does not list: list them, or choose it"
+    if trust == ENCRYPTED and plan.cohorts > MOST_ENCRYPTED:
+        return f"encrypted sums are for up to {MOST_ENCRYPTED} cohorts, not {plan.cohorts}: choose {COHORTS}"
     return ""
 
 
@@ -433,6 +437,16 @@ TRUST = options.Choice(
             "work together. Not where sums are compared, or words are searched for.",
             "each two cohorts; there is no compensator. To read one cohort's numbers the server and all "
             "other cohorts would have to work together",
+        ),
+        options.Answer(
+            ENCRYPTED,
+            "Each two cohorts, and encrypted (experimental)",
+            "As before, and what is masked is encrypted besides, so that each sum is read with the help of "
+            "every cohort. Nobody outside has reviewed this. Each party needs OpenFHE; up to "
+            f"{MOST_ENCRYPTED} cohorts.",
+            "each two cohorts, and shares are encrypted besides (experimental: nobody outside has reviewed "
+            "it); there is no compensator. To read one cohort's numbers the server and all other cohorts "
+            "would have to work together",
         ),
     ),
     rule=_trust_problem,

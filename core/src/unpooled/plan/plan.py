@@ -20,15 +20,16 @@ from unpooled.panel.chromosomes import MOST_AUTOSOMES, problem_of
 from unpooled.plan import floors, json_values, options
 from unpooled.plan.common_options import (
     COHORT_SUMS,
+    COMPENSATOR,
     COMPONENTS,
     CONDITION,
     COVARIATES,
+    ENCRYPTED,
     OF_EVERY_STUDY,
     PHENOTYPES,
     SEVERAL,
     TRUST,
 )
-from unpooled.plan.common_options import COHORTS as COHORTS
 from unpooled.plan.common_options import EXACT as EXACT
 from unpooled.plan.common_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
 from unpooled.plan.common_options import FEWEST_COHORTS as FEWEST_COHORTS
@@ -185,7 +186,12 @@ class Plan(WithSchema):
     @property
     def in_pairs(self) -> bool:
         """True if each two cohorts share masks, and there is no compensator."""
-        return TRUST.of(self) == COHORTS
+        return TRUST.of(self) != COMPENSATOR
+
+    @property
+    def is_encrypted(self) -> bool:
+        """True if what is masked is encrypted besides (experimental)."""
+        return TRUST.of(self) == ENCRYPTED
 
     @property
     def of_tables(self) -> bool:

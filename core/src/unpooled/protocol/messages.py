@@ -61,6 +61,8 @@ class Sealed:
     plan_hash: bytes
     roster_hash: bytes
     boxes: tuple[Box, ...]
+    key_parts: tuple[bytes, ...] = codec.came_later(())
+    """Its own part of the key, where sums are encrypted too; as it asks for them, those of all cohorts."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ that of its numbers.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from unpooled.protocol.masking import CHECK_BYTES, SEED_BYTES, Modular, derived,
 from unpooled.protocol.messages import Roster, Sealed, SealingKeys
 from unpooled.protocol.sealing import Box, SigningKey
 
+KEY_PART_BYTES = 2 * 8 * 4096
+"""Length of a cohort's part of a key, where shares are encrypted too (`unpooled.protocol.encrypted`)."""
 _BLOCK = 1 << 14
 """Words of a stream at a time: so many of each are added up before they leave the processor's cache."""
 
@@ -63,6 +66,8 @@ class _Parts:
     purpose: PairPurpose
     part: bytes = field(repr=False)
     witness: bytes = field(repr=False)
+    key: bytes = codec.came_later(b"")
+    """Digest of the sender's part of the key, where sums are encrypted too."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class Pairs:
                 piece = np.frombuffer(room, digits, len(total))
                 (np.add if adds else np.subtract)(total, piece, out=total)
             per_number = (CHECK_BYTES if start == 0 else kind.word_bytes) // digits.itemsize
-            data = total.tobytes() if is_plain else _carried(total, per_number)
+            data = total.tobytes() if is_plain else carried(total, per_number)
             yield kind.from_bytes(data, stop - start)
 
 
@@ -120,7 +125,7 @@ _CIPHER_BLOCK = 16
 """Bytes that a cipher may write behind the end."""
 
 
-def _carried(totals: np.ndarray, per_number: int) -> bytes:
+def carried(totals: np.ndarray, per_number: int) -> bytes:
     """Numbers of so many digits to the base 2^32, modulo what they can hold, from sums of digits."""
     columns = totals.reshape(-1, per_number)
     for place in range(per_number - 1):
@@ -144,17 +149,21 @@ class Meeting:
         return [(name, key) for name, key in self.roster.members if name != cohort]
 
     def seal(
-        self, cohort: str, seed: bytes, signer: SigningKey, keys: Mapping[str, bytes]
+        self, cohort: str, seed: bytes, signer: SigningKey, keys: Mapping[str, bytes], part: bytes = b""
     ) -> tuple[Box, ...]:
         """Make the boxes of one cohort, one for each of the others, in the order of the roster.
 
-        ProtocolError unless `keys`, to which one seals, are those of which the roster has digests.
+        `part` is its part of the key, where sums are encrypted too. ProtocolError unless `keys`, to which
+        one seals, are those of which the roster has digests.
         """
         boxes = []
         for name, member in self.others(cohort):
             sealing.require_sealing_key(member, key := keys.get(name, b""), name)
             parts = _Parts(
-                self.purpose(cohort, name), self._part(seed, cohort, name), self._witness_part(seed, cohort)
+                self.purpose(cohort, name),
+                self._part(seed, cohort, name),
+                self._witness_part(seed, cohort),
+                _digest(part),
             )
             boxes.append(sealing.seal(parts, key, signer, name))
         return tuple(boxes)
@@ -176,10 +185,18 @@ class Meeting:
         for (name, _), box in zip(others, boxes, strict=True):
             sealing.verify_box(box, self.purpose(cohort, name), sealing.signing_part(key))
 
-    def unseal(self, cohort: str, seed: bytes, signer: SigningKey, boxes: Sequence[Box]) -> Pairs:
+    def unseal(
+        self,
+        cohort: str,
+        seed: bytes,
+        signer: SigningKey,
+        boxes: Sequence[Box],
+        key_parts: Sequence[bytes] = (),
+    ) -> Pairs:
         """Open what the others have sealed to this cohort, one box of each, in the order of the roster.
 
-        ProtocolError unless each is signed and sealed by its cohort for exactly this.
+        `key_parts` are those of all cohorts, where sums are encrypted too. ProtocolError unless each box is
+        signed and sealed by its cohort for exactly this, and for its part of the key.
         """
         others, key = self.others(cohort), signer.sealing()
         if [box.cohort for box in boxes] != [name for name, _ in others]:
@@ -187,12 +204,16 @@ class Meeting:
                 f"there are boxes of {', '.join(box.cohort for box in boxes) or 'nobody'}; "
                 f"want one of each of {', '.join(name for name, _ in others)}"
             )
-        theirs = {}
+        if len(key_parts) not in (0, len(self.roster.members)):
+            raise ProtocolError(f"there are {len(key_parts)} parts of the key; want one of each cohort")
+        theirs, named = {}, dict(zip((name for name, _ in self.roster.members), key_parts, strict=False))
         for box, (name, public) in zip(boxes, others, strict=True):
             purpose = self.purpose(name, cohort)
             parts = sealing.opened(box, purpose, sealing.signing_part(public), key, _Parts)
             if (len(parts.part), len(parts.witness)) != (SEED_BYTES, SEED_BYTES):
                 raise ProtocolError(f"the box of {name} has parts of another length; want {SEED_BYTES} bytes")
+            if parts.key != _digest(named.get(name, b"")):
+                raise ProtocolError(f"the part of the key that came as that of {name} is not what it signed")
             theirs[name] = parts
         of_witness = {name: parts.witness for name, parts in theirs.items()}
         of_witness[cohort] = self._witness_part(seed, cohort)
@@ -220,6 +241,10 @@ class Meeting:
         return derived(secret, (*names, self.study, self.plan_hash, self.roster.hash()))
 
 
+def _digest(part: bytes) -> bytes:
+    return hashlib.sha256(part).digest() if part else b""
+
+
 def key_bytes(*, in_pairs: bool) -> int:
     """The length of what a cohort joins with."""
     return sealing.SIGNING_KEY_BYTES + (SEALING_KEY_BYTES if in_pairs else 0)
@@ -230,10 +255,11 @@ def most_keys_bytes(cohorts: int) -> int:
     return len(codec.encode(SealingKeys((("c" * 4 * 80, bytes(SEALING_KEY_BYTES)),) * cohorts)))
 
 
-def most_sealed_bytes(cohorts: int) -> int:
-    """The length of the message with all boxes of one cohort, at most."""
+def most_sealed_bytes(cohorts: int, key_parts: int = 0) -> int:
+    """The length of the message with all boxes of one cohort, and so many parts of a key, at most."""
     box = Box("c" * 4 * 80, bytes(most_box_bytes()), bytes(sealing.SIGNATURE_BYTES))
-    return len(codec.encode(Sealed(bytes(32), bytes(32), (box,) * (cohorts - 1))))
+    parts = (bytes(KEY_PART_BYTES),) * key_parts
+    return len(codec.encode(Sealed(bytes(32), bytes(32), (box,) * (cohorts - 1), parts)))
 
 
 def most_box_bytes() -> int:

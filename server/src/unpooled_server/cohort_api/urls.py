@@ -40,6 +40,8 @@ urlpatterns = [
     path("told/<place:place>", views.told),
     path("shown/<place:place>", views.shown),
     path("shares/<round:round_id>", views.share),
+    path("shares/<round:round_id>/all", views.all_shares),
+    path("helps/<round:round_id>", views.help_to_read),
     path("codes/<round:column>", views.codes),
     path("dealings/<round:round_id>", views.dealing),
     path("results/<str:name>", views.result),

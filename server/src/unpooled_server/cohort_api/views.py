@@ -15,7 +15,7 @@ from unpooled_server.errors import Conflict, Missing, Refused
 from unpooled_server.models import Cohort, ResultFile, Study
 from unpooled_server.names import OVER, Phase, StudyState
 from unpooled_server.reads import selectors
-from unpooled_server.services import coding, dealings, joining, panels, repeating, uploads
+from unpooled_server.services import coding, dealings, helping, joining, panels, repeating, uploads
 from unpooled_server.storage import store
 
 # Rounds that a client can say it has: each is a value in the query, and a database takes so many only.
@@ -100,7 +100,9 @@ def accept(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 @endpoint(Phase.JOINING, "PUT")
 def sealed(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """Acceptance in a study without a compensator: with boxes for all other cohorts."""
-    found = bodies.record(request, Sealed, most_sealed_bytes(cohort.study.plan_json["cohorts"]))
+    study = cohort.study
+    most = most_sealed_bytes(study.plan_json["cohorts"], int(study.is_encrypted))
+    found = bodies.record(request, Sealed, most)
     joining.accept_in_pairs(cohort, found)
     return JsonResponse({"accepted": True})
 
@@ -224,7 +226,7 @@ def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBa
     if wanted is None:
         return JsonResponse({"stored": True})
     dealings.require_before_share(cohort, round_id, wanted)
-    size = bodies.exact_length(request, uploads.share_bytes(wanted), "share")
+    size = bodies.exact_length(request, uploads.share_bytes(cohort, wanted), "share")
     nonce = bodies.hex_header(request, "Unpooled-Nonce", 32, "no-nonce")
     if size > _LONG_SHARE:
         takes_long(request, cohort)
@@ -237,6 +239,31 @@ def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBa
     if not heard_of:
         response.status_code = 200
     return response
+
+
+@endpoint(Phase.ROUNDS, "GET")
+def all_shares(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
+    """All cohorts' encrypted shares of a round, one after the other; waits while some are missing, then is
+    empty.
+    """
+    found = waiting.until(
+        cohort.study_id,
+        lambda: helping.shares_of(cohort, round_id),
+        waiting.wanted_seconds(request),
+        lambda: takes_long(request, cohort),
+    )
+    return HttpResponse(found or b"", content_type=bodies.RAW)
+
+
+@endpoint(Phase.ROUNDS, "PUT")
+def help_to_read(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
+    """A cohort's share of the decryption of a round's sum."""
+    bodies.require_raw(request)
+    size = bodies.exact_length(request, helping.help_bytes(cohort, round_id), "help")
+    if size > _LONG_SHARE:
+        takes_long(request, cohort)
+    helping.commit(cohort, round_id, bodies.blocks(request, size), size)
+    return JsonResponse({"stored": True}, status=201)
 
 
 @endpoint(Phase.ROUNDS, "PUT")

@@ -58,7 +58,8 @@ def manifest(
 
 def _operators(study: Study) -> str:
     if study.plan.in_pairs:
-        return "no compensator: each two cohorts share masks"
+        besides = "; shares are encrypted besides (experimental)" * study.plan.is_encrypted
+        return f"no compensator: each two cohorts share masks{besides}"
     return "server and compensator apart" if study.is_blind else "one operator: not blind"
 
 

@@ -16,6 +16,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import (
     Case,
     Count,
+    Exists,
     Expression,
     F,
     Max,
@@ -45,7 +46,7 @@ from unpooled.plan.plan import Plan
 from unpooled.protocol import sealing
 from unpooled.protocol.messages import Question as AskedOf
 from unpooled.protocol.messages import Roster
-from unpooled_server.models import NO_LIST_YET, Branch, Cohort, ResultFile, Round, Study, Traffic
+from unpooled_server.models import NO_LIST_YET, Branch, Cohort, ResultFile, Round, Share, Study, Traffic
 from unpooled_server.names import (
     COMPENSATOR,
     HELD,
@@ -156,8 +157,11 @@ def questions(cohort: Cohort, seen: Sequence[int]) -> list[AskedOf]:
 @functools.lru_cache(64)
 def _questions(seen: int) -> Prepared:
     def build(cohort_id: Expression, study_id: Expression, *seen: Any) -> QuerySet[Any, Any]:
-        rounds = Round.objects.filter(study=study_id, state=RoundState.OPEN, study__state__in=LIVE)
-        asked = rounds.exclude(study__pause_kind__in=HELD).exclude(shares__cohort=cohort_id)
+        # Of a round whose shares are encrypted a cohort is asked until it has helped to read the sum.
+        waited_for = (RoundState.OPEN, RoundState.COMPLETE)
+        rounds = Round.objects.filter(study=study_id, state__in=waited_for, study__state__in=LIVE)
+        answered = Share.objects.filter(round=OuterRef("pk"), cohort=cohort_id, is_whole=True)
+        asked = rounds.exclude(study__pause_kind__in=HELD).exclude(Exists(answered))
         unseen = asked.exclude(pk__in=seen).order_by("id")[:MAX_QUESTIONS]
         # Nothing that is asked before cohorts follow the study is so long that it lies in a file.
         message = Case(When(branch__path=None, then=F("asked__message")), default=Value(b""))

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Expression, Q, QuerySet
+from django.db.models import Count, Exists, Expression, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from unpooled.protocol.stages import Doing, Stage
-from unpooled_server.models import Cohort, Round, Study
+from unpooled_server.models import Cohort, Round, Share, Study
 from unpooled_server.names import BEFORE_START, LIVE, OVER, CohortState, PauseKind, RoundState, StudyState
 from unpooled_server.reads.prepared import Prepared
 
@@ -67,7 +67,9 @@ def standings(study: Study) -> list[Standing]:
     """Return where each cohort stands, ordered by name."""
     now = timezone.now()
     opened = _asked(study.pk).count()
-    answered = Count("shares", filter=Q(shares__round__state=RoundState.OPEN))
+    # Of a round whose shares are encrypted, which is complete, a cohort owes its help.
+    is_open, helped = Q(shares__round__state=RoundState.OPEN), Q(shares__is_whole=True)
+    answered = Count("shares", filter=is_open | Q(shares__round__state=RoundState.COMPLETE) & helped)
     # A GROUP BY forgets the order.
     cohorts = study.cohorts.annotate(answered=answered).order_by("name")
     return [_standing(study, cohort, opened - cohort.answered, now) for cohort in cohorts]
@@ -89,7 +91,8 @@ def _standing(study: Study, cohort: Cohort, owes: int, now: datetime) -> Standin
 
 
 def _asked(study_id: Any) -> QuerySet[Round]:
-    return Round.objects.filter(study=study_id, state=RoundState.OPEN, study__state__in=LIVE)
+    states = (RoundState.OPEN, RoundState.COMPLETE)
+    return Round.objects.filter(study=study_id, state__in=states, study__state__in=LIVE)
 
 
 def _asked_since(cohort: Cohort, study: Study) -> datetime | None:
@@ -99,7 +102,9 @@ def _asked_since(cohort: Cohort, study: Study) -> datetime | None:
 
 @Prepared
 def _oldest_question(cohort_id: Expression, study_id: Expression) -> QuerySet[Any, Any]:
-    unanswered = _asked(study_id).exclude(shares__cohort=cohort_id)
+    answered = Share.objects.filter(round=OuterRef("pk"), cohort=cohort_id)
+    settled = answered.filter(Q(round__state=RoundState.OPEN) | Q(is_whole=True))
+    unanswered = _asked(study_id).exclude(Exists(settled))
     return unanswered.order_by("opened_at").values_list("opened_at")[:1]
 
 

@@ -8,9 +8,10 @@ from typing import Any
 from unpooled.described.facts import changes
 from unpooled.errors import UnpooledError
 from unpooled.methods import ALGORITHMS, completed
-from unpooled.plan.common_options import COHORTS, FILE_STEM, TRUST
+from unpooled.plan.common_options import COMPENSATOR, FILE_STEM, TRUST
 from unpooled.plan.file_names import stem_of
 from unpooled.plan.plan import NO_KEY, Plan, PlanError
+from unpooled.protocol.encrypted import worker
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import NO_LIST_YET, Study
@@ -44,7 +45,7 @@ def compensator_key(plan: Mapping[str, Any]) -> str:
 
 def is_in_pairs(plan: Mapping[str, Any]) -> bool:
     """Tell whether these fields of a plan trust the cohorts with the masks."""
-    return bool(plan.get(TRUST.name) == COHORTS)
+    return bool(plan.get(TRUST.name, COMPENSATOR) != COMPENSATOR)
 
 
 def _change_plan(study: Study, who: str, plan: Mapping[str, Any]) -> None:
@@ -124,6 +125,9 @@ def checked(fields: Mapping[str, Any]) -> dict[str, Any]:
         ) from error
     except UnpooledError as error:
         raise Refused("bad-plan", str(error), fields={"plan.test": str(error)}) from error
+    if plan.is_encrypted and (problem := worker.problem()):
+        fields = {f"plan.{TRUST.name}": problem}
+        raise Refused("bad-plan", f"This plan is not valid: {problem}.", fields=fields)
     return plan.to_json() | ({"panel_digest": ""} if awaits_list(fields) else {})
 
 

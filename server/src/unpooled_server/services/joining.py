@@ -16,7 +16,7 @@ from unpooled.methods import questions_of
 from unpooled.plan.plan import Plan
 from unpooled.protocol import VERSION, codec, messages, sealing
 from unpooled.protocol.messages import Roster, Sealed, SealingKeys
-from unpooled.protocol.pairs import Meeting, key_bytes
+from unpooled.protocol.pairs import KEY_PART_BYTES, Meeting, key_bytes
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Box, Purpose
 from unpooled_server.bells import doorbell
@@ -224,6 +224,8 @@ def accept_in_pairs(cohort: Cohort, found: Sealed) -> None:
 
     def verify(study: Study, plan: Plan, roster: Roster, now: Cohort) -> None:
         Meeting(study.pk, plan.hash(), roster).verify(now.name, bytes.fromhex(now.public_key), found.boxes)
+        if (sizes := [len(part) for part in found.key_parts]) != [KEY_PART_BYTES] * plan.is_encrypted:
+            raise ProtocolError(f"{now.name} brings parts of a key of {sizes} bytes; this plan wants others")
 
     data = codec.encode(found)
     # Each box has a signature of its own; what stands for acceptance is their digest.
@@ -245,9 +247,11 @@ def boxes_for(cohort: Cohort) -> Sealed:
     roster, plan, members = roster_of(study), study.plan, list(study.members())
     if roster is None or not plan.in_pairs or not all(member.accepted for member in members):
         raise Conflict("not-accepted", "Not all cohorts have accepted this plan and roster.", "Accept again.")
-    sealed = {each.name: messages.decode(bytes(each.box_sealed), Sealed).boxes for each in members}
+    found = {each.name: messages.decode(bytes(each.box_sealed), Sealed) for each in members}
     meeting = Meeting(study.pk, plan.hash(), roster)
-    return Sealed(plan.hash(), roster.hash(), meeting.addressed(cohort.name, sealed))
+    boxes = meeting.addressed(cohort.name, {name: each.boxes for name, each in found.items()})
+    parts = tuple(part for name, _ in roster.members for part in found[name].key_parts)
+    return Sealed(plan.hash(), roster.hash(), boxes, parts)
 
 
 def _accept(

@@ -48,5 +48,6 @@ def drop(current: Round, shares: Iterable[Share]) -> None:
     """Delete the bytes of a round that is settled."""
     for share in shares:
         path(share).unlink(missing_ok=True)
+        path(share).with_name(f"{path(share).name}.help").unlink(missing_ok=True)
     if current.circuit:
         store.dealing_path(current.study_id, current.pk).unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from unpooled_server.compensator_client import Compensator, compensator
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Round, Share, Study
 from unpooled_server.names import LIVE, Phase, RoundState
-from unpooled_server.services import branches, dealings, masked, sessions
+from unpooled_server.services import branches, dealings, helping, masked, sessions
 from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
@@ -43,6 +43,8 @@ def advance(round_id: int) -> None:
 
 
 def _advance(current: Round, study: Study) -> None:
+    if study.is_encrypted and helping.are_missing(current):
+        return
     if current.state == RoundState.COMPLETE and not _mark_released(current, study):
         return
     shares = list(Share.objects.filter(round=current).select_related("cohort"))
@@ -95,6 +97,8 @@ def _mark_released(current: Round, study: Study) -> bool:
         if not is_working(fresh):
             return False
         shares = Share.objects.filter(round=current).select_related("cohort")
+        if study.is_encrypted:  # shares are not needed any more, and what is lost of the helps is lost
+            shares = shares.none()
         lost = [share for share in shares if not store.share_is_there(masked.path(share), share.size)]
         if current.circuit and not dealings.is_there(current):
             # Who deals does so before it answers: it is to do both again.
@@ -148,7 +152,7 @@ def _total(
     """The same from the masks: masked shares added up, less the sum of their masks."""
     plan, scheme = study.plan, masking.scheme(current.scheme)
     question = masked.asked(current, plan)
-    total = masked.total(current, shares)
+    total = (helping if study.is_encrypted else masked).total(current, shares)
     if masks is not None:
         scheme.subtract_from(total, scheme.from_bytes(masks, current.words))
     del masks  # these can be long, as are the numbers that come now

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import masking
+from unpooled.protocol.encrypted import carrier
 from unpooled_server.bells import doorbell
 from unpooled_server.errors import Conflict, Missing, Refused, Unauthorized, Unavailable
 from unpooled_server.models import Cohort, Round, Share
@@ -51,8 +52,10 @@ def _asked(cohort_id: Expression, study_id: Expression, round_id: Expression) ->
     return found.values_list("scheme", "words", "circuit", "state", "answered")
 
 
-def share_bytes(wanted: Awaited) -> int:
+def share_bytes(cohort: Cohort, wanted: Awaited) -> int:
     """The exact length of a share, which follows from the question."""
+    if cohort.study.is_encrypted:
+        return carrier.upload_bytes(wanted.scheme, wanted.words)
     return wanted.words * masking.scheme(wanted.scheme).word_bytes
 
 
@@ -125,7 +128,13 @@ def _enter(cohort: Cohort, round_id: int, nonce: str, size: int, keeps: bool) ->
         raise IntegrityError
     require_admitted(cohort)
     Share.objects.create(
-        study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size, keeps=keeps
+        study_id=cohort.study_id,
+        round_id=round_id,
+        cohort=cohort,
+        nonce=nonce,
+        size=size,
+        keeps=keeps,
+        is_whole=not cohort.study.is_encrypted,
     )
     # Counted, not added up: an upload that was repeated must not count twice.
     [(shares,)] = _shares(round_id)

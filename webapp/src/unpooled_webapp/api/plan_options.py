@@ -9,6 +9,8 @@ from rest_framework import serializers
 
 from unpooled.methods import ALGORITHMS
 from unpooled.plan import options
+from unpooled.plan.common_options import ENCRYPTED, TRUST
+from unpooled.protocol.encrypted import worker
 
 Field = serializers.Field[Any, Any, Any, Any]
 
@@ -39,6 +41,9 @@ _FIELDS: dict[type[options.Option[Any]], Callable[..., Field]] = {
     options.Words: lambda option, **said: serializers.ListField(child=_word(option), **said),
     options.Covariates: lambda option, **said: PlanCovariate(many=True, **said),
 }
+IS_NOT_ENCRYPTED = (
+    "Encryption besides masks (experimental) is not offered: this server names no interpreter with OpenFHE."
+)
 KINDS = [kind.kind for kind in _FIELDS]
 
 
@@ -66,12 +71,15 @@ def _word(option: options.Words) -> Field:
 
 def described(option: options.Option[Any]) -> dict[str, Any]:
     """Return the description from which a form's field is made."""
-    answers = getattr(option, "answers", ())
+    answers, hint = getattr(option, "answers", ()), option.hint
+    if option is TRUST and worker.problem():
+        answers = [each for each in answers if each.value != ENCRYPTED]
+        hint = IS_NOT_ENCRYPTED
     return {
         "name": option.name,
         "kind": option.kind,
         "title": option.label,
-        "hint": option.hint,
+        "hint": hint,
         "flag": option.flag,
         "place": option.place,
         "needs": option.needs,

@@ -15,7 +15,7 @@ from typing import Any
 
 from unpooled.errors import UnpooledError
 from unpooled.formats import ssf
-from unpooled.plan.common_options import COHORTS, TRUST
+from unpooled.plan.common_options import COMPENSATOR, TRUST
 from unpooled.plan.file_names import stem_of
 from unpooled_webapp import environment, starting
 from unpooled_webapp.rehearsal.clients import Client, events, hand_over, start_client
@@ -94,7 +94,7 @@ def home_folder(wanted: Path | None) -> Iterator[Path]:
 @contextlib.contextmanager
 def platform(home: Path, screen: Screen, plan: Mapping[str, Any], port: int = 0) -> Iterator[Platform]:
     """Run what a study of this plan needs from `home` until the block ends."""
-    test, with_compensator = str(plan["test"]), plan.get(TRUST.name) != COHORTS
+    test, with_compensator = str(plan["test"]), plan.get(TRUST.name, COMPENSATOR) == COMPENSATOR
     screen.phase(f"Starting the platform{' and a compensator' if with_compensator else ''}")
     # Asked to end, this process leaves its blocks, and so ends every party; it would not by itself.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))

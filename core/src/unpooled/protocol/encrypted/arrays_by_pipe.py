@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
 
-def read(pipe: BinaryIO) -> dict[str, Any]:
+def read(pipe: IO[bytes]) -> dict[str, Any]:
     """Read a message; an empty one at the end."""
     if not (line := pipe.readline()):
         return {}
@@ -20,7 +20,7 @@ def read(pipe: BinaryIO) -> dict[str, Any]:
     return found
 
 
-def write(pipe: BinaryIO, said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def write(pipe: IO[bytes], said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     listed = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
     pipe.write(json.dumps({**said, "arrays": listed}).encode() + b"\n")
     for array in arrays.values():
