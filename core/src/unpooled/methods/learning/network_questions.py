@@ -47,6 +47,11 @@ _LARGEST = 1 << 20
 _FRACTION_BITS = 60
 _AT_ONCE = 1 << 20
 """Numbers of a layer that are computed at once: what is computed on the way stays in the cache."""
+_ON_ONE_THREAD, _FEWEST_ROWS = 1 << 18, 16
+"""Multiplications that OpenBLAS leaves to one thread, and rows below which a product is not cut up for it.
+
+Threads of so small products wait for one another, ten times as long as it takes where others are busy, too.
+"""
 
 
 class OfNetwork(OfDesign):
@@ -78,7 +83,9 @@ class OfNetwork(OfDesign):
     @property
     def at_once(self) -> int:
         """Number of rows that are computed at once."""
-        return _AT_ONCE // self.network.breadth + 1
+        network = self.network
+        few = _ON_ONE_THREAD // network.heaviest if isinstance(network, Network) else 0
+        return few if few >= _FEWEST_ROWS else _AT_ONCE // network.breadth + 1
 
     def inputs(self, found: Examples, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The network's inputs of some rows, whose design with the outcome is z: float64 (n, inputs).
