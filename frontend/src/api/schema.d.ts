@@ -930,9 +930,11 @@ export interface components {
          *     * `knconv-wide` - knconv-wide
          *     * `knresnet-13` - knresnet-13
          *     * `knresnet-18` - knresnet-18
+         *     * `knresnet-34` - knresnet-34
+         *     * `knresnet-50` - knresnet-50
          * @enum {string}
          */
-        ArchitectureEnum: "knconv" | "knconv-wide" | "knresnet-13" | "knresnet-18";
+        ArchitectureEnum: "knconv" | "knconv-wide" | "knresnet-13" | "knresnet-18" | "knresnet-34" | "knresnet-50";
         /** @enum {unknown} */
         BlankEnum: "";
         Cell: {
@@ -1515,7 +1517,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -1580,6 +1582,8 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };
@@ -2302,7 +2306,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -2367,6 +2371,8 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };
@@ -2789,7 +2795,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -2854,6 +2860,8 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };
@@ -3139,7 +3147,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -3204,6 +3212,8 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
         };

@@ -62,6 +62,11 @@ class Network:
         return max(self.widths)
 
     @property
+    def hidden(self) -> tuple[int, ...]:
+        """Numbers of units of each hidden layer."""
+        return self.widths[1:-1]
+
+    @property
     def heaviest(self) -> int:
         """Multiplications of a row in the largest of the layers' products."""
         return max(inputs * outputs for inputs, outputs in itertools.pairwise(self.widths))

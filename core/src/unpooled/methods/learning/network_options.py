@@ -12,6 +12,8 @@ from unpooled.fitted.image_network import (
     KNCONV_WIDE,
     KNRESNET_13,
     KNRESNET_18,
+    KNRESNET_34,
+    KNRESNET_50,
     ImageNetwork,
 )
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
@@ -159,8 +161,8 @@ def _pixels_problem(name: str, plan: Plan) -> str:
 DROPOUT = Number(
     name="dropout",
     label="Dropout",
-    hint="Share of the hidden units that drop out in training, drawn anew for each person and round by a "
-    "secret of the cohort's own. None does afterwards.",
+    hint="Share of the hidden units, or of what the last layer takes of an image, that drop out in training, "
+    "drawn anew for each row and round by a secret of the cohort's own. None does afterwards.",
     default=0.0,
     least=0,
     most=0.9,
@@ -284,6 +286,18 @@ ARCHITECTURE = Choice(
             "One of 18 layers, for images of 16 by 16 pixels or more: 11 million weights.",
             methods="The network was a KNResNet-18.",
         ),
+        Answer(
+            KNRESNET_34,
+            "KNResNet-34",
+            "One of 34 layers, for images of 16 by 16 pixels or more: 21 million weights.",
+            methods="The network was a KNResNet-34.",
+        ),
+        Answer(
+            KNRESNET_50,
+            "KNResNet-50",
+            "One of 50 layers: 24 million weights.",
+            methods="The network was a KNResNet-50.",
+        ),
     ),
     rule=_pixels_problem,
 )
@@ -293,6 +307,6 @@ NETWORK_OPTIONS = (
 )
 IMAGE_OPTIONS = (
     ARCHITECTURE,
-    *(each for each in NETWORK_OPTIONS if each not in (HIDDEN, ACTIVATION, DROPOUT)),
+    *(each for each in NETWORK_OPTIONS if each not in (HIDDEN, ACTIVATION)),
 )
 """The same for images, whose network is one of a list."""

@@ -207,7 +207,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     held_out: int
     share: float
     dropout: float
-    """Probability with which a hidden unit drops out."""
+    """Probability with which a hidden unit drops out; of a network on images, an input of its last layer."""
     iteration: int
 
     @classmethod
@@ -298,7 +298,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
         if units is None:
             return []
         least, found = np.uint64(self.dropout * 2**64), []
-        for width in self.widths[1:-1]:
+        for width in self.network.hidden:
             numbers = np.frombuffer(units.update(bytes(8 * rows * width)), "<u8").reshape(rows, width)
             found.append((numbers >= least) / (1 - self.dropout))
         return found

@@ -109,7 +109,7 @@ LOCAL_OPTIONS = (
 )
 LOCAL_IMAGE_OPTIONS = (
     ARCHITECTURE,
-    *(option for option in LOCAL_OPTIONS if option not in (HIDDEN, ACTIVATION, DROPOUT)),
+    *(option for option in LOCAL_OPTIONS if option not in (HIDDEN, ACTIVATION)),
 )
 
 
