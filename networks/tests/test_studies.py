@@ -17,7 +17,15 @@ from torch.nn import functional
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted import image_network
-from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNRESNET_13, KNRESNET_18, KNRESNET_34, KNRESNET_50, ImageNetwork
+from unpooled.fitted.image_network import (
+    ARCHITECTURES,
+    KNCONV,
+    KNRESNET_13,
+    KNRESNET_18,
+    KNRESNET_34,
+    KNRESNET_50,
+    ImageNetwork,
+)
 from unpooled.fitted.network import start
 from unpooled.methods import METHODS, check, usual
 from unpooled.methods.learning import network_questions
@@ -116,7 +124,9 @@ def test_what_drops_out_is_what_the_last_layer_takes(name: str, pixels: int) -> 
     module, wanted = module_of(network, weights), torch.tensor([0, 2])
     kept = 2.0 * random.integers(0, 2, (2, *network.hidden))
     module[-1].register_forward_pre_hook(lambda _, given: (given[0] * torch.tensor(kept),))
-    functional.cross_entropy(module(torch.tensor(x, dtype=torch.float64) / 255), wanted, reduction="sum").backward()
+    functional.cross_entropy(
+        module(torch.tensor(x, dtype=torch.float64) / 255), wanted, reduction="sum"
+    ).backward()
 
     def slope(scores: np.ndarray) -> np.ndarray:
         return np.asarray(torch.tensor(scores).softmax(1) - functional.one_hot(wanted, 3))
@@ -127,7 +137,7 @@ def test_what_drops_out_is_what_the_last_layer_takes(name: str, pixels: int) -> 
 
 
 def test_images_drop_out_by_cohort_and_round() -> None:
-    plan = plan_of("image-network", dropout=0.5)
+    plan = plan_of("image-network", image_dropout=0.5)
     network, design = ImageNetwork((*SIZE, 3), KNCONV), SumProducts.widest(plan)
     about = design, network.widths, KNCONV, np.zeros(0), start(network, 0), 0
     first, second = (SumGradient.at(plan, about, turn) for turn in (1, 2))
@@ -137,7 +147,9 @@ def test_images_drop_out_by_cohort_and_round() -> None:
         return np.asarray(question.local(table)["gradient"])
 
     assert (found(first, one) == found(first, one)).all()
-    assert (found(first, one) != found(second, one)).any() and (found(first, one) != found(first, other)).any()
+    assert (found(first, one) != found(second, one)).any() and (
+        found(first, one) != found(first, other)
+    ).any()
 
 
 # A residual network is large, so it is shown the fewest images with which floors are kept.

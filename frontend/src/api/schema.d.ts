@@ -1517,7 +1517,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -1586,6 +1586,11 @@ export interface components {
              *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         Gene: {
             name: string;
@@ -2306,7 +2311,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -2375,6 +2380,11 @@ export interface components {
              *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         /**
          * @description * `` - Not paused
@@ -2795,7 +2805,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -2864,6 +2874,11 @@ export interface components {
              *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -3147,7 +3162,7 @@ export interface components {
             activation?: components["schemas"]["ActivationEnum"];
             /**
              * Format: double
-             * @description Dropout. Share of the hidden units, or of what the last layer takes of an image, that drop out in training, drawn anew for each row and round by a secret of the cohort's own. None does afterwards.
+             * @description Dropout. Share of the hidden units that drop out in training, drawn anew for each person and round by a secret of the cohort's own. None does afterwards.
              */
             dropout?: number;
             /**
@@ -3216,6 +3231,11 @@ export interface components {
              *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         Problem: {
             code: string;

@@ -39,8 +39,8 @@ class Architecture:
 ARCHITECTURES = {
     KNCONV: Architecture(64, 8),
     KNCONV_WIDE: Architecture(64, 8),
-    # In float64, with what the way back needs, an image of 28 by 28 pixels takes 35 MB of KNResNet-13, and 100
-    # of KNResNet-18. The others are reckoned from these, by what autograd keeps of an image.
+    # In float64, with what the way back needs, an image of 28 by 28 pixels takes 35 MB of KNResNet-13, and
+    # 100 of KNResNet-18. The others are reckoned from these, by what autograd keeps of an image.
     KNRESNET_13: Architecture(512, 8),
     KNRESNET_18: Architecture(1024, 16),
     KNRESNET_34: Architecture(2048, 16),

@@ -142,6 +142,11 @@ def _taking_part_problem(share: float, plan: Plan) -> str:
     )
 
 
+def dropout_of(plan: Plan) -> float:
+    """Return the share that drops out of a layer."""
+    return (DROPOUT if plan.images is None else IMAGE_DROPOUT).of(plan)
+
+
 def _dropout_problem(dropout: float, plan: Plan) -> str:
     return (
         "0 with L-BFGS, which compares the losses of rounds"
@@ -161,14 +166,27 @@ def _pixels_problem(name: str, plan: Plan) -> str:
 DROPOUT = Number(
     name="dropout",
     label="Dropout",
-    hint="Share of the hidden units, or of what the last layer takes of an image, that drop out in training, "
-    "drawn anew for each row and round by a secret of the cohort's own. None does afterwards.",
+    hint="Share of the hidden units that drop out in training, drawn anew for each person and round by a "
+    "secret of the cohort's own. None does afterwards.",
     default=0.0,
     least=0,
     most=0.9,
     place=Place.MODEL,
     rule=_dropout_problem,
     methods="Hidden units dropped out with the probability {}.",
+)
+IMAGE_DROPOUT = Number(
+    name="image_dropout",
+    label="Dropout before the last layer",
+    hint="Share of what the last layer takes of an image that drops out in training, drawn anew for each "
+    "image and round by a secret of the cohort's own. None does afterwards.",
+    default=0.0,
+    least=0,
+    most=0.9,
+    place=Place.MODEL,
+    came_later=True,
+    rule=_dropout_problem,
+    methods="What the last layer takes dropped out with the probability {}.",
 )
 RATE = Number(
     name="learning_rate",
@@ -307,6 +325,7 @@ NETWORK_OPTIONS = (
 )
 IMAGE_OPTIONS = (
     ARCHITECTURE,
-    *(each for each in NETWORK_OPTIONS if each not in (HIDDEN, ACTIVATION)),
+    *(each for each in NETWORK_OPTIONS if each not in (HIDDEN, ACTIVATION, DROPOUT)),
+    IMAGE_DROPOUT,
 )
 """The same for images, whose network is one of a list."""

@@ -28,10 +28,10 @@ from unpooled.methods.learning.logistic_questions import logarithms
 from unpooled.methods.learning.network_options import (
     ACTIVATION,
     ARCHITECTURE,
-    DROPOUT,
     HIDDEN,
     ROUNDS,
     TAKING_PART,
+    dropout_of,
     widths_of,
 )
 from unpooled.methods.learning.reading import Examples, class_names, examples
@@ -221,7 +221,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     @classmethod
     def at(cls, plan: Plan, about: About, turn: int) -> Self:
         """The question of a round; `about` are its first fields, which all questions about a network have."""
-        return cls(*about, TAKING_PART.of(plan), DROPOUT.of(plan), turn)
+        return cls(*about, TAKING_PART.of(plan), dropout_of(plan), turn)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:

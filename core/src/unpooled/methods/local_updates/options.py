@@ -9,6 +9,7 @@ from unpooled.methods.learning.network_options import (
     ARCHITECTURE,
     DROPOUT,
     HIDDEN,
+    IMAGE_DROPOUT,
     IN_A_ROUND,
     MOMENTUM,
     PATIENCE,
@@ -109,7 +110,8 @@ LOCAL_OPTIONS = (
 )
 LOCAL_IMAGE_OPTIONS = (
     ARCHITECTURE,
-    *(option for option in LOCAL_OPTIONS if option not in (HIDDEN, ACTIVATION)),
+    *(option for option in LOCAL_OPTIONS if option not in (HIDDEN, ACTIVATION, DROPOUT)),
+    IMAGE_DROPOUT,
 )
 
 
