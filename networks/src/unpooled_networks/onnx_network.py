@@ -139,7 +139,7 @@ def _average(graph: _Graph, module: Any, x: str, seen: Tensor) -> str:
 
 
 def _parts(size: int, parts: int) -> np.ndarray:
-    """What the mean of each part takes of each place: (parts, size), rows that add up to 1."""
+    """Return the share of each place in the mean of each part: (parts, size)."""
     place, part = np.arange(size), np.arange(parts)[:, None]
     inside = (place >= part * size // parts) & (place < -(-(part + 1) * size // parts))
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))

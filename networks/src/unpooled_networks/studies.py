@@ -106,7 +106,7 @@ def gradient(
     *_, weight, bias = named.values()
     seen = functional_call(module[:-1], dict(list(named.items())[:-2]), (_input(images),))
     found = functional.linear(seen if kept is None else seen * torch.tensor(kept), weight, bias)
-    found.backward(torch.tensor(slope(found.detach().numpy())))
+    found.backward(torch.tensor(slope(found.detach().numpy())))  # type: ignore[no-untyped-call]
     return np.concatenate([each.grad.numpy().ravel() for each in named.values() if each.grad is not None])
 
 
