@@ -17,11 +17,20 @@ from torch.nn import functional
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted import image_network
-from unpooled.fitted.image_network import ARCHITECTURES, KNCONV, KNRESNET_13, KNRESNET_18, ImageNetwork
+from unpooled.fitted.image_network import (
+    ARCHITECTURES,
+    KNCONV,
+    KNRESNET_13,
+    KNRESNET_18,
+    KNRESNET_34,
+    KNRESNET_50,
+    ImageNetwork,
+)
 from unpooled.fitted.network import start
 from unpooled.methods import METHODS, check, usual
 from unpooled.methods.learning import network_questions
 from unpooled.methods.learning.design import SumProducts
+from unpooled.methods.learning.network_questions import SumGradient
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.local_updates.questions import SumUpdates
 from unpooled.methods.private_network.questions import SumClipped
@@ -93,8 +102,9 @@ def test_core_knows_the_networks_that_torch_builds() -> None:
     assert set(json.loads(layouts())) == set(ARCHITECTURES)
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
-@pytest.mark.parametrize("widths", [(1, 8, 8, 1), (3, 28, 20, 7)])
+@pytest.mark.parametrize(
+    ("name", "widths"), [(KNCONV, (1, 8, 8, 1)), *((name, (3, 28, 20, 7)) for name in ARCHITECTURES)]
+)
 def test_names_shapes_and_start_values_are_torchs(name: str, widths: tuple[int, int, int, int]) -> None:
     network, module = ImageNetwork(widths, name), build(name, widths)
     named = {key: tuple(part.shape) for key, part in module.named_parameters()}
@@ -104,6 +114,42 @@ def test_names_shapes_and_start_values_are_torchs(name: str, widths: tuple[int, 
     for key, part in found.items():
         if part.ndim == 4 and part.size > 1000:
             assert part.std() == pytest.approx(theirs[key].std().item(), rel=0.1)
+
+
+@pytest.mark.parametrize(("name", "pixels"), [(KNCONV, 8), (KNRESNET_34, 16), (KNRESNET_50, 8)])
+def test_what_drops_out_is_what_the_last_layer_takes(name: str, pixels: int) -> None:
+    """Against torch, which is given the same factors at the last layer."""
+    random, network = np.random.default_rng(1), ImageNetwork((1, pixels, pixels, 3), name)
+    x, weights = random.integers(0, 256, (2, 1, pixels, pixels), np.uint8), start(network, 0)
+    module, wanted = module_of(network, weights), torch.tensor([0, 2])
+    kept = 2.0 * random.integers(0, 2, (2, *network.hidden))
+    module[-1].register_forward_pre_hook(lambda _, given: (given[0] * torch.tensor(kept),))
+    functional.cross_entropy(
+        module(torch.tensor(x, dtype=torch.float64) / 255), wanted, reduction="sum"
+    ).backward()
+
+    def slope(scores: np.ndarray) -> np.ndarray:
+        return np.asarray(torch.tensor(scores).softmax(1) - functional.one_hot(wanted, 3))
+
+    found = network.gradient(weights, x, slope, [kept])
+    np.testing.assert_allclose(found, flat(part.grad for part in module.parameters()), rtol=0, atol=1e-9)
+    assert np.abs(found).max() > 1e-3
+
+
+def test_images_drop_out_by_cohort_and_round() -> None:
+    plan = plan_of("image-network", image_dropout=0.5)
+    network, design = ImageNetwork((*SIZE, 3), KNCONV), SumProducts.widest(plan)
+    about = design, network.widths, KNCONV, np.zeros(0), start(network, 0), 0
+    first, second = (SumGradient.at(plan, about, turn) for turn in (1, 2))
+    one, other = (replace(cohorts(plan)[0], secret=bytes([k]) * 32) for k in (1, 2))
+
+    def found(question: SumGradient, table: Examples) -> np.ndarray:
+        return np.asarray(question.local(table)["gradient"])
+
+    assert (found(first, one) == found(first, one)).all()
+    assert (found(first, one) != found(second, one)).any() and (
+        found(first, one) != found(first, other)
+    ).any()
 
 
 # A residual network is large, so it is shown the fewest images with which floors are kept.
@@ -220,6 +266,8 @@ def test_the_files_of_a_study_become_a_module(tmp_path: Path) -> None:
     [
         ("1x12x12", {"architecture": KNRESNET_18}, "16 by 16 pixels or more"),
         ("1x28x28", {"architecture": KNRESNET_18}, ""),
+        ("1x12x12", {"architecture": KNRESNET_34}, "16 by 16 pixels or more"),
+        ("1x8x8", {"architecture": KNRESNET_50}, ""),
         ("3x32x32", {"architecture": KNRESNET_13}, ""),
         ("1x28x28", {"architecture": KNRESNET_13, "optimizer": "lbfgs"}, "Adam or gradient descent"),
         ("1x28x28", {"architecture": KNCONV, "optimizer": "lbfgs"}, ""),

@@ -947,9 +947,11 @@ export interface components {
          *     * `knconv-wide` - knconv-wide
          *     * `knresnet-13` - knresnet-13
          *     * `knresnet-18` - knresnet-18
+         *     * `knresnet-34` - knresnet-34
+         *     * `knresnet-50` - knresnet-50
          * @enum {string}
          */
-        ArchitectureEnum: "knconv" | "knconv-wide" | "knresnet-13" | "knresnet-18";
+        ArchitectureEnum: "knconv" | "knconv-wide" | "knresnet-13" | "knresnet-18" | "knresnet-34" | "knresnet-50";
         AskedPlanRequest: {
             plan: components["schemas"]["PlanFieldsRequest"];
         };
@@ -1617,8 +1619,15 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         Gene: {
             name: string;
@@ -2408,8 +2417,15 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         /**
          * @description * `` - Not paused
@@ -2896,8 +2912,15 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -3247,8 +3270,15 @@ export interface components {
              *     * `knconv-wide` - knconv-wide
              *     * `knresnet-13` - knresnet-13
              *     * `knresnet-18` - knresnet-18
+             *     * `knresnet-34` - knresnet-34
+             *     * `knresnet-50` - knresnet-50
              */
             architecture?: components["schemas"]["ArchitectureEnum"];
+            /**
+             * Format: double
+             * @description Dropout before the last layer. Share of what the last layer takes of an image that drops out in training, drawn anew for each image and round by a secret of the cohort's own. None does afterwards.
+             */
+            image_dropout?: number;
         };
         Problem: {
             code: string;

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vjp, vmap
+from torch.nn import functional
 
 from unpooled_networks.resnets import ARCHITECTURES, Architecture, Conv, Norm, Part, Pool, resnet
 
@@ -43,12 +44,12 @@ def _three_convolutions(channels: int) -> Architecture:
 NETWORKS = {
     "knconv": _three_convolutions(16),
     "knconv-wide": _three_convolutions(64),
-    **{name.lower(): ARCHITECTURES[name] for name in ("KNResNet-13", "KNResNet-18")},
+    **{name.lower(): ARCHITECTURES[name] for name in ARCHITECTURES if name.startswith("KN")},
 }
 
 
 def build(name: str, shape: Shape) -> nn.Sequential:
-    """Make one of the networks; nothing drops out, so that the same question has the same answer."""
+    """Make one of the networks; it drops out nothing by itself, so that a question has one answer."""
     channels, _, _, scores = shape
     return resnet(NETWORKS[name], Norm.KERNEL, scores, channels, small=True, dropout=(0.0, 0.0))
 
@@ -88,11 +89,24 @@ def scores(name: str, shape: Shape, weights: np.ndarray, images: np.ndarray) -> 
         return np.concatenate([functional_call(module, named, (_input(some),)).numpy() for some in parts])
 
 
-def gradient(name: str, shape: Shape, weights: np.ndarray, images: np.ndarray, slope: Slope) -> np.ndarray:
-    """The gradient of the sum of the images' losses: float64 (size,)."""
+def gradient(
+    name: str,
+    shape: Shape,
+    weights: np.ndarray,
+    images: np.ndarray,
+    slope: Slope,
+    kept: np.ndarray | None = None,
+) -> np.ndarray:
+    """The gradient of the sum of the images' losses: float64 (size,).
+
+    `kept` are factors of what the last layer takes, float64 (n, inputs), where some of it drops out.
+    """
     named = {key: each.requires_grad_() for key, each in _named(name, shape, weights).items()}
-    found = functional_call(_module(name, shape), named, (_input(images),))
-    found.backward(torch.tensor(slope(found.detach().numpy())))
+    module = _module(name, shape)
+    *_, weight, bias = named.values()
+    seen = functional_call(module[:-1], dict(list(named.items())[:-2]), (_input(images),))
+    found = functional.linear(seen if kept is None else seen * torch.tensor(kept), weight, bias)
+    found.backward(torch.tensor(slope(found.detach().numpy())))  # type: ignore[no-untyped-call]
     return np.concatenate([each.grad.numpy().ravel() for each in named.values() if each.grad is not None])
 
 

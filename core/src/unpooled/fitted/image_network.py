@@ -20,6 +20,7 @@ import numpy as np
 from unpooled.errors import DataProblem
 
 KNCONV, KNCONV_WIDE, KNRESNET_13, KNRESNET_18 = "knconv", "knconv-wide", "knresnet-13", "knresnet-18"
+KNRESNET_34, KNRESNET_50 = "knresnet-34", "knresnet-50"
 ENTRY_POINTS = "unpooled.networks"
 FORMAT = "unpooled/image-network"
 """Format of their model files."""
@@ -38,9 +39,12 @@ class Architecture:
 ARCHITECTURES = {
     KNCONV: Architecture(64, 8),
     KNCONV_WIDE: Architecture(64, 8),
-    # In float64, with what the way back needs, an image of 28 by 28 pixels takes 35 MB, and 100 MB.
+    # In float64, with what the way back needs, an image of 28 by 28 pixels takes 35 MB of KNResNet-13, and
+    # 100 of KNResNet-18. The others are reckoned from these, by what autograd keeps of an image.
     KNRESNET_13: Architecture(512, 8),
     KNRESNET_18: Architecture(1024, 16),
+    KNRESNET_34: Architecture(2048, 16),
+    KNRESNET_50: Architecture(3072, 8),
 }
 """The closed list, by name."""
 
@@ -65,6 +69,12 @@ class ImageNetwork:
     def size(self) -> int:
         """Number of weights, biases included."""
         return sum(map(math.prod, self.shapes.values()))
+
+    @property
+    def hidden(self) -> tuple[int]:
+        """Number of inputs of the last layer, which alone drop out."""
+        *_, last, _ = self.shapes.values()
+        return (last[1],)
 
     @property
     def breadth(self) -> int:
@@ -100,8 +110,11 @@ class ImageNetwork:
         slope: Callable[[np.ndarray], np.ndarray],
         kept: Sequence[np.ndarray] = (),
     ) -> np.ndarray:
-        """The gradient of the sum of the images' losses: float64 (size,); nothing drops out."""
-        return np.asarray(computing().gradient(self.activation, self.widths, weights, x, slope))
+        """The gradient of the sum of the images' losses: float64 (size,).
+
+        `kept` has factors of what the last layer takes, float64 (n, inputs), where some of it drops out.
+        """
+        return np.asarray(computing().gradient(self.activation, self.widths, weights, x, slope, *kept))
 
     def gradients(
         self, weights: np.ndarray, x: np.ndarray, slope: Callable[[np.ndarray], np.ndarray]

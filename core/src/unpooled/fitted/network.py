@@ -61,6 +61,16 @@ class Network:
         """Numbers of a row that are computed at once."""
         return max(self.widths)
 
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Numbers of units of each hidden layer."""
+        return self.widths[1:-1]
+
+    @property
+    def heaviest(self) -> int:
+        """Multiplications of a row in the largest of the layers' products."""
+        return max(inputs * outputs for inputs, outputs in itertools.pairwise(self.widths))
+
     def limits(self, weights: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
         """Views of a vector, float64 (size,), and how far from 0 the start values there may be."""
         for w, b in self.layers(weights):

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import mmap
 import struct
 import types
 import typing
@@ -207,8 +208,10 @@ class _Reader:
         dtype = np.dtype(_DTYPES[code])
         count = functools.reduce(int.__mul__, shape, 1)  # Python's integers: cannot overflow
         begin = self.skip(count * dtype.itemsize)
-        # Single bytes may begin anywhere, so they stay where they are. Others are copied, to be aligned.
-        raw = (memoryview(self.data) if code == b"B" else self.data)[begin : self.at]
+        # Single bytes may begin anywhere, so they stay where they are. Others are copied, to be aligned: but
+        # for those in a mapped file, which are large, and whose copy would take as much memory again.
+        stays = code == b"B" or isinstance(self.data, mmap.mmap)
+        raw = (memoryview(self.data) if stays else self.data)[begin : self.at]
         if code == b"?" and bytes(raw).strip(b"\x00\x01"):
             raise CodecError("a truth value is neither 0 nor 1")
         try:

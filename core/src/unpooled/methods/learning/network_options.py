@@ -12,6 +12,8 @@ from unpooled.fitted.image_network import (
     KNCONV_WIDE,
     KNRESNET_13,
     KNRESNET_18,
+    KNRESNET_34,
+    KNRESNET_50,
     ImageNetwork,
 )
 from unpooled.fitted.network import MISH, RELU, SILU, TANH
@@ -140,6 +142,11 @@ def _taking_part_problem(share: float, plan: Plan) -> str:
     )
 
 
+def dropout_of(plan: Plan) -> float:
+    """Return the share that drops out of a layer."""
+    return (DROPOUT if plan.images is None else IMAGE_DROPOUT).of(plan)
+
+
 def _dropout_problem(dropout: float, plan: Plan) -> str:
     return (
         "0 with L-BFGS, which compares the losses of rounds"
@@ -167,6 +174,19 @@ DROPOUT = Number(
     place=Place.MODEL,
     rule=_dropout_problem,
     methods="Hidden units dropped out with the probability {}.",
+)
+IMAGE_DROPOUT = Number(
+    name="image_dropout",
+    label="Dropout before the last layer",
+    hint="Share of what the last layer takes of an image that drops out in training, drawn anew for each "
+    "image and round by a secret of the cohort's own. None does afterwards.",
+    default=0.0,
+    least=0,
+    most=0.9,
+    place=Place.MODEL,
+    came_later=True,
+    rule=_dropout_problem,
+    methods="What the last layer takes dropped out with the probability {}.",
 )
 RATE = Number(
     name="learning_rate",
@@ -284,6 +304,18 @@ ARCHITECTURE = Choice(
             "One of 18 layers, for images of 16 by 16 pixels or more: 11 million weights.",
             methods="The network was a KNResNet-18.",
         ),
+        Answer(
+            KNRESNET_34,
+            "KNResNet-34",
+            "One of 34 layers, for images of 16 by 16 pixels or more: 21 million weights.",
+            methods="The network was a KNResNet-34.",
+        ),
+        Answer(
+            KNRESNET_50,
+            "KNResNet-50",
+            "One of 50 layers: 24 million weights.",
+            methods="The network was a KNResNet-50.",
+        ),
     ),
     rule=_pixels_problem,
 )
@@ -294,5 +326,6 @@ NETWORK_OPTIONS = (
 IMAGE_OPTIONS = (
     ARCHITECTURE,
     *(each for each in NETWORK_OPTIONS if each not in (HIDDEN, ACTIVATION, DROPOUT)),
+    IMAGE_DROPOUT,
 )
 """The same for images, whose network is one of a list."""

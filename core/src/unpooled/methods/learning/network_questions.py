@@ -28,10 +28,10 @@ from unpooled.methods.learning.logistic_questions import logarithms
 from unpooled.methods.learning.network_options import (
     ACTIVATION,
     ARCHITECTURE,
-    DROPOUT,
     HIDDEN,
     ROUNDS,
     TAKING_PART,
+    dropout_of,
     widths_of,
 )
 from unpooled.methods.learning.reading import Examples, class_names, examples
@@ -47,6 +47,11 @@ _LARGEST = 1 << 20
 _FRACTION_BITS = 60
 _AT_ONCE = 1 << 20
 """Numbers of a layer that are computed at once: what is computed on the way stays in the cache."""
+_ON_ONE_THREAD, _FEWEST_ROWS = 1 << 18, 16
+"""Multiplications that OpenBLAS leaves to one thread, and rows below which a product is not cut up for it.
+
+Threads of so small products wait for one another, ten times as long as it takes where others are busy, too.
+"""
 
 
 class OfNetwork(OfDesign):
@@ -78,7 +83,9 @@ class OfNetwork(OfDesign):
     @property
     def at_once(self) -> int:
         """Number of rows that are computed at once."""
-        return _AT_ONCE // self.network.breadth + 1
+        network = self.network
+        few = _ON_ONE_THREAD // network.heaviest if isinstance(network, Network) else 0
+        return few if few >= _FEWEST_ROWS else _AT_ONCE // network.breadth + 1
 
     def inputs(self, found: Examples, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The network's inputs of some rows, whose design with the outcome is z: float64 (n, inputs).
@@ -200,7 +207,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     held_out: int
     share: float
     dropout: float
-    """Probability with which a hidden unit drops out."""
+    """Probability with which a hidden unit drops out; of a network on images, an input of its last layer."""
     iteration: int
 
     @classmethod
@@ -214,7 +221,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     @classmethod
     def at(cls, plan: Plan, about: About, turn: int) -> Self:
         """The question of a round; `about` are its first fields, which all questions about a network have."""
-        return cls(*about, TAKING_PART.of(plan), DROPOUT.of(plan), turn)
+        return cls(*about, TAKING_PART.of(plan), dropout_of(plan), turn)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -291,7 +298,7 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
         if units is None:
             return []
         least, found = np.uint64(self.dropout * 2**64), []
-        for width in self.widths[1:-1]:
+        for width in self.network.hidden:
             numbers = np.frombuffer(units.update(bytes(8 * rows * width)), "<u8").reshape(rows, width)
             found.append((numbers >= least) / (1 - self.dropout))
         return found

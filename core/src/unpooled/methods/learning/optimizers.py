@@ -25,10 +25,12 @@ class Optimizer:
         """True if no further step can be found."""
         return False
 
-    def step(self, weights: np.ndarray, gradient: np.ndarray, loss: float) -> tuple[np.ndarray, Optimizer]:
+    def step(
+        self, weights: np.ndarray, gradient: np.ndarray, loss: float, rows: int = 1
+    ) -> tuple[np.ndarray, Optimizer]:
         """Return the weights to try next, and the optimizer after this step.
 
-        `gradient` and `loss` are means over the rows of a round, at `weights`.
+        `gradient` is the sum over the rows of a round, at `weights`, and `loss` the mean.
         """
         raise NotImplementedError
 
@@ -45,8 +47,10 @@ class Descent(Optimizer):
     """float64 (size,)"""
     decay: float = codec.came_later(0.0)
 
-    def step(self, weights: np.ndarray, gradient: np.ndarray, loss: float) -> tuple[np.ndarray, Optimizer]:
-        velocity = self.momentum * self.velocity + gradient
+    def step(
+        self, weights: np.ndarray, gradient: np.ndarray, loss: float, rows: int = 1
+    ) -> tuple[np.ndarray, Optimizer]:
+        velocity = self.momentum * self.velocity + gradient / rows
         if self.decay:
             velocity = velocity + self.decay * weights
         return weights - self.rate * velocity, replace(self, velocity=velocity)
@@ -70,12 +74,14 @@ class Adam(Optimizer):
     """`first` to the power of the number of steps."""
     second_power: float
 
-    def step(self, weights: np.ndarray, gradient: np.ndarray, loss: float) -> tuple[np.ndarray, Optimizer]:
+    def step(
+        self, weights: np.ndarray, gradient: np.ndarray, loss: float, rows: int = 1
+    ) -> tuple[np.ndarray, Optimizer]:
         powers = self.first_power * self.first, self.second_power * self.second
         mean, square, changed = (np.empty(len(weights)) for _ in range(3))
         # Part by part: of millions of weights each array on the way would take as much memory as these.
         for part in slices(len(weights), _AT_ONCE):
-            some = gradient[part]
+            some = gradient[part] / rows
             mean[part] = self.first * self.mean[part] + (1 - self.first) * some
             square[part] = self.second * self.square[part] + (1 - self.second) * (some * some)
             root = np.sqrt(square[part] / (1 - powers[1])) + self.least
@@ -123,7 +129,10 @@ class Lbfgs(Optimizer):
     def has_ended(self) -> bool:
         return self.halvings > _MOST_HALVINGS
 
-    def step(self, weights: np.ndarray, gradient: np.ndarray, loss: float) -> tuple[np.ndarray, Optimizer]:
+    def step(
+        self, weights: np.ndarray, gradient: np.ndarray, loss: float, rows: int = 1
+    ) -> tuple[np.ndarray, Optimizer]:
+        gradient = gradient / rows
         if not len(self.taken):
             return self._from(weights, gradient, loss, self.steps, self.changes)
         slope = self.length * dot(self.gradient, self.direction)

@@ -54,7 +54,7 @@ class Training:
         after = replace(self, curve=np.vstack([self.curve, line]))
         if not self.round or line[1] < self.curve[self.best_round, 1]:
             after = replace(after, best=self.weights, best_round=self.round)
-        weights, optimizer = self.optimizer.step(self.weights, sums["gradient"] / rows, line[0])
+        weights, optimizer = self.optimizer.step(self.weights, sums["gradient"], line[0], rows)
         return replace(after, weights=weights, optimizer=optimizer)
 
     def has_ended(self, plan: Plan) -> bool:

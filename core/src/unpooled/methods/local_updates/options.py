@@ -9,6 +9,7 @@ from unpooled.methods.learning.network_options import (
     ARCHITECTURE,
     DROPOUT,
     HIDDEN,
+    IMAGE_DROPOUT,
     IN_A_ROUND,
     MOMENTUM,
     PATIENCE,
@@ -110,6 +111,7 @@ LOCAL_OPTIONS = (
 LOCAL_IMAGE_OPTIONS = (
     ARCHITECTURE,
     *(option for option in LOCAL_OPTIONS if option not in (HIDDEN, ACTIVATION, DROPOUT)),
+    IMAGE_DROPOUT,
 )
 
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers import CipherContext
 
 from unpooled.asking.draws import key_of
 from unpooled.asking.question import Real, Sent
-from unpooled.methods.learning.network_options import DROPOUT, RATE
+from unpooled.methods.learning.network_options import RATE, dropout_of
 from unpooled.methods.learning.network_questions import About, SumGradient
 from unpooled.methods.learning.reading import Examples, examples
 from unpooled.methods.local_updates.options import ALGORITHM, BATCH, FEDAVG, WEIGHTED, work_of
@@ -47,7 +47,7 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
     @classmethod
     def at(cls, plan: Plan, about: About, turn: int) -> Self:
         own = ALGORITHM.of(plan), work_of(plan), BATCH.of(plan), RATE.of(plan)
-        return cls(*about, 1.0, DROPOUT.of(plan), turn, *own)
+        return cls(*about, 1.0, dropout_of(plan), turn, *own)
 
     @property
     def draws(self) -> bool:
