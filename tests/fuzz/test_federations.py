@@ -20,7 +20,7 @@ DRAWN = [
     (ENCODINGS, 40, ()),
     (MODELS, 80, (*FLOORS_OF_MODELS, *(f"{method}: compared" for method in METHODS))),
 ]
-"""How many there are of each kind, and what is said of some of them: what is meant to be met is met."""
+"""Each kind, how many are drawn of it, and what has to be said of some of them."""
 pytestmark = pytest.mark.skipif(truth.EPS > 1e-18, reason="no long double on this machine")
 
 
