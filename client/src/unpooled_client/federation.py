@@ -63,8 +63,9 @@ class Federation:
         self._kind = _kind_of(cohorts[0])
         self._folder = tempfile.TemporaryDirectory(prefix="unpooled-")  # 0700: these are people's rows
         paths = [_path(each, Path(self._folder.name), k) for k, each in enumerate(cohorts, start=1)]
-        self._data = [DataOptions(**{_option(path): path}, **_each(files, k, len(paths)))
-                      for k, path in enumerate(paths)]  # fmt: skip
+        self._data = [
+            DataOptions(**(_option(path) | _each(files, k, len(paths)))) for k, path in enumerate(paths)
+        ]
         self._schema = schema and schema_from_file(Path(schema))
         self._plan: Plan | None = None
         self.files: dict[str, bytes] = {}
@@ -212,15 +213,15 @@ def _path(cohort: Any, folder: Path, number: int) -> Path:
     return path
 
 
-def _option(path: Path) -> str:
+def _option(path: Path) -> dict[str, Any]:
     """The client's option that takes this file: the prefix of a fileset, a file of genotypes, or a table."""
     for fileset in FILESETS:
         if Path(f"{path}.{fileset.genotypes}").exists():
-            return fileset.option
+            return {fileset.option: path}
     if not path.exists():
         filesets = " or ".join(f"{path}.{fileset.genotypes}" for fileset in FILESETS)
         raise FileNotFoundError(f"{path}: no such table, and no {filesets}")
-    return next((each.option for each in COPIED if path.name.endswith(each.endings)), "table")
+    return {next((each.option for each in COPIED if path.name.endswith(each.endings)), "table"): path}
 
 
 def _each(files: Mapping[str, Any], cohort: int, cohorts: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("unpooled_server", "0001_squashed_0022_keys_of_pairs")]
+    dependencies: ClassVar = [("unpooled_server", "0022_keys_of_pairs")]
 
     operations: ClassVar = [
         migrations.AddField("share", "is_whole", models.BooleanField(default=True)),

@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
         ("unpooled_server", "0020_code_keys"),
         ("unpooled_server", "0021_states_in_files"),
         ("unpooled_server", "0022_keys_of_pairs"),
+        ("unpooled_server", "0023_encrypted"),
     ]
 
     dependencies = [
@@ -325,6 +326,7 @@ class Migration(migrations.Migration):
                 ("nonce", models.CharField(max_length=32)),
                 ("size", models.PositiveBigIntegerField()),
                 ("keeps", models.BooleanField(default=False)),
+                ("is_whole", models.BooleanField(default=True)),
                 ("received_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "cohort",
