@@ -90,7 +90,9 @@ function Message({ issued, study }: Omit<Props, "onClose">) {
       />
       <Row>
         <CopyButton label={t("Copy message")} text={message} shown={text} />
-        <a href={mailto(t("Invitation to the study {{name}}", { name: study.name }), message, issued.address)}>
+        <a
+          href={mailto(t("Invitation to the study {{name}}", { name: study.name }), message, issued.address)}
+        >
           {t("Write it as a mail")}
         </a>
       </Row>
