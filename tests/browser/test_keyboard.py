@@ -54,8 +54,10 @@ def test_a_study_is_created_and_a_cohort_invited_by_keyboard(pages: Pages) -> No
     pages.sees("The plan can be changed until a sum over the cohorts is asked for.")
     pages.until_focus("link", "Cohorts")
     keyboard.press("Enter")
-    pages.until_focus("textbox", "Name")
-    pages.type("Graz", then="Enter")
+    pages.until_focus("textbox", "Names")
+    pages.type("Graz")
+    pages.has_focus("button", "Invite")
+    keyboard.press("Enter")
     expect(pages.dialog.get_by_label("Invitation", exact=True)).to_be_focused()
     about = [
         ("textbox", "Message to the data manager"),
