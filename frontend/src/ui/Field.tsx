@@ -198,6 +198,7 @@ export function LimitField({ label, hint, error, value, off, start, onChange }: 
           aria-invalid={Boolean(error)}
           value={value}
           onFocus={() => hold(true)}
+          onBlur={() => hold(false)}
           onChange={(event) => onChange(event.target.value)}
         />
       )}
