@@ -190,12 +190,11 @@ def _check_celery(arguments: list[str]) -> None:
     assert {word for word in arguments[3:] if word.startswith("-")} <= known
 
 
-def test_one_number_says_how_many_threads_there_are_and_how_many_may_wait(tmp_path: Path) -> None:
-    """Were more to wait than there are, no thread would be left to answer."""
+def test_one_number_says_how_many_threads_there_are(tmp_path: Path) -> None:
     code = (
         "from gunicorn.app.wsgiapp import WSGIApplication as A\n"
         "from unpooled_webapp import settings\n"
-        "print(A().cfg.threads, settings.UNPOOLED_THREADS, settings.UNPOOLED_LONG_POLLS)"
+        "print(A().cfg.threads, settings.UNPOOLED_THREADS)"
     )
     command = words("webapp/Dockerfile", "CMD")
     assert command[0] == "gunicorn" and "--threads" not in command
@@ -207,7 +206,7 @@ def test_one_number_says_how_many_threads_there_are_and_how_many_may_wait(tmp_pa
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["200", "200", "150"]
+    assert done.stdout.split() == ["200", "200"]
 
 
 # Settings

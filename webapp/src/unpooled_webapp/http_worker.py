@@ -5,6 +5,11 @@ all. Here the main loop gathers heads and small bodies, and drops who is slow. A
 a few threads for bodies, after the view has asked who sends it; its sender must keep a pace. Threads send the
 answers: where readers hold too many of them, the slowest are given up.
 
+A request that waits for news of its study (`Waits`) leaves its thread. The main loop keeps its connection,
+sends it a byte now and then, and has a thread answer it anew once it may find something. An asynchronous
+server beside this one, uvicorn with Django's views, would do the same with a second set of rules about slow
+strangers, bodies and shutdown; the loop that gathers requests can as well keep them.
+
 waitress 3.0 was tried in its place, by `test_slow_strangers`: it answers beside a thousand strangers, or a
 hundred readers, and gives them up. But above its limit of connections nobody gets in, where here the oldest
 goes; and it stores a body, up to 1 GiB, before a view can ask who sends it, and knows no least rate.
@@ -26,6 +31,8 @@ from typing import Any, ClassVar
 from gunicorn.http.body import LengthReader  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
 
+from unpooled_server.cohort_api.held import HELD, Held, Waits
+
 HEAD_BYTES = 16 << 10
 # What a stranger may send: name and password, a form.
 SMALL_BODY = 16 << 10
@@ -42,6 +49,16 @@ PIECE = 64 << 10  # bytes of an answer that must leave within PAUSE_SECONDS
 # Then the loop looks at the connections that it has: newcomers must not keep it from them.
 ACCEPTED_AT_ONCE = 64
 
+# Between bytes to a client that waits: proxies give up a connection that is silent for 30 or 60.
+KEEP_ALIVE_SECONDS = 15.0
+# Of an answer that comes later: newlines, which the client drops, then the answer itself. nginx is to pass
+# them on as they come.
+_BEGINNING = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nCache-Control: no-store\r\n"
+    b"X-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+_NEWLINE, _END = b"1\r\n\n\r\n", b"0\r\n\r\n"
+
 _END_OF_HEAD = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*(\d{1,18})[ \t]*(?=\r\n)", re.IGNORECASE)
 
@@ -51,6 +68,10 @@ class PacedSocket(socket.socket):
 
     readers: ClassVar[dict[PacedSocket, float]] = {}
     """Readers that are being sent a piece of an answer, and since when."""
+    waits_until: float | None = None
+    """The end of its request's wait, by the monotonic clock; None where it does not wait."""
+    has_begun = False
+    """True once bytes have been sent that keep it alive."""
 
     _began, _received = 0.0, 0
 
@@ -103,6 +124,18 @@ def give_up_readers(readers: dict[PacedSocket, float], most: int) -> None:
             sock.shutdown(socket.SHUT_RDWR)
 
 
+class Parked(BaseException):
+    """Ends the handling of a request that waits; no Exception, which gunicorn would answer."""
+
+    def __init__(self, wait: Waits) -> None:
+        super().__init__()
+        self.wait = wait
+
+
+class Answered(BaseException):
+    """Ends the handling of a request whose answer had begun; gunicorn would begin another."""
+
+
 class Connection(TConn):  # type: ignore[misc]
     """A connection, and what has arrived of its next request."""
 
@@ -111,6 +144,8 @@ class Connection(TConn):  # type: ignore[misc]
         super().__init__(cfg, paced, client, server)
         self.data_ready = True  # gunicorn would wait for it, in a thread
         self.arrived = bytearray()
+        self.asked = b""
+        """The request that a thread has, and what came behind it."""
 
     @property
     def body_bytes(self) -> int:
@@ -140,8 +175,14 @@ class Connection(TConn):  # type: ignore[misc]
     def hand_over(self) -> None:
         """Give gunicorn's parser what has arrived."""
         self.init()
-        self.parser.unreader.unread(bytes(self.arrived))
+        self.asked = bytes(self.arrived)
+        self.parser.unreader.unread(self.asked)
         self.arrived.clear()
+
+    def ask_again(self) -> None:
+        """Let the request arrive once more, at a new parser: the old one may have seen the last request."""
+        self.parser, self.initialized = None, False
+        self.arrived = bytearray(self.asked)
 
     def take_back(self) -> None:
         """Take back what the parser has not used: it is the beginning of the next request."""
@@ -163,7 +204,15 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.waiting: dict[Connection, None] = {}  # oldest first
         # Whoever sends large bodies slowly, with a token or a session, holds up other large bodies only.
         self.for_bodies = ThreadPoolExecutor(max(1, self.cfg.threads // 4), thread_name_prefix="body")
+        self.parked: dict[Connection, Waits] = {}
         self._next_look = 0.0
+
+    def load_wsgi(self) -> None:
+        super().load_wsgi()
+        self.wsgi = partial(self._answer, self.wsgi)
+        from unpooled_server.cohort_api.looker import Looker  # Django is set up now
+
+        self.looker = Looker[Connection](lambda conn: self.method_queue.defer(self._wake, conn))
 
     # Connections
 
@@ -249,12 +298,77 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         return keepalive and conn.body_is_here() and bool(super()._keepalive_after(conn, keepalive))
 
     def finish_request(self, conn: Connection, done: Future[bool]) -> None:
-        if done.cancelled() or done.exception() or not done.result() or not self.alive:
+        error = None if done.cancelled() else done.exception()
+        if isinstance(error, Parked):
+            self._park(conn, error.wait)
+            return
+        conn.sock.waits_until, conn.sock.has_begun = None, False
+        is_kept = isinstance(error, Answered) or (not (done.cancelled() or error) and done.result())
+        if not is_kept or not self.alive:
             self._linger(conn)
             return
         conn.take_back()
         self._wait(conn, self._receive, ARRIVAL_SECONDS if conn.arrived else self.cfg.keepalive)
         self._go_on(conn)
+
+    # Requests that wait
+
+    def _answer(self, application: Any, environ: dict[str, Any], start_response: Any) -> Any:
+        """Answer as the application does, unless the request has to wait."""
+        sock: PacedSocket = environ["gunicorn.socket"]
+        # The rest of the connections is for those who bring something.
+        has_place = sock.waits_until is not None or len(self.parked) < self.worker_connections * 3 // 4
+        environ[HELD] = Held(has_place, environ["SERVER_PROTOCOL"] == "HTTP/1.1", sock.waits_until)
+        if sock.has_begun:
+            _end_answer(sock, application, environ)
+        return _unless_it_waits(application(environ, start_response))
+
+    def _park(self, conn: Connection, wait: Waits) -> None:
+        conn.sock.waits_until = wait.until
+        conn.sock.setblocking(False)
+        conn.timeout = time.monotonic() + KEEP_ALIVE_SECONDS
+        self.parked[conn] = wait
+        self.poller.register(conn.sock, selectors.EVENT_READ, lambda _: self._receive_parked(conn))
+        self.looker.add(conn, wait)
+        if not self.alive:
+            self._wake_at_end(conn)
+
+    def _unpark(self, conn: Connection) -> bool:
+        """Take it from those that wait; tell whether it was there."""
+        wait = self.parked.pop(conn, None)
+        if wait is not None:
+            self.looker.remove(conn, wait)
+            self.poller.unregister(conn.sock)
+        return wait is not None
+
+    def _receive_parked(self, conn: Connection) -> None:
+        """Mostly the other end is gone. What it sends meanwhile is the beginning of its next request."""
+        with contextlib.suppress(OSError):
+            if (data := conn.sock.recv(HEAD_BYTES)) and len(conn.asked) < HEAD_BYTES:
+                conn.asked += data
+                return
+        self._drop_parked(conn)
+
+    def _drop_parked(self, conn: Connection) -> None:
+        if self._unpark(conn):
+            self._drop(conn)
+
+    def _wake(self, conn: Connection) -> None:
+        if self._unpark(conn):
+            conn.ask_again()
+            self._go_on(conn)
+
+    def _wake_at_end(self, conn: Connection) -> None:
+        conn.sock.waits_until = 0.0
+        self._wake(conn)
+
+    def _keep_alive(self, conn: Connection, now: float) -> None:
+        data = _NEWLINE if conn.sock.has_begun else _BEGINNING + _NEWLINE
+        conn.timeout, conn.sock.has_begun = now + KEEP_ALIVE_SECONDS, True
+        with contextlib.suppress(OSError):
+            if conn.sock.send(data) == len(data):
+                return
+        self._drop_parked(conn)
 
     # Ends
 
@@ -291,6 +405,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             return
         self._next_look = now + 1.0
         give_up_readers(PacedSocket.readers, self.cfg.threads // 2)
+        for conn in [conn for conn, wait in self.parked.items() if wait.is_long and conn.timeout <= now]:
+            self._keep_alive(conn, now)
         for conn in [conn for conn in self.waiting if conn.timeout <= now]:
             if conn.arrived:
                 self._refuse(conn, b"408 Request Timeout")
@@ -301,3 +417,25 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """The process is to end: who waits has until then to send what is on its way."""
         for conn in self.waiting:
             conn.timeout = min(conn.timeout, deadline)
+        for conn in list(self.parked):
+            self._wake_at_end(conn)
+
+
+def _unless_it_waits(response: Any) -> Any:
+    if isinstance(response, Waits):
+        response.close()
+        raise Parked(response)
+    return response
+
+
+def _end_answer(sock: PacedSocket, application: Any, environ: dict[str, Any]) -> None:
+    """Send what the application answers behind what has been sent, which said 200.
+
+    Of any other status nothing follows: the client asks again, and is told.
+    """
+    statuses: list[str] = []
+    response = _unless_it_waits(application(environ, lambda status, *_: statuses.append(status)))
+    with contextlib.closing(response):
+        body = b"".join(response) if statuses[-1].startswith("200") else b""
+    sock.sendall((b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + _END)
+    raise Answered

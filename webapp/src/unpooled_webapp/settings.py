@@ -22,7 +22,6 @@ UNPOOLED_WEBHOOKS_INSIDE = environment.flag("UNPOOLED_WEBHOOKS_INSIDE")
 UNPOOLED_WEBHOOK_PORTS = environment.ports("UNPOOLED_WEBHOOK_PORTS")
 UNPOOLED_WAITED_SECONDS = environment.number("UNPOOLED_WAITED_SECONDS", 600)
 UNPOOLED_THREADS = environment.threads()
-UNPOOLED_LONG_POLLS = UNPOOLED_THREADS * 3 // 4
 
 SECRET_KEY = environment.secret("UNPOOLED_SECRET_KEY") or environment.kept_secret(
     UNPOOLED_HOME / "secret-key"

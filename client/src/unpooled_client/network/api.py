@@ -8,10 +8,11 @@ has never answered is given up, after `FIRST_PATIENCE`: its address may be wrong
 from __future__ import annotations
 
 import contextlib
+import secrets
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -32,12 +33,16 @@ from unpooled_client.network.answers import Counted, ResultFile, Study, decoded,
 from unpooled_client.network.connection import Answer, Unanswered, Unusable
 from unpooled_client.state.folder import Saved
 
-LONG_POLL = 20.0
-"""Seconds that the server may hold a question without an answer."""
+LONG_POLL = 300.0
+"""Seconds that the server may hold a question without an answer: it sends a byte now and then."""
+_QUIET_POLL = 20.0
+"""Seconds that it may where nothing comes through before the answer does."""
 
 FIRST_PATIENCE = 5.0
 """Seconds for which a server is asked that has never answered: enough for one that is being restarted."""
 
+_KEEPS_ALIVE = b"\n"
+"""Byte of which there are some before an answer that came late; no answer begins with it."""
 _TIMEOUT = httpx.Timeout(60.0, connect=connection.CONNECTING)
 _SLOWEST_RETRY = 5.0
 
@@ -125,7 +130,7 @@ class Api:
         self.trouble: Trouble | None = None
         self.doing: Doing | None = None
         """Each request tells what this client is doing."""
-        self._patient, self._known = patient, known
+        self._patient, self._known, self._longest = patient, known, LONG_POLL
         self._began = self._answered = time.monotonic()
         self._stop = threading.Event()
         headers = {
@@ -174,7 +179,7 @@ class Api:
 
     def study(self, wait: float = 0, seen: int | None = None) -> Study:
         """The study as it is; with `seen`, once its version is another, or after `wait` seconds."""
-        query = {} if seen is None else {"wait": f"{wait:g}", "seen": str(seen)}
+        query = {} if seen is None else {"seen": str(seen)}
         answer = self._ask("GET", "study", params=query, wait=wait, most=_MOST_STUDY)
         return parsed(answer, Study.from_json)
 
@@ -217,9 +222,11 @@ class Api:
     def coordinators_list(self, part: Path) -> None:
         self._ask("GET", "list", most=MOST_BYTES, into=part)
 
-    def questions(self, wait: float, seen: tuple[int, ...]) -> Questions:
-        """The rounds to answer without those in `seen`, which are at work; waits if there are none."""
-        query = {"wait": f"{wait:g}"} | ({"seen": ",".join(map(str, seen))} if seen else {})
+    def questions(self, wait: float, seen: tuple[int, ...], state: str, version: int) -> Questions:
+        """The rounds to answer without those in `seen`, which are at work; waits if there are none, and the
+        study's state, or before it runs its version, is the one that is known.
+        """
+        query = {"state": state, "version": str(version), "seen": ",".join(map(str, seen))}
         answer = self._ask("GET", "questions", params=query, wait=wait, most=_MOST_QUESTIONS)
         return decoded(answer, Questions)
 
@@ -239,10 +246,9 @@ class Api:
     def put_dealing(self, round_number: int, dealing: bytes) -> None:
         self._ask("PUT", f"dealings/{round_number}", content=dealing)
 
-    def all_shares(self, round_number: int, size: int, wait: float) -> bytes:
+    def all_shares(self, round_number: int, size: int) -> bytes:
         """Return all cohorts' encrypted shares of a round, of `size` bytes; empty while some are missing."""
-        path, query = f"shares/{round_number}/all", {"wait": f"{wait:g}"}
-        return self._ask("GET", path, params=query, wait=wait, most=size).content
+        return self._ask("GET", f"shares/{round_number}/all", wait=_QUIET_POLL, most=size).content
 
     def put_help(self, round_number: int, help_: bytes) -> None:
         """Send this cohort's share of the decryption of a round's sum."""
@@ -297,14 +303,23 @@ class Api:
             message["headers"] = {"Content-Type": "application/octet-stream"} | message.get("headers", {})
         if self.doing is not None:
             message["headers"] = {stages.HEADER: self.doing.value} | message.get("headers", {})
-        # A long poll is answered after `wait` at the latest; the rest is for the way.
-        timeout = httpx.Timeout(seconds if wait == 0 else wait + 15.0, connect=connection.CONNECTING)
+        if wait:
+            wait = min(wait, self._longest)
+            message["params"] = message.get("params", {}) | {"wait": f"{wait:g}"}
+        # A long poll is answered, or sends a byte, after 20 s at the latest; the rest is for the way.
+        timeout = httpx.Timeout(
+            min(wait, _QUIET_POLL) + 15.0 if wait else seconds, connect=connection.CONNECTING
+        )
         request = self._client.build_request(method, path, timeout=timeout, **message)
         # Sent again with the same bytes: a share that arrives twice is still one share, under one nonce.
         for delay in _delays():
             answer, reason = self._once(request, most, into)
             if answer is not None and not reason:
-                self.trouble, self._answered, self._known = None, time.monotonic(), True
+                self._hear()
+                if wait > _QUIET_POLL:
+                    answer = self._after_wait(answer)
+                    if not answer.content:  # nothing but newlines: why is told when it is asked again
+                        continue
                 return granted(answer)
             if not self._patient:
                 raise Unanswered(f"{self.server} does not answer: {reason}.", connection.LOOK)
@@ -322,6 +337,15 @@ class Api:
                 request = self._client.build_request(method, path, timeout=_TIMEOUT, **message)
         raise Stopped("stopped")
 
+    def _hear(self) -> None:
+        self.trouble, self._answered, self._known = None, time.monotonic(), True
+
+    def _after_wait(self, answer: Answer) -> Answer:
+        """The answer without the bytes that kept the connection alive, at the time that the server wants."""
+        if pause := _retry_after(answer):
+            self._stop.wait(_jittered(pause))
+        return replace(answer, content=answer.content.lstrip(_KEEPS_ALIVE))
+
     def _once(self, request: httpx.Request, most: int, into: Path | None) -> tuple[Answer | None, str]:
         """One try: the answer, and why it is none to be had now, if so."""
         if self._stop.is_set():
@@ -330,8 +354,10 @@ class Api:
         try:
             response = self._client.send(request, stream=True)
             with contextlib.closing(response):
-                answer = connection.receive(response, most, into)
+                answer = connection.receive(response, most, into, self._hear)
         except httpx.RequestError as error:
+            if isinstance(error, httpx.ReadTimeout):
+                self._longest = _QUIET_POLL
             if problem := connection.unusable(error, self.server, self._proxy):
                 raise problem from error
             return None, str(connection.unanswered(error, self.server, self._proxy)).rstrip(".")
@@ -345,6 +371,8 @@ class Api:
             and (problem := connection.refused_by_proxy(407, self.server, self._proxy))
         ):
             raise problem
+        if answer.status == 504:
+            self._longest = _QUIET_POLL
         # A proxy or a server that restarts says so; each may pass by itself, unlike other statuses of 400.
         if answer.status >= 500 or answer.status in (408, 425, 429):
             return answer, f"it answers with status {answer.status}"
@@ -362,11 +390,17 @@ def _refuse_plain_http(server: str, allowed: bool) -> None:
 
 
 def _delays() -> Iterator[float]:
-    """Short at first, so that a restart of the server costs little; then every few seconds."""
+    """Short at first, so that a restart of the server costs little; then every few seconds. Of a hundred
+    clients not all at the same moment.
+    """
     delay = 0.1
     while True:
-        yield delay
+        yield _jittered(delay)
         delay = min(delay * 1.6, _SLOWEST_RETRY)
+
+
+def _jittered(seconds: float) -> float:
+    return seconds * secrets.SystemRandom().uniform(0.75, 1.25)
 
 
 def _retry_after(answer: Answer | None) -> float:

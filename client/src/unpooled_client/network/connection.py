@@ -18,7 +18,7 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -112,12 +112,20 @@ def open_client(
     return httpx.Client(base_url=server, verify=trust, proxy=through, trust_env=False, **options)
 
 
-def receive(response: httpx.Response, most: int = MOST, into: Path | None = None) -> Answer:
-    """Read an answer to its end: into memory, or into a file if it is what was asked for."""
+def receive(
+    response: httpx.Response,
+    most: int = MOST,
+    into: Path | None = None,
+    hear: Callable[[], None] = lambda: None,
+) -> Answer:
+    """Read an answer to its end: into memory, or into a file if it is what was asked for.
+
+    `hear` is called with each piece that comes.
+    """
     # Anything but success is a short message, never a part of the file that was asked for.
     if response.status_code != 200:
         into, most = None, MOST
-    blocks = _blocks(response, most)
+    blocks = _blocks(response, most, hear)
     if into is None:
         return Answer(response.status_code, response.headers, b"".join(blocks))
     with into.open("wb") as file:
@@ -126,7 +134,7 @@ def receive(response: httpx.Response, most: int = MOST, into: Path | None = None
     return Answer(response.status_code, response.headers, b"")
 
 
-def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
+def _blocks(response: httpx.Response, most: int, hear: Callable[[], None]) -> Iterator[bytes]:
     """The bytes of an answer as they come; Unusable once they are more than `most`, or packed."""
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Unusable("the server's answer is compressed, which was not asked for.", LOOK)
@@ -135,7 +143,8 @@ def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
     # More digits than any size has are not read: Python refuses very long numbers with an error of its own.
     if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
         raise _too_large(most)
-    for block in response.iter_raw(1 << 18):
+    for block in response.iter_raw():
+        hear()
         received += len(block)
         if received > most:
             raise _too_large(most)

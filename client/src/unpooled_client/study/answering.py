@@ -81,6 +81,8 @@ class Work:
     paces: dict[str, Pace] = field(default_factory=dict)
     """Paces of the steps over variants, by their titles with the iteration."""
     paused: str | None = None
+    known: tuple[str, int] = ("", 0)
+    """The study's state and version when it was last looked at."""
     entered: bool = False
     """True if it is on record whose sums leave."""
     idle: int = 0
@@ -165,7 +167,7 @@ class Work:
 
     def _ask(self) -> Future[Questions]:
         wait = LONG_POLL if self.idle else FIRST_LOOK
-        return self.session.spawn(self.session.api.questions, wait, tuple(self.running))
+        return self.session.spawn(self.session.api.questions, wait, tuple(self.running), *self.known)
 
     def _begin(self, found: Questions) -> Iterator[Event]:
         """Start on the questions that are new."""
@@ -241,7 +243,7 @@ class Work:
         """Wait for the others' encrypted shares, and help to read their sum; False if the round is gone."""
         size = self.terms.plan.cohorts * len(share.data)
         try:
-            while not (shares := self.session.api.all_shares(share.round, size, LONG_POLL)):
+            while not (shares := self.session.api.all_shares(share.round, size)):
                 pass
         except Refused as error:
             if error.status not in (404, 409, 410):
@@ -372,12 +374,14 @@ class Work:
 
     def _is_void(self, found: Questions) -> Generator[Event, None, bool]:
         """Tell whether what was accepted no longer holds; report pauses, and who is missing, too."""
+        self.known = found.state, self.known[1]
         if found.state == RUNNING and self.paused is not None:
             self.paused = None
             yield Resumed()
         if found.items or self.running or found.state in OVER:
             return False
         study = yield from self.session.study()
+        self.known = study.state, study.version
         check_identity(study, self.session.saved)
         if study.state == PAUSED and study.reason != self.paused:
             self.paused = study.reason

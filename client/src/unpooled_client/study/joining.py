@@ -38,8 +38,8 @@ SECOND_CLIENT = "second-client"
 UNANSWERED = "unanswered"
 # What the server answers to the acceptance of terms that are no longer the study's.
 _CHANGED = ("plan-changed", "roster-changed", "roster-incomplete")
-# The server gives a client up 60 s after its last request has ended, which may be a long poll.
-_PATIENCE_WITH_OTHERS = 60.0 + LONG_POLL + 15.0
+# The server gives a client up 60 s after it was last heard, which is noted every 15 s.
+_PATIENCE_WITH_OTHERS = 90.0
 
 
 class Declined(Refused):

@@ -17,7 +17,8 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from unpooled.protocol import VERSION, stages
-from unpooled_server.cohort_api import bodies
+from unpooled_server.cohort_api import bodies, waiting
+from unpooled_server.cohort_api.held import NothingNew, Waits
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import Phase
@@ -77,10 +78,14 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
             request.visit = visit  # type: ignore[attr-defined]
             try:
                 response = view(request, cohort, **arguments)
-                if request.method == "GET":  # it may have waited; what changes something has looked by itself
+                if request.method == "GET":  # a thread may have waited; what changes something has looked
                     require_admitted(cohort)
+            except NothingNew as found:
+                return Waits(cohort, visit.instance, visit.doing, found)
             except Refused as refusal:
                 response = _refusal(refusal)
+            if not waiting.has_place(request):
+                response["Retry-After"] = str(waiting.RETRY_AFTER)
             if not visit.is_counted:
                 heard(request, cohort, response)
             if visit.doing != stages.Doing.LOOKING:

@@ -27,13 +27,8 @@ _LONG_SHARE = 1 << 20
 @endpoint(Phase.JOINING, "GET")
 def study(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """All that a client shows its person; waits while nothing has changed since version `seen`."""
-    seen = request.GET.get("seen", "")
-    waiting.until(
-        cohort.study_id,
-        lambda: True if str(selectors.newest(cohort.study_id)[0][0]) != seen else None,
-        waiting.wanted_seconds(request),
-        lambda: takes_long(request, cohort),
-    )
+    seen = Study.objects.filter(pk=cohort.study_id, version__in=_numbers(request.GET.get("seen", "")))
+    waiting.until(request, cohort, lambda: None if seen.all().exists() else True)
     return JsonResponse(_described(Study.objects.get(pk=cohort.study_id), cohort.pk))
 
 
@@ -177,17 +172,26 @@ def coordinator_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 @endpoint(Phase.ROUNDS, "GET")
 def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """Open rounds that the cohort has not answered; waits until there is one, or else to look."""
-    seen = _numbers(request.GET.get("seen", ""))
+    seen, known = _numbers(request.GET.get("seen", "")), _known(request, cohort)
     found = waiting.until(
-        cohort.study_id,
-        lambda: selectors.questions(cohort, seen) or ([] if selectors.has_to_look(cohort.pk) else None),
-        waiting.wanted_seconds(request),
-        lambda: takes_long(request, cohort),
+        request,
+        cohort,
+        lambda: (
+            selectors.questions(cohort, seen) or ([] if selectors.has_to_look(cohort.pk, *known) else None)
+        ),
     )
     [(state, panel_digest, witness, keys)] = selectors.beside_questions(cohort.pk)
     items = tuple(found or ())
     answer = Questions(state, bytes.fromhex(panel_digest), bytes(witness), items, bytes(keys))
     return HttpResponse(codec.encode(answer), content_type=bodies.RAW)
+
+
+def _known(request: HttpRequest, cohort: Cohort) -> tuple[str, int]:
+    """The study's state and version as the client knows them; as they are, where it does not say."""
+    versions = _numbers(request.GET.get("version", ""))
+    if versions and (state := request.GET.get("state")):
+        return state, versions[0]
+    return Study.objects.values_list("state", "version").get(pk=cohort.study_id)
 
 
 @endpoint(Phase.ROUNDS, "GET")
@@ -246,12 +250,7 @@ def all_shares(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpRespo
     """All cohorts' encrypted shares of a round, one after the other; waits while some are missing, then is
     empty.
     """
-    found = waiting.until(
-        cohort.study_id,
-        lambda: helping.shares_of(cohort, round_id),
-        waiting.wanted_seconds(request),
-        lambda: takes_long(request, cohort),
-    )
+    found = waiting.until(request, cohort, lambda: helping.shares_of(cohort, round_id))
     return HttpResponse(found or b"", content_type=bodies.RAW)
 
 

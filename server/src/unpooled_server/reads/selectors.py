@@ -72,13 +72,22 @@ MAX_QUESTIONS = 8
 # What is to do
 
 
-@Prepared
-def newest(study_id: Expression) -> QuerySet[Any, Any]:
-    """Query what changes with nearly all that a study's cohorts can wait for: its version, and its last
+def newest(study_ids: Iterable[str]) -> dict[str, tuple[int, int | None]]:
+    """Return what changes with all that a study's cohorts can wait for, by study: its version, and its last
     round.
     """
-    last = Round.objects.filter(study=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    return Study.objects.filter(pk=study_id).values_list("version", Subquery(last))
+    ids = sorted(study_ids)
+    size = 1 << len(ids).bit_length()  # so that few lengths have to be compiled: the last is asked repeatedly
+    return {pk: (version, last) for pk, version, last in _newest(size)(*ids, *ids[-1:] * (size - len(ids)))}
+
+
+@functools.lru_cache
+def _newest(studies: int) -> Prepared:
+    def build(*study_ids: Any) -> QuerySet[Any, Any]:
+        last = Round.objects.filter(study=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+        return Study.objects.filter(pk__in=study_ids).values_list("pk", "version", Subquery(last))
+
+    return Prepared(build, studies)
 
 
 def rounds_to_advance() -> list[int]:
@@ -171,10 +180,13 @@ def _questions(seen: int) -> Prepared:
 
 
 @Prepared
-def has_to_look(cohort_id: Expression) -> QuerySet[Any, Any]:
-    """The cohort, if its client has to look: the study is over, is to be accepted, or wants other files."""
+def has_to_look(cohort_id: Expression, state: Expression, version: Expression) -> QuerySet[Any, Any]:
+    """Query the cohort, if its client has to look: the study is over, is to be accepted, wants other files,
+    or is no longer as the client knows it. While it runs, its version changes with every sum.
+    """
     look = Q(study__state__in=OVER) | Q(box_signature=b"") | Q(list_apart=True)
-    return Cohort.objects.filter(look, pk=cohort_id).values_list("pk")
+    changed = ~Q(study__state=state) | ~Q(study__state=StudyState.RUNNING) & ~Q(study__version=version)
+    return Cohort.objects.filter(look | changed, pk=cohort_id).values_list("pk")
 
 
 @Prepared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from operator import itemgetter
@@ -72,6 +73,20 @@ def is_at(cohort: Cohort, doing: str) -> None:
     """Note what a cohort's client is doing, as told with a request that takes long."""
     if doing not in (cohort.doing, Doing.LOOKING):
         Cohort.objects.filter(pk=cohort.pk).update(**_changes(cohort, cohort.instance, doing))
+
+
+def wait(clients: Iterable[tuple[Cohort, str, str]]) -> None:
+    """Write down whose clients, by instance, wait for an answer, and what each is doing."""
+    still = []
+    with transaction.atomic():
+        for cohort, instance, doing in clients:
+            changes = {} if doing == Doing.LOOKING else _changes(cohort, instance, doing)
+            cohort.instance = instance
+            if changes.keys() == {"heard_at"}:
+                still.append(cohort.pk)
+            elif changes:
+                Cohort.objects.filter(pk=cohort.pk).update(**changes)
+        Cohort.objects.filter(pk__in=still).update(heard_at=timezone.now())
 
 
 def compensator_meter(study_id: str, phase: Phase) -> Meter:

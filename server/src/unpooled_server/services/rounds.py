@@ -23,7 +23,7 @@ from unpooled_server.services import branches, dealings, helping, masked, sessio
 from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
-from unpooled_server.services.transitions import PLATFORM, fail, is_working, note
+from unpooled_server.services.transitions import PLATFORM, fail, is_working, note, touch
 from unpooled_server.storage import store
 
 LOST = "masked bytes were lost after their release ({}); repeat the study"
@@ -125,6 +125,7 @@ def _ask_again(current: Round, lost: Iterable[Share]) -> None:
         for share in lost:
             share.delete()
             note(current.study_id, PLATFORM, f"asks {share.cohort.name} again: its share was lost on disk")
+        touch(current.study_id)  # cohorts that wait for a question see it by that
 
 
 def _sums(

@@ -19,6 +19,7 @@ from unpooled_server.models import Cohort, Round, Share
 from unpooled_server.names import RoundState
 from unpooled_server.reads.prepared import Prepared
 from unpooled_server.services.joining import require_admitted, require_not_over
+from unpooled_server.services.transitions import touch
 from unpooled_server.storage import store
 
 
@@ -143,6 +144,8 @@ def _enter(cohort: Cohort, round_id: int, nonce: str, size: int, keeps: bool) ->
             state=RoundState.COMPLETE, complete_at=timezone.now()
         )
         doorbell.ring_round(round_id)
+        if cohort.study.is_encrypted:
+            touch(cohort.study_id)  # cohorts wait for each other's shares
 
 
 @Prepared

@@ -1,0 +1,123 @@
+"""One thread that looks into the database for all requests that wait in this process.
+
+It asks one query about all their studies; often about those that had news just now. Notices from the database
+(LISTEN) or from Redis would save these queries, but a listener holds a connection, a lost notice has to be
+found by looking all the same, and SQLite sends none.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from unpooled_server.bells.connections import give_back_connection
+from unpooled_server.bells.pacing import MOST, until_next_look
+from unpooled_server.cohort_api.held import Waits
+from unpooled_server.errors import logged_if_away
+from unpooled_server.reads import selectors
+from unpooled_server.services import metering
+
+log = logging.getLogger(__name__)
+
+LONG = 1.0
+"""Seconds after which a request waits for long: of quick rounds it is not written down who waits."""
+HEARD_EVERY = 15.0
+"""Seconds after which a client that still waits is written down as heard once more."""
+NOTED_EVERY = 1.0
+"""Seconds for which clients are gathered that are to be written down."""
+_LIVELY = 4.0
+"""Seconds after news for which a study is looked at in every look: then the looks are as slow as they get."""
+
+Who = TypeVar("Who", bound=Hashable)
+
+
+@dataclass
+class _Waiting:
+    wait: Waits
+    note_at: float = field(default_factory=lambda: time.monotonic() + LONG)
+
+
+@dataclass
+class _Watched(Generic[Who]):
+    """A study, and the requests that wait for news of it."""
+
+    waiting: dict[Who, _Waiting] = field(default_factory=dict)
+    since: float = field(default_factory=time.monotonic)
+    """When it last had news, or was first watched."""
+
+
+class Looker(Generic[Who]):
+    """Calls `wake` with each request for which there may be something new, or that has waited long enough."""
+
+    def __init__(self, wake: Callable[[Who], None]) -> None:
+        self._wake = wake
+        self._changed = threading.Condition()
+        self._studies: dict[str, _Watched[Who]] = {}
+        self._thread: threading.Thread | None = None
+        self._all_seen = self._noted = 0.0
+
+    def add(self, who: Who, wait: Waits) -> None:
+        with self._changed:
+            self._studies.setdefault(wait.cohort.study_id, _Watched()).waiting[who] = _Waiting(wait)
+            if self._thread is None:  # not earlier: a process is forked after this was made
+                self._thread = threading.Thread(target=self._look_for_ever, name="looker", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def remove(self, who: Who, wait: Waits) -> None:
+        """Forget a request whose client is gone."""
+        with self._changed:
+            if watched := self._studies.get(wait.cohort.study_id):
+                watched.waiting.pop(who, None)
+
+    def _look_for_ever(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._studies)
+                since = max(watched.since for watched in self._studies.values())
+            with logged_if_away(log, "requests that wait"):
+                self._look()
+                self._note()
+            give_back_connection()
+            time.sleep(until_next_look(since))
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        with self._changed:
+            is_slow = now - self._all_seen >= MOST
+            asked = [pk for pk, watched in self._studies.items() if is_slow or now - watched.since < _LIVELY]
+        self._all_seen = now if is_slow else self._all_seen
+        seen = selectors.newest(asked) if asked else {}
+        with self._changed:
+            for pk in asked:
+                self._wake_of(pk, seen.get(pk), now)
+
+    def _wake_of(self, study_id: str, seen: object, now: float) -> None:
+        watched = self._studies[study_id]
+        for who, waiting in list(watched.waiting.items()):
+            if waiting.wait.known != seen:
+                watched.since = now
+            elif waiting.wait.until > now:
+                continue
+            del watched.waiting[who]
+            self._wake(who)
+        if not watched.waiting and now - watched.since > _LIVELY:
+            del self._studies[study_id]
+
+    def _note(self) -> None:
+        """Write down clients that begin to wait for long, and those that still wait."""
+        now = time.monotonic()
+        if now - self._noted < NOTED_EVERY:
+            return
+        self._noted = now
+        with self._changed:
+            watched = [waiting for study in self._studies.values() for waiting in study.waiting.values()]
+        due = [waiting for waiting in watched if waiting.note_at <= now]
+        if due:
+            metering.wait((each.wait.cohort, each.wait.instance, each.wait.doing) for each in due)
+        for each in due:
+            each.note_at = now + HEARD_EVERY
