@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from cohort_client import Client
@@ -160,28 +159,3 @@ def test_an_unknown_word_tells_nothing(trial: Federation, told: str) -> None:
     tells(trial.clients[0], Doing.CHECKING)
     tells(trial.clients[0], told)
     assert Cohort.objects.get(name="Graz").doing == Doing.CHECKING
-
-
-def test_a_question_that_waits_says_so_before_its_answer(federation: Make, monkeypatch: Any) -> None:
-    from unpooled_server.cohort_api import waiting
-
-    trial = federation()
-    trial.running()
-    graz = trial.clients[0]
-    trial.answer(graz)
-    monkeypatch.setattr(waiting, "LONG", 0.05)
-    monkeypatch.setattr(waiting, "LOOK_ANYWAY", 0.1)
-    noted: list[str] = []
-    until = waiting.until
-
-    def waits(study_id: str, look: Any, seconds: float, takes_long: Callable[[], None]) -> Any:
-        def tell() -> None:
-            takes_long()
-            noted.append(Cohort.objects.get(name="Graz").doing)
-
-        return until(study_id, look, seconds, tell)
-
-    monkeypatch.setattr(waiting, "until", waits)
-    answer = graz.call("GET", "questions?wait=0.5", headers={HEADER: Doing.WAITING})
-    assert answer.status_code == 200
-    assert noted == [Doing.WAITING]

@@ -1,4 +1,4 @@
-"""A thousand slow strangers beside thirty waiting clients: platform and compensator answer all the same.
+"""A thousand slow strangers beside sixty waiting clients: platform and compensator answer all the same.
 
 On loopback, a few seconds each. The same attacks stop a platform on gunicorn's own threads, and a compensator
 on uvicorn's own protocol.
@@ -33,7 +33,7 @@ from ..starting import Program
 from .strangers import MANY, OPENINGS, SILENCE, answers, has_been_answered, still_open, strangers
 
 ROOT = Path(__file__).parents[2]
-COHORTS = 30
+COHORTS = 60  # more than there are threads
 PLATFORM = [
     "nothing",
     "half a head",

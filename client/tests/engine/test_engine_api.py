@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 from client_scripted import FINGERPRINT, Scripted
 
 from tests.patience import PATIENCE, until
+from unpooled.protocol import codec
 from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Questions
 from unpooled.protocol.problems import Problem
 from unpooled_client.network.answers import Conflict, Over, Refused, ResultFile, TokenRefused
-from unpooled_client.network.api import Api, Stopped
+from unpooled_client.network.api import LONG_POLL, Api, Stopped
 from unpooled_client.network.connection import Unanswered, Unusable
 
 
@@ -60,11 +63,52 @@ def test_trouble_passes(server: Scripted, status: int) -> None:
 def test_after_trouble_a_poll_asks_for_an_answer_at_once(server: Scripted) -> None:
     server.says(503).says(410, error("study-over"))
     with pytest.raises(Over):
-        server.api().questions(20, (3, 5))
+        server.api().questions(20, (3, 5), "running", 7)
     first, second = (request[1] for request in server.requests)
     assert "wait=20" in first
     assert "wait=0" in second
-    assert "seen=3%2C5" in first
+    assert "seen=3%2C5" in first and "state=running&version=7" in first
+
+
+# What kept a connection alive while the client waited, and what then
+
+OPEN = Questions("open", b"", b"", (), b"")
+
+
+def asked(server: Scripted) -> list[str]:
+    """The seconds for which each request wanted to wait."""
+    return [re.findall(r"wait=(\d+)", path)[0] for _, path, *_ in server.requests]
+
+
+def test_newlines_before_a_late_answer_are_no_part_of_it(server: Scripted) -> None:
+    server.says(200, b"\n\n\n" + codec.encode(OPEN))
+    assert server.api().questions(LONG_POLL, (), "", 0) == OPEN
+
+
+def test_newlines_alone_mean_that_the_client_is_told_why_when_it_asks_again(server: Scripted) -> None:
+    server.says(200, b"\n\n").says(410, error("study-over"))
+    with pytest.raises(Over):
+        server.api().questions(LONG_POLL, (), "", 0)
+    assert asked(server) == ["300", "300"]
+
+
+def test_where_nothing_comes_through_before_the_answer_does_a_client_waits_for_less(server: Scripted) -> None:
+    """A proxy on the way keeps the bytes until it has all of them, and gives up."""
+    server.says(504).says(200, codec.encode(OPEN))
+    api = server.api()
+    for _ in range(2):
+        assert api.questions(LONG_POLL, (), "", 0) == OPEN
+    assert asked(server) == ["300", "0", "20"]
+
+
+def test_a_client_without_a_place_comes_again_when_the_server_says(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.says(200, codec.encode(OPEN), **{"Retry-After": "7"})
+    api, paused = server.api(), list[float]()
+    monkeypatch.setattr(api._stop, "wait", paused.append)
+    api.questions(LONG_POLL, (), "", 0)
+    assert len(paused) == 1 and 0.75 * 7 <= paused[0] <= 1.25 * 7
 
 
 def test_trouble_can_be_seen_and_stopped(server: Scripted) -> None:
@@ -146,7 +190,7 @@ def test_an_answer_that_cannot_be_read_is_no_crash(server: Scripted, body: bytes
     with pytest.raises(Unusable, match="cannot be read"):
         server.api().study()
     with pytest.raises(Unusable, match="cannot be read"):
-        server.api().questions(0, ())
+        server.api().questions(0, (), "", 0)
 
 
 def test_a_moved_server_is_not_followed(server: Scripted) -> None:

@@ -120,11 +120,11 @@ def receive(
 ) -> Answer:
     """Read an answer to its end: into memory, or into a file if it is what was asked for.
 
-    `hear` is called with each piece that comes.
+    `hear` is called with each piece of a success.
     """
     # Anything but success is a short message, never a part of the file that was asked for.
     if response.status_code != 200:
-        into, most = None, MOST
+        into, most, hear = None, MOST, lambda: None
     blocks = _blocks(response, most, hear)
     if into is None:
         return Answer(response.status_code, response.headers, b"".join(blocks))
