@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 UNPOOLED_HOME = environment.home()
 UNPOOLED_BROKER_URL = environment.secret("UNPOOLED_BROKER_URL")
 UNPOOLED_COMPENSATOR_URL = environment.secret("UNPOOLED_COMPENSATOR_URL").rstrip("/")
+UNPOOLED_METRICS_SECRET = environment.secret("UNPOOLED_METRICS_SECRET")
 UNPOOLED_COMPENSATOR_SECRET = environment.secret("UNPOOLED_COMPENSATOR_SECRET")
 UNPOOLED_ONE_OPERATOR = environment.flag("UNPOOLED_ONE_OPERATOR")
 UNPOOLED_PUBLIC_URL = environment.secret("UNPOOLED_PUBLIC_URL").rstrip("/")
@@ -48,6 +49,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "unpooled_webapp.operating.probes.Probes",
     "unpooled_webapp.middleware.NoBodyForHead",
     "django.middleware.security.SecurityMiddleware",
     # Above what serves files, for the application's page can be had as a file too.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
+from pathlib import Path
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
@@ -15,6 +18,19 @@ from unpooled_server.services.transitions import pause, resume
 
 # Seconds that a ring which got lost may cost, and a worker that was killed.
 INTERVAL = 15.0
+
+
+def _stamp() -> Path:
+    """A file as old as the last sweep, of whichever worker."""
+    return Path(settings.UNPOOLED_HOME) / "swept"
+
+
+def age() -> float | None:
+    """Return the seconds since the last sweep; None before the first."""
+    try:
+        return max(0.0, time.time() - _stamp().stat().st_mtime)
+    except FileNotFoundError:
+        return None
 
 
 def sweep() -> None:
@@ -29,6 +45,7 @@ def sweep() -> None:
         pause_if_away(study, now)
     for study in Study.objects.filter(state=StudyState.PAUSED):
         resume_if_back(study)
+    _stamp().touch(0o600)
 
 
 def pause_if_away(study: Study, now: datetime) -> None:

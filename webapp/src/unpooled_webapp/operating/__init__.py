@@ -1,0 +1,1 @@
+"""Answers to those who run a platform: whether it lives and can work, and its figures."""

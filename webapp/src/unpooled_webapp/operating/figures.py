@@ -1,0 +1,90 @@
+"""The platform's figures in Prometheus' format, read from the database when somebody asks for them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.db.models import Count, Min, Sum
+from django.utils import timezone
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from unpooled_server.models import Cohort, Round, Study, Traffic
+from unpooled_server.names import COMPENSATOR, LIVE, UNFINISHED
+from unpooled_server.reads.stages import is_silent
+from unpooled_server.services import sweeping
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+
+def text() -> bytes:
+    """Return all figures as they are now."""
+    registry = CollectorRegistry()
+    registry.register(_Platform())
+    return generate_latest(registry)
+
+
+class _Platform(Collector):
+    def collect(self) -> Iterator[Metric]:
+        yield _studies()
+        yield _cohorts()
+        yield _gauge("oldest_round_seconds", "Age of the oldest round without a sum", _oldest_round())
+        if (age := sweeping.age()) is not None:
+            yield _gauge("sweep_age_seconds", "Time since a worker last looked at all studies", age)
+        yield _traffic()
+        yield _disk()
+
+
+def _gauge(name: str, what: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"unpooled_{name}", what, value=value)
+
+
+def _studies() -> Metric:
+    found = GaugeMetricFamily("unpooled_studies", "Studies by state and pause", labels=("state", "pause"))
+    for row in Study.objects.values("state", "pause_kind").annotate(count=Count("pk")).order_by():
+        found.add_metric([row["state"], row["pause_kind"]], row["count"])
+    return found
+
+
+def _cohorts() -> Metric:
+    found = GaugeMetricFamily(
+        "unpooled_cohorts", "Cohorts of studies that run, by whether they are heard", labels=("heard",)
+    )
+    now = timezone.now()
+    silent = [
+        is_silent(cohort, now) for cohort in Cohort.objects.filter(study__state__in=LIVE, revoked=False)
+    ]
+    for word, count in (("yes", silent.count(False)), ("no", silent.count(True))):
+        found.add_metric([word], count)
+    return found
+
+
+def _oldest_round() -> float:
+    since = Round.objects.filter(state__in=UNFINISHED, study__state__in=LIVE).aggregate(at=Min("opened_at"))[
+        "at"
+    ]
+    return (timezone.now() - since).total_seconds() if since else 0.0
+
+
+def _traffic() -> Metric:
+    found = GaugeMetricFamily(
+        "unpooled_traffic_bytes", "Bytes of the studies that are kept", labels=("with", "direction")
+    )
+    compensators = Traffic.objects.filter(party=COMPENSATOR)
+    for who, rows in (("compensator", compensators), ("cohorts", Traffic.objects.exclude(party=COMPENSATOR))):
+        sums = rows.aggregate(received=Sum("received", default=0), sent=Sum("sent", default=0))
+        for direction, count in sums.items():
+            found.add_metric([who, direction], count)
+    return found
+
+
+def _disk() -> Metric:
+    found = GaugeMetricFamily("unpooled_disk_bytes", "Disk of the home folder", labels=("kind",))
+    usage = shutil.disk_usage(settings.UNPOOLED_HOME)
+    for kind in ("total", "free"):
+        found.add_metric([kind], getattr(usage, kind))
+    return found

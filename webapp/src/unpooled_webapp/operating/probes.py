@@ -1,0 +1,123 @@
+"""`/live`, `/ready` and `/metrics`, which orchestrators and monitors ask by whatever host name they know."""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import shutil
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+
+from unpooled.errors import UnpooledError
+from unpooled_server.compensator_client import compensator
+from unpooled_server.services import sweeping
+from unpooled_webapp import installation
+
+OK = "ok"
+LEAST_FREE = 1 << 30
+"""Bytes of disk below which no new share may find a place."""
+_ASK_AGAIN = 30.0
+"""Seconds for which the compensator's last answer counts: anybody may ask whether the platform is ready."""
+
+
+class NotReady(UnpooledError):
+    """Something that the platform needs in order to work is missing."""
+
+
+def live(request: HttpRequest) -> HttpResponseBase:
+    """Tell that the process answers."""
+    return JsonResponse({"status": OK})
+
+
+def ready(request: HttpRequest) -> HttpResponseBase:
+    """Tell whether all that the platform needs is there; 503 and what is missing where it is not."""
+    found = {check.__name__.strip("_"): _outcome(check) for check in CHECKS}
+    is_ready = set(found.values()) == {OK}
+    response = JsonResponse({"status": OK if is_ready else "not ready", "checks": found})
+    response.status_code = 200 if is_ready else 503
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django's own mark: monitors ask often
+    return response
+
+
+def metrics(request: HttpRequest) -> HttpResponseBase:
+    """Give the platform's figures to whoever has the secret; without a secret there are none."""
+    wanted = f"Bearer {settings.UNPOOLED_METRICS_SECRET}"
+    if not settings.UNPOOLED_METRICS_SECRET:
+        return HttpResponse(status=404)
+    if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), wanted.encode()):
+        return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
+    from unpooled_webapp.operating import figures  # its library is loaded where somebody asks
+
+    return HttpResponse(figures.text(), content_type=figures.CONTENT_TYPE)
+
+
+def _outcome(check: Callable[[], None]) -> str:
+    try:
+        check()
+    except UnpooledError as error:
+        return str(error)
+    except Exception as error:  # whatever a driver or the system raises; its words may hold an address
+        return type(error).__name__
+    return OK
+
+
+def _database() -> None:
+    try:
+        installation.require_own_home()
+    except installation.OtherHome:
+        raise NotReady("the database belongs to another home folder") from None
+
+
+@functools.cache  # of a success: nobody takes a migration back while the platform runs
+def _migrations() -> None:
+    executor = MigrationExecutor(connection)
+    if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise NotReady(f"{len(plan)} migrations are pending: run `unpooled manage migrate`")
+
+
+def _sweep() -> None:
+    age = sweeping.age()
+    if age is None:
+        raise NotReady("no worker has swept yet: start one")
+    if age > 4 * sweeping.INTERVAL:
+        raise NotReady(f"no worker has swept for {age:.0f} s")
+
+
+def _disk() -> None:
+    if shutil.disk_usage(settings.UNPOOLED_HOME).free < LEAST_FREE:
+        raise NotReady(f"less than {LEAST_FREE >> 30} GiB are free")
+
+
+def _compensator() -> None:
+    if settings.UNPOOLED_COMPENSATOR_URL and (said := _of_compensator(int(time.monotonic() / _ASK_AGAIN))):
+        raise NotReady(said)
+
+
+@functools.lru_cache(1)
+def _of_compensator(interval: int) -> str:
+    """Say why there is no answer in this interval of time; empty if there is one."""
+    try:
+        compensator().key()
+    except UnpooledError as error:
+        return f"it does not answer ({type(error).__name__})"
+    return ""
+
+
+CHECKS = (_database, _migrations, _sweep, _disk, _compensator)
+_ANSWERS = {"/live": live, "/ready": ready, "/metrics": metrics}
+
+
+class Probes:
+    """Middleware that answers before anything else can refuse the host, or want the database."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        answer = _ANSWERS.get(request.path) if request.method == "GET" else None
+        return (answer or self.get_response)(request)
