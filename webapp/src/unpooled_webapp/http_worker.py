@@ -181,7 +181,8 @@ class Connection(TConn):  # type: ignore[misc]
 
     def ask_again(self) -> None:
         """Let the request arrive once more, at a new parser: the old one may have seen the last request."""
-        self.parser, self.initialized = None, False
+        self.parser: Any = None
+        self.initialized = False
         self.arrived = bytearray(self.asked)
 
     def take_back(self) -> None:
@@ -198,6 +199,8 @@ class Connection(TConn):  # type: ignore[misc]
 
 class Worker(ThreadWorker):  # type: ignore[misc]
     """Waits for requests without threads, and forgets the one that has kept it waiting for longest."""
+
+    wsgi: Any
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -1,4 +1,7 @@
-"""What web server and views tell each other about a request that waits. Needs no Django that is set up."""
+"""Requests that wait, as web server and views describe them to each other.
+
+The web server imports this before Django is set up.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ HELD = "unpooled.held"
 
 @dataclass(frozen=True)
 class Held:
-    """What a web server that keeps requests knows of this one."""
+    """Facts about a request that only a web server which keeps requests knows."""
 
     has_place: bool
     """False where it keeps as many as it can."""
@@ -32,7 +35,7 @@ class NothingNew(Exception):
     def __init__(self, known: object, until: float, is_long: bool) -> None:
         super().__init__()
         self.known = known
-        """What `selectors.newest` said of the study before the request looked."""
+        """The study's `selectors.newest` before the request looked."""
         self.until = until
         """The end of its wait, by the monotonic clock."""
         self.is_long = is_long
