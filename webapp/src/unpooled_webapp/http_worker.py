@@ -51,8 +51,8 @@ ACCEPTED_AT_ONCE = 64
 
 # Between bytes to a client that waits: proxies give up a connection that is silent for 30 or 60.
 KEEP_ALIVE_SECONDS = 15.0
-# Of an answer that comes later: newlines, which the client drops, then the answer itself. nginx is to pass
-# them on as they come.
+# An answer that comes late begins like this. Newlines follow, which the client drops and nginx is to pass on
+# as they come, and then the answer itself.
 _BEGINNING = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nCache-Control: no-store\r\n"
     b"X-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -346,11 +346,16 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _receive_parked(self, conn: Connection) -> None:
         """Mostly the other end is gone. What it sends meanwhile is the beginning of its next request."""
-        with contextlib.suppress(OSError):
-            if (data := conn.sock.recv(HEAD_BYTES)) and len(conn.asked) < HEAD_BYTES:
-                conn.asked += data
-                return
-        self._drop_parked(conn)
+        try:
+            data = conn.sock.recv(HEAD_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data and len(conn.asked) < HEAD_BYTES:
+            conn.asked += data
+        else:
+            self._drop_parked(conn)
 
     def _drop_parked(self, conn: Connection) -> None:
         if self._unpark(conn):
