@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import absl.logging
 import pytest
@@ -38,6 +39,7 @@ settings.load_profile("unpooled")
 
 ROOT = Path(__file__).parent
 WINDOW = ROOT / "tests" / "window"
+CONTRACT = "tests/contract/"
 # What tests of several rooms need is in `tests`.
 sys.path.insert(0, str(ROOT))
 
@@ -103,6 +105,18 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: some wait for the processes that they have started."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Each file in one process, and the contract's files in one together: they look at the same runs."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Shared(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return CONTRACT if nodeid.startswith(CONTRACT) else super()._split_scope(nodeid)
+
+    return Shared(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,7 @@ def of_studies(shift: int) -> Iterator[str]:
 
 def of_many_people(shift: int) -> Iterator[str]:
     """A cohort so large that BLAS would take several threads for products of its columns."""
-    people, count = 50_000, 20
+    people, count = 10_000, 20
     random = np.random.default_rng(3)
     samples = Samples(
         phenotype=moved(random.integers(0, 2, people).astype(float), shift),
