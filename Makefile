@@ -8,6 +8,8 @@
 PY := .venv/bin/python
 # Each file in one process: its tests share what is dear to start.
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
+# Beside others a test computes in one thread: those of BLAS wait for one another without leaving the core.
+test test-here test-services wire mutants: export OMP_NUM_THREADS := 1
 
 demo:
 	@scripts/setup demo

@@ -252,7 +252,7 @@ def ways_to_join(pool: Pool) -> list[tuple[int, ...]]:
 
 
 def _holds(held: Held, part_of: Sequence[int]) -> bool:
-    of_cohorts = np.array([np.bincount(part_of, people)[np.unique(part_of)] for people in held.people])
+    of_cohorts = held.people @ np.equal.outer(part_of, [*set(part_of)])
     people, cohorts = of_cohorts.sum(axis=0), len(of_cohorts)
     is_one = len(people) == 1
     fewest = FEWEST if is_one else -(-FEWEST * cohorts // (cohorts - 1))
