@@ -135,7 +135,7 @@ def insist(action: Callable[[], str], wanted: str) -> None:
 
 
 @pytest.mark.services
-def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
+def test_a_study_survives_the_death_of_each_process_and_all_end_with_ctrl_c(running: Platform) -> None:
     http, study, clients = started_study(running)
     threads = [
         threading.Thread(target=insist, args=(lambda each=each: each.answer_all(wait=2), "done"))
@@ -161,9 +161,14 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
     results = http.get(f"/api/v1/studies/{study}/results").json()
     assert results[0]["name"] == "study.assoc"
     assert http.get(f"/api/v1/studies/{study}/results/study.assoc").text.count("\n") == 13
+    pids = running.addresses()["processes"].values()
+    assert running.stop() == 0
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert not (running.home / "addresses.json").exists()
 
 
-@pytest.mark.services
 def test_odd_bodies_over_a_real_connection(shared: Platform) -> None:
     http, study, clients = started_study(shared)
     client = clients[0]
@@ -219,16 +224,6 @@ def test_the_first_run_is_told_at_the_address_that_people_use(
         assert Path(file).read_text().strip() == token
 
 
-@pytest.mark.services
-def test_all_processes_end_with_ctrl_c(running: Platform) -> None:
-    pids = running.addresses()["processes"].values()
-    assert running.stop() == 0
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
-    assert not (running.home / "addresses.json").exists()
-
-
 def test_what_is_written_is_for_its_owner_only(shared: Platform) -> None:
     assert (shared.home / "secret-key").stat().st_mode & 0o077 == 0
     assert (shared.home / "compensator-secret").stat().st_mode & 0o077 == 0
@@ -257,7 +252,6 @@ def up_again(platform: Platform, *arguments: str) -> Iterator[Platform]:
             again.stop()
 
 
-@pytest.mark.services
 def test_a_study_of_another_release_is_not_left_behind_by_an_upgrade(running: Platform) -> None:
     """It stops the start, and nothing changes; unless it is failed, and says why."""
     _, study, clients = started_study(running)
