@@ -287,18 +287,21 @@ def test_a_bgen_with_people_of_one_allele(plink2: Callable[..., None], tmp_path:
 def test_a_copy_is_made_once(imputed: Path, tmp_path: Path) -> None:
     path, psam = tmp_path / "t.vcf", imputed.with_suffix(".psam")
     shutil.copy(imputed, path)
-    heard: list[tuple[int, int]] = []
+    heard: list[tuple[Path, int, int]] = []
     options = DataOptions(vcf=path, psam=psam, copies=tmp_path / "c", min_samples=1, min_per_class=0)
     assert open_cohort(options, lambda *told: heard.append(told))[0] is not None
-    assert heard[-1] == (VARIANTS, VARIANTS)
+    assert (path, VARIANTS, VARIANTS) in heard
+    opened, read = ([file.name for file, *now in heard if now == [done, 1]] for done in (0, 1))
+    assert opened == read and len(opened) == 3
     heard.clear()
     assert open_cohort(options, lambda *told: heard.append(told))[0] is not None
-    assert not heard
+    assert path not in [file for file, *_ in heard]
     [pgen] = (tmp_path / "c").rglob("*.pgen")
     assert os.name == "nt" or not pgen.parent.stat().st_mode & 0o077
     pgen.write_bytes(pgen.read_bytes()[:-1])
+    heard.clear()
     assert open_cohort(options, lambda *told: heard.append(told))[0] is not None
-    assert heard
+    assert path in [file for file, *_ in heard]
     path.write_text(path.read_text().replace("rs149", "rs999"))
     data, _ = open_cohort(options)
     assert data is not None and b"rs999" in data.panel.name
@@ -306,17 +309,18 @@ def test_a_copy_is_made_once(imputed: Path, tmp_path: Path) -> None:
 
 
 def test_a_program_hears_how_far_the_copy_is(imputed: Path, tmp_path: Path) -> None:
-    """Lines before the report tell it; a copy that is there is not made, and nothing is to be told."""
+    """Lines before the report tell it; a copy that is there is not made again."""
     files = ["--vcf", imputed, "--psam", imputed.with_suffix(".psam"), "--copies", tmp_path / "copies"]
     for is_new in (True, False):
         given = map(str, [*files, "--min-samples", 1, "--min-per-class", 0, "--json", "--progress"])
         *lines, _ = CliRunner().invoke(check, list(given)).output.partition("{\n")[0].split("\n")
         told = [json.loads(line) for line in lines]
-        assert [each["done"] for each in told if each["total"]] == [VARIANTS] * is_new
+        copied = [each["done"] for each in told if each["unit"] == "variants" and each["total"]]
+        assert copied == [VARIANTS] * is_new
 
 
 def test_one_of_two_makes_the_copy(imputed: Path, tmp_path: Path) -> None:
-    heard: list[tuple[int, int]] = []
+    heard: list[tuple[Path, int, int]] = []
     options = DataOptions(
         vcf=imputed, psam=imputed.with_suffix(".psam"), copies=tmp_path, min_samples=1, min_per_class=0
     )
@@ -329,7 +333,8 @@ def test_one_of_two_makes_the_copy(imputed: Path, tmp_path: Path) -> None:
             until(lambda: heard or waiting.done(), lambda: "it does not wait")
             assert not waiting.done()
         assert waiting.result()[0] is not None
-    assert set(heard) == {(0, 0)} and pgen.stat().st_mtime_ns == made_at
+    assert [now for file, *now in heard if file == imputed and now != [0, 0]] == []
+    assert pgen.stat().st_mtime_ns == made_at
 
 
 @pytest.mark.parametrize("name", ["t.psam", "t.fam", "people.txt"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -176,6 +175,9 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
     desk.agree(me)
     desk.press(desk.view.data.check_button)
     desk.reads("Choose the genotypes")
+    desk.look("data-lacks")
+    desk.bot.keyClicks(desk.view.data.genotypes.edit, "x")
+    assert not desk.card
     desk.view.data.genotypes.set_path(str(tmp_path / "bad.bed"))
     desk.press(desk.view.data.check_button)
     desk.at(Stage.CHECK)
@@ -189,6 +191,10 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
     assert desk.view.data.genotypes.path == str(tmp_path / "bad")
     desk.view.data.more.setChecked(True)
     desk.look("data-more")
+    desk.view.data.texts["king_cutoff"].setText("0.2")
+    desk.view.data.lists["read_freq"].set_path(str(tmp_path / "no.afreq"))
+    desk.press(desk.view.data.check_button)
+    desk.reads("This did not work", "no.afreq")
 
 
 def test_genotypes_in_a_vcf(
@@ -211,11 +217,15 @@ def test_genotypes_in_a_vcf(
     data.psam.set_path(f"{me.bfile}.fam")
     data.dosage.setCurrentText("GT")
     desk.look("data-vcf")
-    shown, show = [], desk.view.check.card.show_card
-    monkeypatch.setattr(desk.view.check.card, "show_card", lambda card: (shown.append(card), show(card)))
+    shown, files = [], desk.view.check.files
+    put = files.put
+    monkeypatch.setattr(files, "put", lambda bar: (shown.append(bar), put(bar)))
     desk.press(data.check_button)
+    desk.until(lambda: len(files.bars) > 3)
+    desk.look("check-files")
     desk.until(desk.view.check.next_button.isEnabled)
-    assert any(card and re.match(r"Copying the genotypes: \d+ of \d+ variants", card.title) for card in shown)
+    told = {(bar.title, bar.note) for bar in shown}
+    assert told >= {("g.vcf.gz", "copying: 300 of 300 variants"), ("genotypes.pvar", "read")}
     assert "read from a copy" in desk.view.check.findings.text
     assert list((tmp_path / "cache").rglob("genotypes.pgen"))
 
@@ -241,11 +251,20 @@ def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_p
     desk.agree(me)
     data = desk.view.data
     data.genotypes.set_path(str(me.bfile))
+    data.pheno.set_path(str(tmp_path / "nothing.txt"))
+    assert "no such file" in data.pheno_note.text() and not data.pheno_name.isEnabled()
     data.pheno.set_path(str(file))
+    data.covar.edit.setFocus()
+    desk.until(data.pheno_name.isEnabled)
+    desk.bot.keyClicks(QApplication.focusWidget(), "x")
+    assert data.covar.path == "x"  # the file's columns came meanwhile, and took no focus
+    data.covar.edit.clear()
     desk.until(lambda: "Values seen: 20.00" in data.pheno_note.text())
     assert data.pheno_name.currentText() == "BMI"
     assert not data.covar.path  # it lacks one
     data.covar.set_path(str(file))
+    data.pheno_name.setCurrentText("no column of this file")
+    assert data.pheno_name.currentText() == "BMI"
     assert "Not in the file: sex_at_birth" in data.covar_note.text()
     desk.look("data-columns")
     desk.press(data.check_button)

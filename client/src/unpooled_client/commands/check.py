@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unpooled.plan.plan import Plan
     from unpooled.plan.schema import Column
     from unpooled_client.data.findings.report import Report
-    from unpooled_client.data.imputed.pieces import Progress
+    from unpooled_client.data.imputed.pieces import Reading
     from unpooled_client.data.options import DataOptions
     from unpooled_client.data.thorough import Thorough
 
@@ -46,7 +46,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
               help="Compare frequencies with a reference's .afreq or .frq.")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
 @click.option("--progress", "lines", is_flag=True,
-              help="Lines of JSON before the report: how much of a VCF or BGEN is copied.")  # fmt: skip
+              help="Lines of JSON before the report: how much of each file is read.")  # fmt: skip
 def check(
     to_json: bool,
     lines: bool,
@@ -63,24 +63,22 @@ def check(
     """
     from unpooled_client.commands.screen import in_lines, progress
     from unpooled_client.data.cohort import open_cohort
-    from unpooled_client.data.imputed.copies import COPYING
     from unpooled_client.data.options import options_from
     from unpooled_client.data.thorough import Thorough, check_thoroughly
 
     options = options_from(given)
     if html is not None and options.reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
-    thorough, copying = Thorough(king_cutoff, read_freq), (in_lines if lines else progress)(COPYING)
-    if state is not None:
-        with copying as hear:
+    thorough = Thorough(king_cutoff, read_freq)
+    with in_lines() if lines else progress() as hear:
+        if state is not None:
             report = _check_for_study(state, options, thorough, hear)
-    elif options.table is None:
-        with copying as hear:
+        elif options.table is None:
             data, report = open_cohort(options, hear)
-        if data is not None:
-            check_thoroughly(data, thorough, report)
-    else:
-        report = _check_table(options.table, schema, options)
+            if data is not None:
+                check_thoroughly(data, thorough, report)
+        else:
+            report = _check_table(options.table, schema, options)
     report.summary = {"files": _sizes(options)} | report.summary
     if html is not None:
         _write_page(report, html)
@@ -118,13 +116,13 @@ def _sizes(options: DataOptions) -> dict[str, str]:
     return found
 
 
-def _check_for_study(state: Path, options: DataOptions, thorough: Thorough, progress: Progress) -> Report:
+def _check_for_study(state: Path, options: DataOptions, thorough: Thorough, reading: Reading) -> Report:
     from unpooled.protocol.sealing import grouped
     from unpooled_client.state.folder import StateFolder
     from unpooled_client.study.before_run import agreement_of, check_for_study
 
     folder = StateFolder(state)
-    report = check_for_study(folder, options, os.cpu_count() or 1, thorough, progress)
+    report = check_for_study(folder, options, os.cpu_count() or 1, thorough, reading)
     _, agreement = agreement_of(folder)
     about = {"name": agreement.study, "plan hash": grouped(agreement.plan.hash().hex())}
     report.summary = {"study": about} | report.summary

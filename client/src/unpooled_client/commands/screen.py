@@ -10,7 +10,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -20,8 +20,12 @@ from unpooled_client.sentences.log_lines import Sparing
 from unpooled_client.state import events
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Group
     from rich.progress import TaskID
+
+    from unpooled_client.data.imputed.pieces import Reading
 
 
 class Screen(contextlib.AbstractContextManager["Screen", None]):
@@ -54,27 +58,35 @@ def screen_for(*, as_json: bool, quiet: bool) -> Screen:
 
 
 @contextlib.contextmanager
-def progress(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows on a terminal how much of something is done, and of how much: 0 where that is not known."""
+def progress() -> Iterator[Reading]:
+    """Show on a terminal how much of each file is read."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress
 
     console = Console(stderr=True)
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = bars.add_task(title, total=None, visible=False)
+        tasks: dict[Path, TaskID] = {}
 
-        def show(done: int, total: int) -> None:
-            bars.update(task, completed=done, total=total or None, visible=True)
+        def show(file: Path, done: int, total: int) -> None:
+            if file not in tasks:
+                tasks[file] = bars.add_task(file.name, total=None)
+            # What is opened and read in one go has no share that could be shown until it is done.
+            bars.update(tasks[file], completed=done, total=total if done else None)
 
         yield show
 
 
 @contextlib.contextmanager
-def in_lines(title: str) -> Iterator[Callable[[int, int], None]]:
+def in_lines() -> Iterator[Reading]:
     """The same for another program: each time an event as one line of JSON on standard output."""
     screen = JsonScreen()
-    yield lambda done, total: screen.show(events.StepProgress(title, done, total or None, "variants", 1))
+
+    def show(file: Path, done: int, total: int) -> None:
+        unit = "variants" if total > 1 else "files"
+        screen.show(events.StepProgress(str(file), done, total or None, unit, 1))
+
+    yield show
 
 
 def _confirmed(question: str, more: str) -> bool:

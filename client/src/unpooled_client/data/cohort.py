@@ -21,7 +21,7 @@ from unpooled_client.data.checks.data_checks import check_floors, check_samples,
 from unpooled_client.data.checks.outliers import check_outliers
 from unpooled_client.data.findings.report import Code, Report, Severity
 from unpooled_client.data.imputed.copies import silent, with_copy
-from unpooled_client.data.imputed.pieces import Progress
+from unpooled_client.data.imputed.pieces import Reading, told
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.plink.bed import BedFile, has_header, has_size
 from unpooled_client.data.plink.bim import read_bim
@@ -103,23 +103,25 @@ class PlinkData:
         return PlinkCohort(self.samples, self.genotypes, rows.column(), alignment.swapped)
 
 
-def open_cohort(options: DataOptions, progress: Progress = silent) -> tuple[PlinkData | None, Report]:
+def open_cohort(options: DataOptions, reading: Reading = silent) -> tuple[PlinkData | None, Report]:
     """Read and check all files of a cohort. Opens no socket.
 
     Returns the data, or None if there is any error, and the report with all findings. A file of another
-    format is copied first, which may take long: `progress` hears how far that is.
+    format is copied first, which may take long.
     """
     report = Report()
     if not check_options(options, report):
         return None, report
-    copied = with_copy(options, report, progress)
+    copied = with_copy(options, report, reading)
     if copied is None:
         return None, report
     options = copied
-    fam = read_fam(options.samples, report)
-    variants = read_bim(
-        options.variants, report, options.chr_set, build=options.build, by_place=options.by_place
-    )
+    with told(reading, options.samples):
+        fam = read_fam(options.samples, report)
+    with told(reading, options.variants):
+        variants = read_bim(
+            options.variants, report, options.chr_set, build=options.build, by_place=options.by_place
+        )
     # Before variants are chosen: the size of the file goes by all that it has.
     genotypes = _genotypes(options, fam, variants, report)
     if options.dosages and genotypes is not None and not genotypes.has_dosages:
@@ -134,9 +136,10 @@ def open_cohort(options: DataOptions, progress: Progress = silent) -> tuple[Plin
     tables = (options.pheno, options.covar, options.keep, options.remove)
     check_duplicates(fam, any(path is not None for path in tables), report)
     before = len(report.of(Severity.ERROR))
-    kept = read_selection(fam, options, report)
-    phenotypes = read_phenotypes(fam, options, report)
-    covariates = read_covariates(fam, options, kept, report)
+    with told(reading, *dict.fromkeys(path for path in tables if path is not None)):
+        kept = read_selection(fam, options, report)
+        phenotypes = read_phenotypes(fam, options, report)
+        covariates = read_covariates(fam, options, kept, report)
     sound = len(report.of(Severity.ERROR)) == before
     if phenotypes is None or covariates is None:
         return None, report
@@ -154,8 +157,10 @@ def open_cohort(options: DataOptions, progress: Progress = silent) -> tuple[Plin
     summarise(samples, phenotypes, trait, covariates, variants, options, report)
     # A line of the .fam that is too short is reported already, and shifts the calls.
     if variants is not None and genotypes is not None and genotypes.samples == len(samples):
-        check_sexes(fam, samples, variants, genotypes, options.chr_set, report)
-        report.summary["calls"] = look_at_calls(fam, samples, variants, genotypes, options.chr_set, report)
+        with told(reading, genotypes.path):
+            check_sexes(fam, samples, variants, genotypes, options.chr_set, report)
+            about = look_at_calls(fam, samples, variants, genotypes, options.chr_set, report)
+        report.summary["calls"] = about
     if variants is None or genotypes is None or not report.ok:
         return None, report
     return PlinkData(options, samples, variants, genotypes, names, trait, covariates.names), report

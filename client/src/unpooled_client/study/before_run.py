@@ -8,7 +8,7 @@ from unpooled.errors import DataProblem, listed
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.imputed.copies import silent
-from unpooled_client.data.imputed.pieces import Progress
+from unpooled_client.data.imputed.pieces import Reading
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.thorough import AS_USUAL, Thorough, check_thoroughly
 from unpooled_client.state.files import StateError
@@ -35,19 +35,19 @@ def check_for_study(
     options: DataOptions,
     threads: int,
     thorough: Thorough = AS_USUAL,
-    progress: Progress = silent,
+    reading: Reading = silent,
 ) -> Report:
     """Check the files as the study wants them, and the people in them, and remember them if they pass.
 
     If what leaves was released for other files, and nothing was answered yet, that is withdrawn. Raises
-    StateError, or DataChanged if it is too late for other files. `progress` hears of a copy's progress.
+    StateError, or DataChanged if it is too late for other files.
     """
     saved, agreement = agreement_of(folder)
     is_fixed = saved.has_released and has_answered(folder, saved)
     if is_fixed:
         same_options(DataOptions.from_json(saved.options), options, agreement.plan)
         guard(saved.files, options.paths)
-    data, report = open_under(agreement.plan, options, threads, progress)
+    data, report = open_under(agreement.plan, options, threads, reading)
     if isinstance(data, PlinkData):
         check_thoroughly(data, thorough, report)
     if data is None or is_fixed:

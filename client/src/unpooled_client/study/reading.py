@@ -38,7 +38,7 @@ from unpooled_client.data.checks.data_checks import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.imputed.copies import COPYING, silent
-from unpooled_client.data.imputed.pieces import Progress
+from unpooled_client.data.imputed.pieces import Reading, told
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.tables import open_table
 from unpooled_client.data.thorough.completeness import kept_by_mind
@@ -112,8 +112,8 @@ def open_data(
     else:
         # Beside reading: both go through the files, which are then in the page cache.
         files = session.spawn(fingerprints, paths)
-    progress = partial(_tell_of_copy, session)
-    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads, progress)
+    tell = partial(_tell_of_copy, session, options.genotypes) if options.copied else silent
+    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads, tell)
     yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
     if data is None:
         raise DataRefused(report, terms.plan, is_known=True)
@@ -125,24 +125,23 @@ def open_data(
     return data
 
 
-def _tell_of_copy(session: Session, done: int, total: int) -> None:
+def _tell_of_copy(session: Session, copied: Path, file: Path, done: int, total: int) -> None:
     """A file of another format than PLINK's is copied."""
-    session.tell(StepProgress(COPYING, done, total or None, "variants", 1))
+    if file == copied:
+        session.tell(StepProgress(COPYING, done, total or None, "variants", 1))
 
 
 def open_under(
-    plan: Plan, options: DataOptions, threads: int, progress: Progress = silent
+    plan: Plan, options: DataOptions, threads: int, reading: Reading = silent
 ) -> tuple[PlinkData | ArrayTable | None, Report]:
-    """The files as a study by this plan reads them, None if there is any error, and what was found.
-
-    `progress` as `unpooled_client.data.cohort.open_cohort` says.
-    """
+    """The files as a study by this plan reads them, None if there is any error, and what was found."""
     options, report, method = options.under(plan), Report(), algorithm(plan.test)
     match method, options.table:
         case TableMethod(), Path() as table:
-            return _opened_table(table, plan, method, options.min_samples, report, threads), report
+            with told(reading, table):
+                return _opened_table(table, plan, method, options.min_samples, report, threads), report
         case VariantMethod(), None:
-            return open_cohort(options, progress)
+            return open_cohort(options, reading)
     kind, option = method.file
     report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {option}.")
     return None, report

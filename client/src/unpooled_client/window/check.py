@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QTabWidget
 
 from unpooled_client.data.findings.report import Finding, Report, Severity
@@ -17,8 +18,8 @@ from unpooled_client.state.events import Event, StepProgress
 from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
-from unpooled_client.window.model import Card, Tone, trouble
-from unpooled_client.window.parts import Document, Facts, Page, panel, save_as, stacked
+from unpooled_client.window.model import Bar, Card, Tone, trouble
+from unpooled_client.window.parts import Bars, Document, Facts, Page, panel, save_as, stacked
 from unpooled_client.window.study import Study
 from unpooled_client.window.tables import Table
 
@@ -27,12 +28,6 @@ _READING = Card(
     "Reading the files…",
     "On this computer, and without the network. A large .bed may take a few minutes; of a VCF or BGEN a copy "
     "is made first, which takes longer.",
-    busy=True,
-)
-_COPYING = Card(
-    Tone.WAITING,
-    "",
-    "On this computer. It is done once; then the copy is read, as long as the file stays as it is.",
     busy=True,
 )
 _KINDS = "HTML (*.html);;JSON (*.json);;Text (*.txt)"
@@ -55,7 +50,11 @@ class CheckPage(Page):
         self.findings.on_chosen(self._show_details)
         self.tabs.addTab(stacked(self.findings, self.panel), "&Findings")
         self.tabs.addTab(self.document, "What the files &hold")
+        self.files = Bars()
+        self.body.addWidget(self.files)
         self.body.addWidget(self.tabs, 1)
+        self.body.addStretch(0)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.save_button = self.add_tool("&Save the report…", self._save, icon="save")
         self.back_button = self.add_button("&Back to the data", back)
         self.next_button = self.add_button("&Next: review what leaves", go_on, default=True)
@@ -70,6 +69,7 @@ class CheckPage(Page):
     def start(self, form: DataForm) -> None:
         """Check these files under the plan agreed to."""
         self._put(None)
+        self.files.clear()
         arguments = ["--json", "--progress", "--html", str(self._html), *form.arguments()]
         self._child = self._study.call(
             "check", *arguments, doing="Reading the files", on_line=self._hear, ended=self._end
@@ -77,10 +77,20 @@ class CheckPage(Page):
         self._show(_READING)
 
     def _hear(self, values: dict[str, Any]) -> None:
-        """A copy of the genotypes is made."""
+        """Show how much of a file is read."""
         match Event.from_json(values):
             case StepProgress() as event:
-                self._show(replace(_COPYING, title=f"{event.title}: {amount(event)}"))
+                self.files.put(_bar(event))
+
+    def focus(self) -> None:
+        """Let the keyboard begin at the page: Return goes on, and the end of a check moves no focus."""
+        self.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.hasFocus() and not self.is_checking:
+            (self.next_button if self.next_button.isEnabled() else self.back_button).click()
+        else:
+            super().keyPressEvent(event)
 
     def stop(self) -> None:
         """Other files are to be chosen: what these hold is not waited for."""
@@ -98,6 +108,7 @@ class CheckPage(Page):
 
     def _end(self, ended: Ended) -> None:
         found = ended.json()
+        self.files.clear()
         if ended.code in (0, 1) and isinstance(found, dict) and "findings" in found:
             report = Report.from_json(found)
             self._put(report)
@@ -124,7 +135,6 @@ class CheckPage(Page):
         self.save_button.setEnabled(report is not None)
         self.next_button.setDefault(is_ready)
         self.back_button.setDefault(not is_ready)
-        self.focus()
 
     def _save(self) -> None:
         chosen = save_as(self, "Save the report", "unpooled-check.html", _KINDS)
@@ -140,6 +150,13 @@ class CheckPage(Page):
             shutil.copyfile(self._html, file)
         elif self._study.report is not None:
             file.write_text(write(self._study.report), encoding="utf-8")
+
+
+def _bar(event: StepProgress) -> Bar:
+    """The bar of a file: of one that is copied the variants are counted, any other is open or read."""
+    is_copied = event.total != 1
+    note = f"copying: {amount(event)}" if is_copied else "read" if event.done else "reading…"
+    return Bar(event.step, Path(event.title).name, event.done, event.total or 1, note)
 
 
 def _verdict(report: Report) -> Card:

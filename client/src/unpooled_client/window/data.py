@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6 import QtWidgets
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 
 from unpooled.panel.filesets import COPIED, DOSAGE_FIELDS, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan.common_options import COVARIATES, PHENOTYPES
@@ -28,7 +28,7 @@ from unpooled_client.window.form import (
 )
 from unpooled_client.window.look.icons import icon
 from unpooled_client.window.look.style import look
-from unpooled_client.window.model import Card, Tone
+from unpooled_client.window.model import Card, Tone, trouble
 from unpooled_client.window.parts import FileChoice, FolderChoice, Page, label
 from unpooled_client.window.study import Study
 from unpooled_client.window.wording import in_window
@@ -47,6 +47,15 @@ _OF_IMAGES = (
 _TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
 
 
+_PATTERNS = {"read_freq": "Frequencies (*.afreq *.frq)"}
+_USUAL = {
+    "minimac3_r2_filter": "all variants",
+    "missing_phenotype": "-9",
+    "king_cutoff": "0.354 or more: one person twice",
+}
+"""What holds where nothing is typed."""
+
+
 class DataPage(Page):
     """A form; what is typed stays until it is changed here."""
 
@@ -55,6 +64,10 @@ class DataPage(Page):
         self._study, self._check = study, check
         self._columns: dict[str, list[dict[str, Any]]] = {}
         """Columns of the files that were looked into, by path."""
+        self._unread: dict[str, str] = {}
+        """Why a file has no columns, by path."""
+        self._column = ""
+        """The column of the phenotype that a person chose, now or earlier."""
         self._why = ""
         """Why the column that was chosen was."""
         self._plan: Plan | None = None
@@ -74,7 +87,14 @@ class DataPage(Page):
         area.setFrameShape(QtWidgets.QFrame.Shape.NoFrame)
         area.setWidget(inside)
         self.body.addWidget(area, 1)
+        # Below the form, which then does not move when there is something to say.
+        self.layout().removeWidget(self.card)
+        self.body.addWidget(self.card)
         self._make_fields()
+        for edit in inside.findChildren(QtWidgets.QLineEdit):
+            edit.textChanged.connect(self._clear)
+        for choice in (self.dosage, self.pheno_name):
+            choice.currentTextChanged.connect(self._clear)
         self.check_button = self.add_button("&Check these data", self._press, default=True)
 
     def _make_fields(self) -> None:
@@ -91,9 +111,10 @@ class DataPage(Page):
         self.pheno = FileChoice("Phenotype file", _TEXT, self._look)
         self.pheno.edit.setPlaceholderText("leave empty to take that of the .fam or .psam")
         self.pheno_name = QtWidgets.QComboBox()
-        self.pheno_name.setEditable(True)
+        self.pheno_name.setPlaceholderText("that of the .fam or .psam, without a file")
+        self.pheno_name.setEnabled(False)
         self.pheno_name.setAccessibleName("Phenotype column")
-        self.pheno_name.currentTextChanged.connect(lambda _: self._show_columns())
+        self.pheno_name.currentTextChanged.connect(self._take_column)
         self.pheno_note = label(kind="small")
         self.covar = FileChoice("Covariate file", _TEXT, self._look)
         self.covar_note = label(kind="small")
@@ -120,15 +141,15 @@ class DataPage(Page):
         self.more.toggled.connect(self._show_fields)
         look().changed.connect(self._draw_more)
         self._add("", self.more)
-        self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in LISTS.items()}
-        self.quality, self.missing = QtWidgets.QLineEdit(), QtWidgets.QLineEdit()
-        self.quality.setPlaceholderText("all variants")
-        self.missing.setPlaceholderText("-9")
+        self.lists = {
+            name: FileChoice(text, _PATTERNS.get(name, _TEXT), lambda: None) for name, text in LISTS.items()
+        }
+        self.texts = {name: QtWidgets.QLineEdit(placeholderText=_USUAL[name]) for name in TEXTS}
         self.flags = {name: QtWidgets.QCheckBox(text) for name, text in FLAGS.items()}
         for name, text in LISTS.items():
             self._add(text, self.lists[name], option_of(name))
-        for (name, text), edit in zip(TEXTS.items(), (self.quality, self.missing), strict=True):
-            self._add(text, edit, option_of(name))
+        for name, text in TEXTS.items():
+            self._add(text, self.texts[name], option_of(name))
         for name, box in self.flags.items():
             self._add("", box, option_of(name))
 
@@ -181,14 +202,14 @@ class DataPage(Page):
         files = {name: getattr(self, name).edit for name in ("sample", "psam", "pheno", "covar")}
         files["table"] = self._table_or_images.edit
         lists = {name: choice.edit for name, choice in self.lists.items()}
-        return files | lists | dict(zip(TEXTS, (self.quality, self.missing), strict=True))
+        return files | lists | self.texts
 
     def _fill(self, form: DataForm) -> None:
         for name, edit in self._texts.items():
             edit.setText(getattr(form, name))
         self.genotypes.edit.setText(genotypes_text(form))
         self.dosage.setCurrentText(form.vcf_dosage or _BEST)
-        self.pheno_name.setEditText(form.pheno_name)
+        self._column = form.pheno_name
         for name, box in self.flags.items():
             box.setChecked(getattr(form, name))
         self.more.setChecked(form.has_more)
@@ -236,15 +257,14 @@ class DataPage(Page):
             self.sample: uses["sample"],
             self.psam: uses["psam"],
             self.pheno: not tables,
-            self.pheno_name: not tables and uses["pheno_name"],
+            self.pheno_name: not tables and not PHENOTYPES.of(self._plan),
             self.pheno_note: not tables,
             self.covar: bool(COVARIATES.of(self._plan)),
             self.covar_note: bool(COVARIATES.of(self._plan)),
             self.more: not tables,
-            self.quality: more and uses["minimac3_r2_filter"],
-            self.missing: more,
         }
-        shown |= dict.fromkeys([*self.lists.values(), *self.flags.values()], more)
+        shown |= dict.fromkeys([*self.lists.values(), *self.texts.values(), *self.flags.values()], more)
+        shown[self.texts["minimac3_r2_filter"]] = more and uses["minimac3_r2_filter"]
         for field, visible in shown.items():
             self._form.setRowVisible(self._rows[field], visible)
         if COVARIATES.of(self._plan):
@@ -275,6 +295,8 @@ class DataPage(Page):
     def _see(self, path: str, ended: Ended) -> None:
         found = ended.json()
         self._columns[path] = list(found.get("columns", [])) if isinstance(found, dict) else []
+        if not self._columns[path]:
+            self._unread[path] = trouble(ended.errors).text
         self._look()
 
     def _show_columns(self) -> None:
@@ -282,29 +304,44 @@ class DataPage(Page):
             return
         columns = self._columns.get(self.pheno.path, [])
         names = [column["name"] for column in columns]
-        if names and [self.pheno_name.itemText(k) for k in range(self.pheno_name.count())] != names:
+        if [self.pheno_name.itemText(k) for k in range(self.pheno_name.count())] != names:
             self._choose_column(self._plan, names, columns)
-            if not self.covar.path and has_covariates(self._plan, columns):
+            is_free = not self.covar.path and not self.covar.edit.hasFocus()
+            if is_free and has_covariates(self._plan, columns):
                 self.covar.edit.setText(self.pheno.path)
         self.pheno_note.setText(self._phenotype_words(columns))
         for note, file, wanted, what in (
             (self.covar_note, self.covar, [each.title for each in COVARIATES.of(self._plan)], "covariates"),
             (self.table_note, self.table, [each.title for each in self._plan.schema], "columns"),
         ):
-            note.setText(columns_found(wanted, what, self._columns.get(file.path)))
+            found = columns_found(wanted, what, self._columns.get(file.path))
+            note.setText(self._trouble_with(file.path) or found)
 
     def _choose_column(self, plan: Plan, names: list[str], columns: list[dict[str, Any]]) -> None:
-        """Offer the columns of the file, and choose the one that was typed, or else is likely."""
-        typed = self.pheno_name.currentText()
+        """Offer the columns of the file, and choose the one that was chosen before, or else is likely."""
         likely, self._why = likely_phenotype(plan, columns)
-        wanted = typed or likely
-        self.pheno_name.clear()
-        self.pheno_name.addItems(names)
-        self.pheno_name.setCurrentIndex(names.index(wanted) if wanted in names else -1)
-        if wanted not in names:
-            self.pheno_name.setEditText(typed)
+        wanted = self._column if self._column in names else likely
+        with QSignalBlocker(self.pheno_name):  # what is not yet complete is no choice of a person's
+            self.pheno_name.clear()
+            self.pheno_name.addItems(names)
+            self.pheno_name.setCurrentIndex(names.index(wanted) if wanted in names else -1)
+        self.pheno_name.setEnabled(bool(names))
         if wanted != likely:
             self._why = ""
+
+    def _take_column(self, column: str) -> None:
+        self._column = column
+        self._show_columns()
+
+    def _trouble_with(self, path: str) -> str:
+        """Say why a chosen file has no columns to choose from; empty if it has, or none was chosen."""
+        if path and not Path(path).exists():
+            return "✗ There is no such file."
+        return f"✗ {self._unread[path]}" if path in self._unread else ""
+
+    def _clear(self) -> None:
+        """Take back what was said of an earlier state of the form."""
+        self.card.show_card(None)
 
     @property
     def _chooses_column(self) -> bool:
@@ -312,6 +349,8 @@ class DataPage(Page):
         return bool(self.pheno.path) and not (self._plan is not None and PHENOTYPES.of(self._plan))
 
     def _phenotype_words(self, columns: list[dict[str, Any]]) -> str:
+        if unread := self._trouble_with(self.pheno.path):
+            return unread
         if self._plan is not None and PHENOTYPES.of(self._plan):
             return columns_found(self._plan.phenotype_names, "phenotypes", columns)
         asked = f"The plan asks for: {self._plan.phenotype} ({self._plan.trait})." if self._plan else ""
@@ -334,7 +373,7 @@ class DataPage(Page):
         if lacks := form.lacks(self._plan):
             self.card.show_card(Card(Tone.PROBLEM, lacks))
             return
-        self.card.show_card(None)
+        self._clear()
         self._check(form)
 
 

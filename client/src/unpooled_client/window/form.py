@@ -19,8 +19,13 @@ LISTS = {
     "remove": "Not the samples in",
     "extract": "Only the variants in",
     "exclude": "Not the variants in",
+    "read_freq": "Frequencies of a reference",
 }
-TEXTS = {"minimac3_r2_filter": "Least quality of imputation", "missing_phenotype": "Missing phenotype"}
+TEXTS = {
+    "minimac3_r2_filter": "Least quality of imputation",
+    "missing_phenotype": "Missing phenotype",
+    "king_cutoff": "Kinship that is reported",
+}
 FLAGS = {
     "one": "Controls are &0 and cases 1",
     "allow_no_sex": "Keep phenotypes of samples of un&known sex",
@@ -48,6 +53,8 @@ class DataForm:
     remove: str = ""
     extract: str = ""
     exclude: str = ""
+    read_freq: str = ""
+    king_cutoff: str = ""
     minimac3_r2_filter: str = ""
     missing_phenotype: str = ""
     one: bool = False

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from PySide6 import QtWidgets
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, QTimer
 
 from unpooled_client.window import documents
 from unpooled_client.window.busy import Spinner
 from unpooled_client.window.look.icons import icon, pixmap
 from unpooled_client.window.look.style import look
-from unpooled_client.window.model import Card, Tone
+from unpooled_client.window.model import Bar, Card, Tone
 
 ICONS = {
     Tone.GOOD: ("done", "good"),
@@ -347,6 +347,65 @@ class Scrolled(QtWidgets.QScrollArea):
 
     def add(self, widget: QtWidgets.QWidget) -> None:
         self._column.insertWidget(self._column.count() - 1, widget)
+
+
+class _StepBar(QtWidgets.QWidget):
+    """A step's name, how much of it is done, and a bar below both."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__()
+        self._title, self._note = label(kind="strong"), label(kind="muted")
+        self._bar = QtWidgets.QProgressBar()
+        self._bar.setAccessibleName(step)
+        self._bar.setTextVisible(False)
+        # A bar counts in thousandths: there may be more variants than its numbers reach.
+        self._bar.setRange(0, 1000)
+        grid = QtWidgets.QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(look().pixels("1"))
+        grid.setColumnStretch(0, 1)
+        grid.addWidget(self._title, 0, 0)
+        grid.addWidget(self._note, 0, 1)
+        grid.addWidget(self._bar, 1, 0, 1, 2)
+        self._note.setWordWrap(False)
+
+    def put(self, bar: Bar) -> None:
+        self._title.setText(bar.title)
+        self._note.setText(bar.note)
+        whole = bar.total is None or bar.done >= bar.total
+        self._bar.setValue(1000 if whole else 1000 * bar.done // max(bar.total or 1, 1))
+        self._bar.setAccessibleDescription(bar.note)
+
+
+class Bars(Scrolled):
+    """A bar for each step, hidden while there is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bars: dict[str, _StepBar] = {}
+        self.hide()
+
+    def put(self, bar: Bar) -> None:
+        """Show how far a step is, below the others if it is new."""
+        if bar.step not in self.bars:
+            self.bars[bar.step] = _StepBar(bar.step)
+            self._append(self.bars[bar.step])
+        self.bars[bar.step].put(bar)
+
+    def _append(self, bar: _StepBar) -> None:
+        self.add(bar)
+        self.show()
+        # A limit, not a fixed height: a page that needs more than the window has would make the window grow.
+        self.setMaximumHeight(min(self.inside.sizeHint().height(), 6 * look().pixels("7")))
+        QTimer.singleShot(0, self, lambda: self.ensureWidgetVisible(bar))
+
+    def clear(self) -> None:
+        """Take all bars away."""
+        for bar in self.bars.values():
+            bar.hide()
+            bar.deleteLater()
+        self.bars = {}
+        self.hide()
 
 
 def save_as(parent: QtWidgets.QWidget, title: str, name: str, patterns: str) -> Path | None:

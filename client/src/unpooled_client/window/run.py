@@ -6,16 +6,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QFileDialog,
     QFormLayout,
-    QGridLayout,
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QProgressBar,
     QSpinBox,
     QWidget,
 )
@@ -28,9 +26,8 @@ from unpooled_client.study.answering import MOST_THREADS
 from unpooled_client.study.delivery import usual_folder
 from unpooled_client.window.child import Ended
 from unpooled_client.window.connection import ConnectionTest
-from unpooled_client.window.look.style import look
-from unpooled_client.window.model import Bar, Card, Tone, trouble
-from unpooled_client.window.parts import Button, Page, Scrolled, label, save_as
+from unpooled_client.window.model import Card, Tone, trouble
+from unpooled_client.window.parts import Bars, Button, Page, label, save_as
 from unpooled_client.window.study import Study, documents_folder
 
 CLOSE = "You can close this window: the run goes on in the background, as long as this computer is on."
@@ -62,9 +59,7 @@ class RunPage(Page):
         self.note = label(CLOSE, "muted")
         self.traffic = label(kind="muted")
         self.traffic.setAccessibleName("Sent and received")
-        self._bars: dict[str, _StepBar] = {}
-        self._steps = Scrolled()
-        self._steps.hide()
+        self._steps = Bars()
         self.log = QPlainTextEdit()
         self.log.setReadOnly(True)
         self.log.setAccessibleName("Log of the run")
@@ -168,7 +163,7 @@ class RunPage(Page):
         self.wishes.setVisible(ready and not alive)
         self.card.show_card(self._card(alive=alive, over=over))
         for bar in progress.bars:
-            self._show_bar(bar)
+            self._steps.put(bar)
         self.traffic.setText(f"Traffic: {progress.traffic}" if progress.traffic and has_run else "")
         self.note.setVisible(alive and not over)
         self._show_log(progress.log, visible=has_run)
@@ -194,20 +189,6 @@ class RunPage(Page):
             return Card(Tone.NOW, "The run goes on" if self._study.progress.bars else "The run begins")
         return found
 
-    def _show_bar(self, bar: Bar) -> None:
-        if bar.step not in self._bars:
-            self._bars[bar.step] = _StepBar(bar.step)
-            self._add_bar(self._bars[bar.step])
-        self._bars[bar.step].put(bar)
-
-    def _add_bar(self, bar: _StepBar) -> None:
-        """A few stand below one another; of more, as many as leave room for the card and the log."""
-        self._steps.add(bar)
-        self._steps.show()
-        # A limit, not a fixed height: a page that needs more than the window has would make the window grow.
-        self._steps.setMaximumHeight(min(self._steps.inside.sizeHint().height(), 6 * look().pixels("7")))
-        QTimer.singleShot(0, self, lambda: self._steps.ensureWidgetVisible(bar))
-
     def _show_log(self, lines: list[str], *, visible: bool) -> None:
         self.log.setVisible(visible)
         text = "\n".join(lines)
@@ -225,30 +206,3 @@ class RunPage(Page):
     def save_log(self, file: Path) -> None:
         """Keep what the log shows."""
         file.write_text("\n".join(self._study.progress.log) + "\n", encoding="utf-8")
-
-
-class _StepBar(QWidget):
-    """A step's name, how much of it is done, and a bar below both."""
-
-    def __init__(self, step: str) -> None:
-        super().__init__()
-        self._title, self._note, self._bar = label(kind="strong"), label(kind="muted"), QProgressBar()
-        self._bar.setAccessibleName(step)
-        self._bar.setTextVisible(False)
-        # A bar counts in thousandths: there may be more variants than its numbers reach.
-        self._bar.setRange(0, 1000)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setVerticalSpacing(look().pixels("1"))
-        grid.setColumnStretch(0, 1)
-        grid.addWidget(self._title, 0, 0)
-        grid.addWidget(self._note, 0, 1)
-        grid.addWidget(self._bar, 1, 0, 1, 2)
-        self._note.setWordWrap(False)
-
-    def put(self, bar: Bar) -> None:
-        self._title.setText(bar.title)
-        self._note.setText(bar.note)
-        whole = bar.total is None or bar.done >= bar.total
-        self._bar.setValue(1000 if whole else 1000 * bar.done // max(bar.total or 1, 1))
-        self._bar.setAccessibleDescription(bar.note)

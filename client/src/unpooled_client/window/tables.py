@@ -282,7 +282,11 @@ class Table(QtWidgets.QTableView):
 
     def _fit(self) -> None:
         """Give each column its width, and each row its height."""
-        columns, header = self._rows.columns, self.horizontalHeader()
+        header, cells = self.horizontalHeader(), self._rows.cells
+        for k in range(len(self._rows.columns)):
+            self.setColumnHidden(k, bool(cells) and not any(row[k].words for row in cells))
+        # A hidden column takes no share, and is no wider than nothing.
+        columns = [Column("") if self.isColumnHidden(k) else c for k, c in enumerate(self._rows.columns)]
         fixed = [k for k, column in enumerate(columns) if not column.share]
         for k in fixed:
             wide = max(self._natural(k), header.sectionSizeHint(k))

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.findings.source import exists, how_to_install
 from unpooled_client.data.imputed.bgen import open_bgen
 from unpooled_client.data.imputed.copied_people import rows_of_psam
-from unpooled_client.data.imputed.pieces import Dosed, Progress
+from unpooled_client.data.imputed.pieces import Dosed, Progress, Reading
 from unpooled_client.data.imputed.vcf import open_vcf
 from unpooled_client.data.options import DataOptions
 
@@ -57,7 +58,7 @@ class _Copy:
     """Counts of the oddities found in the file."""
 
 
-def silent(done: int, total: int) -> None:
+def silent(file: Path, done: int, total: int) -> None:
     """Nobody hears of the progress."""
 
 
@@ -66,7 +67,7 @@ def default_folder() -> Path:
     return user_cache_path("unpooled", appauthor=False) / "copies"
 
 
-def with_copy(options: DataOptions, report: Report, progress: Progress) -> DataOptions | None:
+def with_copy(options: DataOptions, report: Report, reading: Reading) -> DataOptions | None:
     """The options that read the copy, which is made if need be; as they are if PLINK's files are given.
 
     None if the file cannot be read: the report says why.
@@ -78,7 +79,7 @@ def with_copy(options: DataOptions, report: Report, progress: Progress) -> DataO
     if not exists(path, what, report):
         return None
     try:
-        copy = _copy_of(options, progress, report)
+        copy = _copy_of(options, partial(reading, path), report)
     except ImportError:
         report.error(
             Code.READER,

@@ -19,6 +19,8 @@ BYTES = 1 << 23  # of dosages at once
 
 Progress = Callable[[int, int], None]
 """Hears how many variants are done, and of how many; of 0 where that is not known."""
+Reading = Callable[[Path, int, int], None]
+"""Hears the same of a file that is copied; of any other, 0 of 1 when it is opened, then 1 of 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,16 @@ def readable(path: Path, formats: str, remedy: str) -> Iterator[None]:
             file=path,
             remedy=f"{remedy}. Its reader says: {shown(str(error))}",
         ) from error
+
+
+@contextmanager
+def told(reading: Reading, *files: Path) -> Iterator[None]:
+    """Report these files as opened, and afterwards as read."""
+    for done in range(2):
+        for file in files:
+            reading(file, done, 1)
+        if not done:
+            yield
 
 
 def at_once(people: int) -> int:
