@@ -29,14 +29,12 @@ from unpooled.fitted.scaler import Scaler
 from unpooled.formats import ssf
 from unpooled.methods import algorithm, completed
 from unpooled.methods.phenotypes import tables_of
-from unpooled.methods.shared.conditions import Conditioned
 from unpooled.methods.shared.summary import Summary
 from unpooled.methods.tables.encoding.coding import as_codes, coded
 from unpooled.methods.tables.encoding.options import OWN, SPELLED
-from unpooled.panel import overlap
-from unpooled.panel.agreement import absences, reconcile
+from unpooled.panel.agreement import Agreement, absences
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import BY_PLACE, CONDITION, FILE_STEM
+from unpooled.plan.common_options import FILE_STEM
 from unpooled.plan.file_names import stem_of
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.result_files import DENSITY_FILE, ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE
@@ -45,6 +43,7 @@ from unpooled_client.commands.run import run as of_client
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.options import DataOptions, options_from
 from unpooled_client.data.tables.encoded import suffix_of
+from unpooled_client.federation import agreed, beside
 from unpooled_client.study import own_table, scoring
 from unpooled_client.study.failures import explain
 from unpooled_client.study.reading import Alignments, DataRefused, ListedCohort, open_under
@@ -157,33 +156,30 @@ def _agreed(
 ) -> tuple[Panel, Sequence[bytes], list[Cohort]]:
     """The panel that the cohorts agree on, what is told of it, and the cohorts beside it."""
     data = {party.name: cast(PlinkData, party.data) for party in parties}
-    beside = {name: Alignments(each, plan) for name, each in data.items()}
+    alignments = {name: Alignments(each, plan) for name, each in data.items()}
     if listed is None:
-        agreement = reconcile({name: each.listed for name, each in data.items()})
+        agreement = _agreement(plan, data)
         panel, remarks = agreement.panel, [agreement.table()]
-        _refuse_apart(plan, panel, data)
     else:
-        for name, each in beside.items():
+        for name, each in alignments.items():
             each.list, each.listed = listed, ListedCohort(data[name].align(listed))
-        having = present(plan, len(listed), [cast(Cohort, each.listed) for each in beside.values()])
+        having = present(plan, len(listed), [cast(Cohort, each.listed) for each in alignments.values()])
         panel, remarks = listed.take(having == plan.cohorts), [*absences(listed, having, plan.cohorts)]
-    return panel, remarks, [_beside(name, each, panel) for name, each in beside.items()]
+    return panel, remarks, [_beside(name, each, panel) for name, each in alignments.items()]
 
 
-def _refuse_apart(plan: Plan, panel: Panel, data: dict[str, PlinkData]) -> None:
-    lists = {name: each.listed for name, each in data.items()}
-    found = overlap.compare(lists, len(panel), plan.cohorts, plan.autosomes, by_place=BY_PLACE.of(plan))
-    if found.said:
-        said = " ".join(found.said)
-        raise RehearsalError(f"the cohorts' lists of variants do not fit together. {said} {REMEDY}")
+def _agreement(plan: Plan, data: dict[str, PlinkData]) -> Agreement:
+    try:
+        return agreed(plan, data)
+    except UnpooledError as error:
+        raise RehearsalError(f"{error} {REMEDY}") from error
 
 
 def _beside(name: str, alignments: Alignments, panel: Panel) -> Cohort:
     try:
-        aligned: Cohort = alignments.beside(panel)
+        return beside(alignments, panel)
     except UnpooledError as error:
         raise _stopped(name, error) from error
-    return Conditioned(aligned, aligned.samples) if CONDITION.of(alignments.plan) else aligned
 
 
 def _run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> Tables:

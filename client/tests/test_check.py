@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled_client.data.cohort import open_cohort
-from unpooled_client.data.findings.report import Code, Finding, Severity
+from unpooled_client.data.column_examples import columns_of
+from unpooled_client.data.findings.report import Code, Finding, Report, Severity
 from unpooled_client.data.options import Covariate, DataOptions
 from unpooled_client.data.samples.numbers import mean
-from unpooled_client.data.show import plain_lines
+from unpooled_client.data.show import in_words, plain_lines
 
 N = 60
 FAM = [f"F{k} I{k} 0 0 {1 + k % 2} {1 + k // 30}" for k in range(N)]
@@ -484,6 +485,19 @@ def test_a_sound_cohort_has_nothing_to_tell(files: Any) -> None:
         "insertions and deletions": "0",
         "build": "the positions do not tell",
     }
+
+
+def test_the_summary_shows_typical_values_before_odd_ones(files: Any) -> None:
+    """Each fact has a line of its own, and numbers of nobody are not listed."""
+    words = [*(str(20 + k % 20) for k in range(50)), *["22"] * 5, "-9", "-9", "n/a", "23", "23"]
+    (files.folder / "p").write_text(pheno(words))
+    report = files.check(pheno="p")
+    lines = [line.strip() for line in plain_lines(report)]
+    assert "values seen: 22: 8 · 23: 5 · 20: 3 · -9: 2 · n/a: 1" in lines
+    assert "by chromosome: 1: 2 · 2: 1" in lines
+    assert in_words({"none": 60, "to 1%": 0}) == "none: 60"
+    found = columns_of(files.folder / "p", Report())
+    assert found is not None and found.columns[0].values[0] == "22 (8)"
 
 
 def test_all_faults_are_told_at_once(files: Any) -> None:

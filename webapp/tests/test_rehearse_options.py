@@ -213,6 +213,13 @@ def test_the_plan_of_a_study_that_fits_a_model() -> None:
     )
     assert [column.get("role") for column in made.plan["schema"]] == [None, "outcome"]
     assert made.plan["files"] == ["model"]
+    Path("roles.csv").write_text("name,type,role,values\ndied,category,outcome,no|yes\nglucose,number,,\n")
+    made = settings_of(
+        "--out", "x", "--fit", "ridge", *THREE, "--schema", "roles.csv", "--outcome", "glucose"
+    )
+    assert made.plan["schema"][0] == {
+        "name": "died", "type": "category", "encoding": "one-hot", "levels": ["no", "yes"]
+    }  # fmt: skip
     assert (
         settings_of("--out", "x", "--template", "ridge", "--outcome", "age", *THREE).plan["test"] == "ridge"
     )

@@ -28,7 +28,7 @@ from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared.conditions import Conditioned
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.panel import overlap
-from unpooled.panel.agreement import reconcile
+from unpooled.panel.agreement import Agreement, reconcile
 from unpooled.panel.filesets import COPIED, FILESETS
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import BY_PLACE, CONDITION
@@ -41,7 +41,6 @@ from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.draft import draft
 from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.tables import cells_of
 from unpooled_client.study.reading import Alignments, DataRefused, open_under
 
 Tables = Mapping[str, Mapping[str, Any]]
@@ -129,7 +128,9 @@ class Federation:
         planned = [{"name": name, "levels": [*levels.get(name, ())]} for name in (*covariates, *levels)]
         chosen = {"phenotype": phenotype, **({"covariates": planned} if planned else {})}
         plan = self._planned(test, TESTS, {**chosen, **options})
-        panel, cohorts = _aligned(plan, self._opened(plan))
+        data = {f"cohort{k}": cast(PlinkData, each) for k, each in enumerate(self._opened(plan), start=1)}
+        panel = agreed(plan, data).panel
+        cohorts = [beside(Alignments(each, plan), panel) for each in data.values()]
         self._ran(plan, panel, run(plan, panel, cohorts))
         return self._frame(plan.files[0])
 
@@ -169,10 +170,6 @@ class Federation:
         tables, report = [each.table for each in self._data if each.table], Report()
         if len(tables) < len(self._data):
             raise ValueError("this is a study of tables, and some cohort's data are genotypes")
-        titles = {title for table in tables for title, *_ in cells_of(table, report) or ()}
-        for name in filter(None, (outcome, patient)):
-            if name not in titles:
-                raise ValueError(f"no column is called {name}; there are {listed(sorted(titles))}")
         drafted = draft(tables, report, outcome, patient)
         if drafted is None:
             raise report.problem()
@@ -251,15 +248,17 @@ def _encoded(columns: Sequence[Column], encodings: Mapping[str, str]) -> list[Co
     return [replace(c, encoding=encodings.get(c.title, c.encoding)) for c in columns]
 
 
-def _aligned(plan: Plan, data: Sequence[Any]) -> tuple[Panel, list[Cohort]]:
-    """The panel that the cohorts agree on, and the cohorts beside it; UnpooledError if it is too small."""
-    named = {f"cohort{k}": each for k, each in enumerate(data, start=1)}
-    lists = {name: each.listed for name, each in named.items()}
-    panel = reconcile(lists).panel
-    found = overlap.compare(lists, len(panel), plan.cohorts, plan.autosomes, by_place=BY_PLACE.of(plan))
-    if found.said:
-        raise UnpooledError(f"the cohorts' lists of variants do not fit together. {' '.join(found.said)}")
-    beside: list[Cohort] = [Alignments(each, plan).beside(panel) for each in data]
-    if CONDITION.of(plan):
-        beside = [Conditioned(each, each.samples) for each in beside]
-    return panel, beside
+def agreed(plan: Plan, data: Mapping[str, PlinkData]) -> Agreement:
+    """What the cohorts' lists of variants agree on; UnpooledError if that is too little."""
+    lists = {name: each.listed for name, each in data.items()}
+    found = reconcile(lists)
+    apart = overlap.compare(lists, len(found.panel), plan.cohorts, plan.autosomes, by_place=BY_PLACE.of(plan))
+    if apart.said:
+        raise UnpooledError(f"the cohorts' lists of variants do not fit together. {' '.join(apart.said)}")
+    return found
+
+
+def beside(alignments: Alignments, panel: Panel) -> Cohort:
+    """A cohort as it answers the questions about a panel."""
+    aligned: Cohort = alignments.beside(panel)
+    return Conditioned(aligned, aligned.samples) if CONDITION.of(alignments.plan) else aligned

@@ -20,6 +20,7 @@ from unpooled.errors import UnpooledError
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report, neg_log10, number
 from unpooled.kernels.statistics import with_limits
+from unpooled.methods import algorithm
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.pictures.associations import confidence
 from unpooled.plan.plan import Plan
@@ -36,6 +37,11 @@ _SOURCES = ("assoc", "glm")
 
 EFFECT = (titles.ODDS_RATIO, titles.BETA)
 STATISTIC = (titles.CHI_SQUARE, titles.T, titles.Z)
+
+
+def tests_variants(plan: Plan) -> bool:
+    """Tell whether the method tests variants one by one, so that there are effects to speak of."""
+    return any(file.name in _SOURCES for file in algorithm(plan.test).files)
 
 
 class NothingToCompare(UnpooledError):

@@ -37,7 +37,7 @@ class Column:
     type: str
     missing: int
     values: tuple[str, ...]
-    """The first values in the file, five at most, each with its count if more than one."""
+    """The most frequent values, five at most, each with its count if more than one."""
     hint: str = ""
 
 
@@ -109,9 +109,8 @@ def _guessed(place: int, name: str, counts: Mapping[bytes, int], missing: int, *
     texts = [word for word, value in values.items() if np.isnan(value)]
     kind = type_of(values, texts, of_plink=of_plink)
     hints = _hints(name, kind, values, texts) if of_plink else ()
-    examples = tuple(
-        shown(word) + (f" ({count:,})" if count > 1 else "") for word, count in list(counts.items())[:VALUES]
-    )
+    often = sorted(counts.items(), key=lambda item: -item[1])
+    examples = tuple(shown(word) + (f" ({count:,})" if count > 1 else "") for word, count in often[:VALUES])
     return Column(place, name, kind, missing, examples, "; ".join(hints))
 
 

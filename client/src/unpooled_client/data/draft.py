@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.errors import listed
 from unpooled.plan.categories import normal
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.schema import CATEGORY, NUMBER, OUTCOME, PATIENT, TEXT, Column, levels_problem
@@ -89,7 +90,8 @@ def draft(
 ) -> tuple[list[Column], list[str]] | None:
     """The columns of some tables, and what a person should know of them; None if one cannot be read.
 
-    `outcome` and `patient` name the columns with these roles; None if no column has it.
+    `outcome` and `patient` name the columns with these roles; None if no column has it. A name that no column
+    has is a ValueError.
     """
     found: dict[str, _Found] = {}
     for path in tables:
@@ -98,6 +100,9 @@ def draft(
             return None
         for title, counts, missing in cells:
             found.setdefault(title, _Found(title)).add(path.name, counts, missing)
+    for name in filter(None, (outcome, patient)):
+        if name not in found:
+            raise ValueError(f"no column is called {name}; there are {listed(sorted(found))}")
     columns = {title: each.column() for title, each in found.items()}
     remarks = [remark for each in found.values() for remark in _disagreements(each, [p.name for p in tables])]
     if patient := _patient(found) if patient == PROPOSED else patient:

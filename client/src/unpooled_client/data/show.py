@@ -50,7 +50,7 @@ def plain_lines(report: Report) -> list[str]:
         lines.append(f"{finding.severity}: {headline(finding)} [{finding.code}]")
         lines += [f"    {name}: {value}" for name, value in details(finding)]
     for title, rows in _summary(report):
-        lines.append(f"{title}: " + ", ".join(f"{name} {value}" for name, value in rows))
+        lines += [f"{title}:", *(f"    {name}: {value}" for name, value in rows)]
     return [*lines, report.verdict]
 
 
@@ -88,9 +88,9 @@ def _summary(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def in_words(value: Any) -> str:
-    """A value of the summary."""
+    """A value of the summary; of counts those that are none are left out."""
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {in_words(n)}" for name, n in value.items())
+        return " · ".join(f"{name}: {in_words(n)}" for name, n in value.items() if n != 0)
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -17,7 +17,7 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import COMPONENTS, MIND
 from unpooled.plan.plan import Plan
 from unpooled_client.compare.frequencies import Frequencies, compare_calls, compare_dosages
-from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
+from unpooled_client.compare.pool import NothingToCompare, file_of, strongest, tests_variants
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.this_cohort import compare, conditioned, left_out
 from unpooled_client.compare.without_us import read_across
@@ -69,6 +69,8 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
     if plan.of_tables:
         found = session.wait_for(_of_tables, study, options, files, places[0], session)
         yield (yield from found)
+        return
+    if not tests_variants(plan):
         return
     panel = (yield from _panel(session)) if MIND.of(plan) < 1 else None
     data = yield from session.wait_for(_with_columns, plan, options, derived_in(session.folder))

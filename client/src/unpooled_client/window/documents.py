@@ -126,7 +126,7 @@ def _value(value: Any) -> str:
         case bool() | None:
             return "yes" if value else ""
         case Mapping():
-            return ", ".join(f"{name}: {_value(part)}" for name, part in value.items())
+            return " · ".join(f"{name}: {_value(part)}" for name, part in value.items() if part != 0)
         case list() | tuple():
             return ", ".join(map(_value, value))
         case float():

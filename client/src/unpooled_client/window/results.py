@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QTabWidget, QWidget
 
 from unpooled.plan.common_options import PHENOTYPES
 from unpooled.plan.plan import Plan
+from unpooled_client.compare.pool import tests_variants
 from unpooled_client.compare.report import own_files
 from unpooled_client.state.stage import Stage
 from unpooled_client.window import rows
@@ -109,7 +110,7 @@ class ResultsPage(Page):
         if self._is_drawn:
             return
         self._is_drawn = True
-        if plan.of_tables:
+        if not tests_variants(plan):
             self.tabs.setTabVisible(0, False)
             return
         one = ["--phenotype", self._of_one(plan).phenotype] if PHENOTYPES.of(plan) else []
@@ -124,6 +125,7 @@ class ResultsPage(Page):
 
     def _show_own(self, folder: Path, plan: Plan) -> None:
         """Show the run's comparison of this cohort with the pool, if it could be made."""
+        self.tabs.setTabVisible(1, plan.of_tables or tests_variants(plan))
         file, page = own_files(folder, self._of_one(plan))
         self.own_button.setEnabled(page.is_file())
         self.compare_button.setVisible(not file.is_file() and self._is_loaded)

@@ -7,12 +7,13 @@ Made from the declarations of the plan's questions, the same from which the uplo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unpooled.asking.question import Bits, Count, Foreseen, Question, Sent, check_words, shape, words
+from unpooled.asking.question import Bits, Foreseen, Question, check_words, shape, words
 from unpooled.asking.sizes import LIST_BYTES, VARIANTS, Sizes
+from unpooled.described.shapes import shape_in_words
 from unpooled.errors import listed
 from unpooled.methods import algorithm, questions_of, with_chunks
 from unpooled.plan import common_options
@@ -60,9 +61,6 @@ PLAN_DIGEST, LIST_DIGEST, LIST = ("Digest of the plan", "Digest of the list of v
 TO_SERVER, TO_COMPENSATOR, TO_SERVER_AND_COMPENSATOR = "server", "compensator", "server, compensator"
 TO_COHORTS, TO_COORDINATOR = "server, all cohorts", "server, coordinator"
 """Recipients of a quantity; all of it goes by way of the server."""
-
-
-_TIMES = " \u00d7 "
 
 
 class Form(StrEnum):
@@ -372,7 +370,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             TO_SERVER,
             f"{array.learns}; {own}",
             limit
-            + _shape_in_words(kind, array, shapes, 8 * word)
+            + shape_in_words(kind, array, shapes, 8 * word)
             + (f" + a check of {8 * word * check} bits" if check else "")
             + (f", in {limit}{rounds} rounds" if rounds > 1 else "")
             + (f", usually in {usual}" if usual != rounds else ""),
@@ -444,57 +442,6 @@ def _dealt(
 def _shapes(question: Question) -> dict[str, tuple[int, ...]]:
     """Return the shapes of a question's arrays: the question itself may be large, and there are many."""
     return {array.name: shape(question, array) for array in question.sends}
-
-
-def _shape_in_words(
-    kind: type[Question], array: Sent, shapes: Sequence[tuple[int, ...]] | None, bits: int
-) -> str:
-    """12,345 variants by 6 groups of people by 3 counts of 32 bits, with signs of multiplication.
-
-    Where the sizes are not known: 3 counts of 32 bits for each variant and group of people.
-    """
-    unit = "count" if isinstance(array, Count) else "number"
-    named = [dim for dim in array.dims if isinstance(dim, str) and dim in kind.each]
-    inner = range(len(named), len(array.dims))  # numbers of one such: their dimensions have no name
-    if shapes is None:
-        each = [kind.each[dim] for dim in named]
-        words = f"{_inner([array.dims], inner, unit)} of {bits} bits"
-        return f"{words} for each {_and(each)}" if each else words
-    if not sum(map(math.prod, shapes)):
-        return f"no {unit}s"
-    parts = []
-    for place, dim in enumerate(named):
-        sizes = [shape[place] for shape in shapes]
-        # Along the first dimension one question goes on where another ends.
-        number = f"{sum(sizes):,}" if place == 0 else _range(sizes)
-        parts.append(_plural(number, kind.each[dim]))
-    if not named and len(shapes) > 1:
-        parts.append(f"{len(shapes):,}")
-    return _TIMES.join([*parts, f"{_inner(shapes, inner, unit)} of {bits} bits"])
-
-
-def _inner(shapes: Sequence[tuple[str | int, ...]], inner: range, unit: str) -> str:
-    sizes = [[shape[place] for place in inner] for shape in shapes]
-    known = [math.prod(dim for dim in found if isinstance(dim, int)) for found in sizes]
-    is_known = all(isinstance(dim, int) for found in sizes for dim in found)
-    return _plural(_range(known), unit) if is_known else f"{unit}s"
-
-
-def _range(sizes: Sequence[int]) -> str:
-    low, high = min(sizes), max(sizes)
-    return f"{low:,} to {high:,}" if low < high else f"{low:,}"
-
-
-def _plural(number: str, noun: str) -> str:
-    """1 count, 2 counts, 6 groups of people."""
-    if number == "1":
-        return f"1 {noun}"
-    head, *rest = noun.split(" ")
-    return " ".join([number, head + ("es" if head.endswith("x") else "s"), *rest])
-
-
-def _and(nouns: Sequence[str]) -> str:
-    return ", ".join(nouns[:-1]) + (" and " if nouns[:-1] else "") + nouns[-1]
 
 
 def masked(plan: Plan) -> str:

@@ -17,6 +17,7 @@ from unpooled.methods.polygenic import POLYGENIC
 from unpooled.panel.chromosomes import MOST_AUTOSOMES
 from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan.common_options import TRUST
+from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.plan import NOT_REPORTED, Plan
 from unpooled.plan.result_files import CLUMPED
 from unpooled.plan.schema import (
@@ -333,8 +334,14 @@ def _with_outcome(schema: tuple[Column, ...], options: dict[str, Any]) -> tuple[
             f"no column is called {name}; there are {listed([column.title for column in schema])}",
             param_hint="--outcome",
         )
-    others = (replace(c, role=FEATURE) if c.is_outcome else c for c in schema)
+    others = (_as_feature(c) if c.is_outcome else c for c in schema)
     return tuple(replace(c, role=OUTCOME, encoding="") if c.title == name else c for c in others)
+
+
+def _as_feature(outcome: Column) -> Column:
+    """What was the outcome, as a feature: its classes are then categories, which have an encoding."""
+    found = replace(outcome, role=FEATURE)
+    return replace(found, encoding=ONE_HOT) if found.is_category else found
 
 
 def _schema(options: dict[str, Any]) -> tuple[Column, ...]:

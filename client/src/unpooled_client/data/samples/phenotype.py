@@ -20,7 +20,7 @@ import numpy as np
 
 from unpooled.memory import tokenizer
 from unpooled.plan.floors import CASE_CONTROL, QUANTITATIVE
-from unpooled_client.data.findings.report import Code, Report, choose_column, shown
+from unpooled_client.data.findings.report import EXAMPLES, Code, Report, choose_column, shown
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.fam import Fam
 from unpooled_client.data.samples.missing_codes import LIKE_MISSING, missing_as, warn_of_codes
@@ -371,6 +371,9 @@ def _counts(source: _Source) -> dict[str, int]:
     code, words = tokenizer.distinct(column.tokens.text, *column.tokens.column(column.index))
     counts = dict(zip(words, np.bincount(code, minlength=len(words)).tolist(), strict=True))
     if len(counts) > FEW:
-        codes = [word for word in words if word in (b"-9", b"0") or not re.match(rb"[+-.0-9]", word)]
-        counts = {word: counts[word] for word in sorted(codes, key=lambda word: -counts[word])[:FEW]}
+        # Values that are typical first; then what may stand for a missing one.
+        often = sorted(words, key=lambda word: -counts[word])
+        codes = [word for word in often if word in (b"-9", b"0") or not re.match(rb"[+-.0-9]", word)]
+        typical = [word for word in often if word not in codes][:EXAMPLES]
+        return {shown(word): counts[word] for word in [*typical, *codes[:FEW]]}
     return {shown(word): counts[word] for word in sorted(counts)}

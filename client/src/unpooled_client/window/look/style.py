@@ -120,6 +120,8 @@ class Look(QObject):
     def _sheet(self) -> str:
         values = tokens.colours(dark=self.is_dark) | {"scheme": self._scheme}
         values |= {name: f"{self.pixels(name)}px" for name in tokens.sizes()}
+        # A thicker border takes its room from the padding, at every zoom, so that no letter is cut.
+        values |= {f"within-{name}": f"{max(0, self.pixels(name) - 1)}px" for name in ("1", "4")}
         rules = (_HERE / "style.qss").read_text("utf-8")
         return _NAME.sub(lambda found: values[found[1]], rules)
 
