@@ -43,7 +43,7 @@ def test_a_sound_cohort(files: Any) -> None:
     result = run(files)
     assert result.exit_code == 0
     assert "Ready: no errors" in result.output
-    assert "cases 30, controls 30" in result.output
+    assert "cases: 30\n    controls: 30\n" in result.output
 
 
 def test_a_spoiled_cohort(files: Any) -> None:
@@ -105,8 +105,8 @@ def test_missing_values_are_told_as_they_are_written(
     first, *rest = option.split()
     said = run(files, first, str(files.folder / "p"), *rest, "--min-per-class", "0", "--min-samples", "1")
     assert said.exit_code == 0
-    found = said.output.partition("missing as ")[2].splitlines()[0]
-    assert sorted(found.split(", ")) == sorted(missing_as.split(", "))
+    found = said.output.partition("missing as: ")[2].splitlines()[0]
+    assert sorted(found.split(" · ")) == sorted(missing_as.split(", "))
 
 
 def test_json(files: Any) -> None:
@@ -257,7 +257,7 @@ def test_a_search_of_words_is_estimated_beforehand(tmp_path: Path) -> None:
     schema.write_text("name,type,encoding,values\ndrug,category,one-hot,30000\n")
     found = CliRunner().invoke(check, ["--table", str(table), "--schema", str(schema)])
     wanted = (
-        "codes of drug about 9 s here and 3 s at the compensator, for each cohort; then up to 8 comparisons"
+        "codes of drug: about 9 s here and 3 s at the compensator, for each cohort; then up to 8 comparisons"
     )
     assert wanted in found.output
 
@@ -286,7 +286,7 @@ def test_a_table_is_checked_as_its_schema_says(tmp_path: Path) -> None:
     schema.write_text("name,type\nage,integer\nsite,text\n")
     found = CliRunner().invoke(check, ["--table", str(table), "--schema", str(schema)])
     assert found.exit_code == 0
-    assert "rows 50, features 1, missing values 0 (0.0%), the same in every row age" in found.output
+    assert "rows: 50\n    features: 1\n    missing values: 0 (0.0%)\n    the same in every row: age\n" in found.output
     found = CliRunner().invoke(check, ["--table", str(table)])
     assert found.exit_code == 1
     assert f"{table}:2:2: the column site contains text (50 times) [value-text]" in found.output

@@ -58,7 +58,7 @@ def test_words_and_booleans_are_features_and_what_is_left_out_is_said(tmp_path: 
     for table in tables:
         checked = CliRunner().invoke(check, ["--table", str(table), "--schema", str(drafted)])
         assert checked.exit_code == 0, checked.output
-        assert "left out patient (says whose row it is), admitted (text)" in checked.output
+        assert "left out: patient (says whose row it is), admitted (text)" in checked.output
 
 
 @pytest.mark.parametrize("written", ["csv", "parquet"])

@@ -59,7 +59,7 @@ def test_words_and_what_is_missing(tmp_path: Path) -> None:
     (about,) = report.summary[WORDS]
     assert about["values"]["never"] == 2 and about["missing"] == 2
     assert about["rows of values that the plan does not list"] == 1
-    assert "words of smoking: encoding ordinal, values never: 2" in as_text(report)
+    assert "words of smoking:\n    encoding: ordinal\n    values: never: 2" in as_text(report)
 
 
 def test_more_different_words_than_a_search_allows(tmp_path: Path) -> None:

@@ -217,9 +217,7 @@ def test_the_plan_of_a_study_that_fits_a_model() -> None:
     made = settings_of(
         "--out", "x", "--fit", "ridge", *THREE, "--schema", "roles.csv", "--outcome", "glucose"
     )
-    assert made.plan["schema"][0] == {
-        "name": "died", "type": "category", "encoding": "one-hot", "levels": ["no", "yes"]
-    }  # fmt: skip
+    assert "role" not in (died := made.plan["schema"][0]) and died["encoding"] == "one-hot"
     assert (
         settings_of("--out", "x", "--template", "ridge", "--outcome", "age", *THREE).plan["test"] == "ridge"
     )
