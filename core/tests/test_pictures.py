@@ -288,6 +288,7 @@ def test_people_stand_where_their_scores_are_over_cells_that_are_darker_where_th
     faint, dark = re.findall(r'<rect class="cell" x="(\d+)" y="(\d+)" .*?fill-opacity="(.*?)"', drawn)
     assert (faint[:2], dark[:2]) == (("0", "220"), ("220", "0"))
     assert float(dark[2]) > float(faint[2]) + 0.25
+    assert re.findall(r'text-anchor="middle"[^>]*>([^<]*)<', drawn)[:5] == ["-1", "-0.5", "0", "0.5", "1"]
     alone = people_over_density((), people, ("PC1", "PC2"))
     assert "over 0 cells" in alone and alone.count("h.01") == 2
 

@@ -17,7 +17,9 @@ from PIL import Image
 from PySide6.QtWidgets import QFileDialog
 from window_desk import Desk
 
+from unpooled.described.what_leaves import DECRYPTION, PARTS, SEED
 from unpooled.kernels.statistics import inflation_text
+from unpooled.plan.common_options import COHORTS, ENCRYPTED
 from unpooled_client.state.folder import known_folders
 from unpooled_client.state.stage import Stage
 
@@ -110,6 +112,45 @@ def test_a_whole_study_with_nothing_but_the_window(
     desk.window.show_home()
     desk.look("home")
     assert known_folders()[0].load().delivered
+
+
+@pytest.mark.parametrize("trust", [COHORTS, ENCRYPTED])
+def test_a_study_without_a_compensator(
+    desk: Desk, study: MakeStudy, beside: Callable[..., None], trust: str
+) -> None:
+    """What is shown before it is released names no compensator, and the results come."""
+    me, *others = study(trust=trust).members
+    beside(*others)
+    desk.agree(me)
+    desk.bot.keyClicks(desk.view.data.genotypes.edit, f"{me.bfile}.bed")
+    desk.press(desk.view.data.check_button)
+    desk.press(desk.view.check.next_button)
+    review = desk.view.review
+    desk.press(review.more_button)
+    shown = review.table.text
+    assert PARTS in shown and SEED not in shown and (DECRYPTION in shown) == (trust == ENCRYPTED)
+    desk.look(f"review-{trust}")
+    desk.press(review.release_button)
+    desk.press(desk.view.run.start_button)
+    desk.at(Stage.RESULTS)
+    desk.until(lambda: "Verified" in desk.view.results.totals.text)
+    assert "study.assoc" in desk.view.results.files.text
+
+
+def test_after_components_nothing_is_said_of_effects(
+    desk: Desk, study: MakeStudy, beside: Callable[..., None]
+) -> None:
+    me, *others = study(test="pca").members
+    beside(*others)
+    desk.agree(me)
+    desk.bot.keyClicks(desk.view.data.genotypes.edit, f"{me.bfile}.bed")
+    desk.check_and_start()
+    desk.at(Stage.RESULTS)
+    desk.until(lambda: "Verified" in desk.view.results.totals.text)
+    tabs = desk.view.results.tabs
+    assert [tabs.isTabVisible(k) for k in range(tabs.count())] == [False, False, True, True]
+    assert not [line for line in desk.view.study.progress.log if "effect" in line]
+    desk.look("results-components")
 
 
 def join(desk: Desk, invitation: str) -> None:

@@ -21,6 +21,19 @@ RUNNER = "unpooled_webapp.child"
 _SLOWEST = 15.0
 
 
+_LOADS = 3.0
+"""Seconds of a core that a command takes on a usual machine until it waits for others."""
+
+
+def patience(seconds: float) -> float:
+    """Return how long to wait for what usually starts within these seconds.
+
+    It is longer where this program itself was slow to load, or where many compete for the cores.
+    """
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
+    return seconds * max(1.0, busy, time.process_time() / _LOADS)
+
+
 @dataclass
 class Child:
     """One process, and how to start it."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from unpooled.formats.density import Cell
 from unpooled.pages.page import Html, tag
-from unpooled.pictures.drawing import dot, plot, short, text
+from unpooled.pictures.drawing import dot, plot, short, text, ticks
 
-_FRAME, _SIDE = ((520, 500), 40, 28), 440
+_FRAME, _SIDE = ((540, 520), 60, 28), 440
 _FAINTEST, _STEP = 0.12, 0.1
 """Opacity of the faintest cell, and how much a doubling adds to it."""
 STYLE = """
@@ -48,8 +48,10 @@ def people_over_density(cells: Sequence[Cell], scores: np.ndarray, titles: tuple
         *shaded,
         tag("path", class_="people", d=marks),
         tag("path", class_="axis", d=f"M0 0V{_SIDE}H{_SIDE}"),
+        *(text(f"{tick:g}", -8, _SIDE - float(at(tick)) + 4, "end") for tick in _ticks(high)),
+        *(text(f"{tick:g}", float(at(tick)), _SIDE + 18, "middle") for tick in _ticks(high)),
         text(titles[1], -8, -10, class_="title"),
-        text(titles[0], _SIDE / 2, _SIDE + 26, "middle", "title"),
+        text(titles[0], _SIDE / 2, _SIDE + 38, "middle", "title"),
     )
 
 
@@ -59,6 +61,12 @@ def _ends(cells: Sequence[Cell], scores: np.ndarray) -> tuple[float, float]:
     ends = ends or [*scores.ravel().tolist(), -1.0, 1.0]
     most = max(map(abs, ends))
     return -most, most
+
+
+def _ticks(most: float) -> list[float]:
+    """Return round numbers on both sides of 0."""
+    upwards = ticks(most, 3)
+    return [*(-tick for tick in reversed(upwards) if tick), *upwards]
 
 
 def _shade(people: int, cells: Sequence[Cell]) -> float:

@@ -19,7 +19,7 @@ import click
 
 from unpooled_webapp import environment
 from unpooled_webapp.demonstration import folder_in
-from unpooled_webapp.processes import Child
+from unpooled_webapp.processes import Child, patience
 
 START_SECONDS = 60.0
 # The processes of a platform that was killed hold its port for a moment longer.
@@ -194,7 +194,7 @@ def _worker(threads: int) -> Child:
 
 
 def _await_health(child: Child, url: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + (limit := patience(START_SECONDS))
     while time.monotonic() < deadline:
         if not child.is_running:
             break
@@ -204,8 +204,9 @@ def _await_health(child: Child, url: str) -> None:
                     return
         except (URLError, OSError):
             time.sleep(0.05)
+    how = f"was not ready after {limit:.0f} s" if child.is_running else "ended as it started"
     child.stop()
-    raise click.ClickException(f"the {child.name} did not start; its messages are above")
+    raise click.ClickException(f"the {child.name} {how}; its messages are above")
 
 
 class _Platform:

@@ -18,6 +18,7 @@ from unpooled.formats import ssf
 from unpooled.plan.common_options import COMPENSATOR, TRUST
 from unpooled.plan.file_names import stem_of
 from unpooled_webapp import environment, starting
+from unpooled_webapp.processes import patience
 from unpooled_webapp.rehearsal.clients import Client, events, hand_over, start_client
 from unpooled_webapp.rehearsal.coordinator import Coordinator
 from unpooled_webapp.rehearsal.processes import Process
@@ -117,7 +118,7 @@ def platform(home: Path, screen: Screen, plan: Mapping[str, Any], port: int = 0)
 
 def _address(file: Path, process: Process) -> str:
     """The web address, once the platform has written where it listens."""
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + (limit := patience(START_SECONDS))
     while time.monotonic() < deadline:
         if process.exit_status is not None:
             break
@@ -126,7 +127,10 @@ def _address(file: Path, process: Process) -> str:
             if addresses["pid"] == process.pid:
                 return str(addresses["web"])
         time.sleep(0.05)
-    raise RehearsalError(f"the platform did not start:\n{process.last_words()}")
+    how = "ended" if process.exit_status is not None else f"was not ready after {limit:.0f} s"
+    raise RehearsalError(
+        f"the platform {how}. The last lines of its log, {process.log}:\n{process.last_words()}"
+    )
 
 
 def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsal:
@@ -184,13 +188,13 @@ def _watch(
         if state == "done":
             return
         screen.phase(progress["title"])
-        screen.steps(progress["title"], progress["done"], progress["total"])
+        screen.steps(progress["done"], progress["total"])
         for cohort, client in clients.items():
             if cohort in unsaid and (findings := client.findings) is not None:
                 unsaid.discard(cohort)
                 for finding in findings:
                     if finding["code"] == "floor":
-                        screen.phase(f"{cohort}: {finding['message']}")
+                        screen.say(f"{cohort}: {finding['message']}")
             if client.exit_status not in (None, 0):
                 raise RehearsalError(f"{cohort} stopped:\n{client.last_words()}")
         if state == "open" and (said := coordinator.study(study)["lists_said"]):
@@ -251,7 +255,7 @@ def _folder(running: Platform, study: str, cohort: str) -> Path:
 
 def _await_delivery(clients: dict[str, Client]) -> None:
     for cohort, client in clients.items():
-        if client.wait(START_SECONDS) != 0:
+        if client.wait(patience(START_SECONDS)) != 0:
             raise RehearsalError(f"{cohort} did not fetch its results:\n{client.last_words()}")
 
 

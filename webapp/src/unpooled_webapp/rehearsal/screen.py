@@ -3,47 +3,64 @@
 from __future__ import annotations
 
 import sys
+import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 
 class Screen:
-    """Progress on standard error; quiet if so wished."""
+    """Phases with their seconds, on standard error; quiet if so wished."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._console = Console(file=sys.stderr, quiet=quiet)
         self._progress = Progress(
+            SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+            TextColumn("{task.fields[parts]}"),
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._task = self._progress.add_task("", total=1, visible=False)
-        self._phase = ""
+        self._task = self._progress.add_task("", total=None, visible=False, parts="")
+        self._phase, self._began = "", 0.0
 
     def phase(self, text: str) -> None:
-        """A new phase begins."""
-        if text != self._phase:
-            self._phase = text
-            self._progress.update(self._task, visible=False)
-            self._console.print(text, highlight=False, markup=False)
+        """Begin a new phase, and say how long the one before took."""
+        if text == self._phase:
+            return
+        self._end()
+        self._phase, self._began = text, time.monotonic()
+        if self._console.is_terminal:
+            self._progress.reset(self._task, description=text, total=None, visible=True, parts="")
+        else:
+            self._print(text, end="")
 
-    def steps(self, text: str, done: int, total: int) -> None:
-        """`done` of `total` parts of a phase are behind us."""
-        if total and text:
-            if self._console.is_terminal:
-                self._progress.update(self._task, description=text, completed=done, total=total, visible=True)
-            elif text != self._phase:
-                self._phase = text
-                self._console.print(f"{text}: {total} parts", highlight=False, markup=False)
+    def steps(self, done: int, total: int) -> None:
+        """`done` of `total` parts of the phase are behind us."""
+        if total:
+            self._progress.update(self._task, completed=done, total=total, parts=f"{done} of {total}")
+
+    def say(self, text: str) -> None:
+        """Print a line of its own."""
+        self._end()
+        self._print(text)
+
+    def _end(self) -> None:
+        if self._phase:
+            took = f"{time.monotonic() - self._began:.1f} s"
+            self._print(f"{self._phase}: {took}" if self._console.is_terminal else f": {took}")
+            self._phase = ""
+
+    def _print(self, text: str, end: str = "\n") -> None:
+        self._console.print(text, end=end, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Take the bar away: what follows is the caller's to print."""
+        self._end()
         self._progress.stop()
 
     def __enter__(self) -> Screen:
