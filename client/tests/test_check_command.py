@@ -286,10 +286,8 @@ def test_a_table_is_checked_as_its_schema_says(tmp_path: Path) -> None:
     schema.write_text("name,type\nage,integer\nsite,text\n")
     found = CliRunner().invoke(check, ["--table", str(table), "--schema", str(schema)])
     assert found.exit_code == 0
-    assert (
-        "rows: 50\n    features: 1\n    missing values: 0 (0.0%)\n    the same in every row: age\n"
-        in found.output
-    )
+    told = ["rows: 50", "features: 1", "missing values: 0 (0.0%)", "the same in every row: age"]
+    assert "\n    ".join(told) in found.output
     found = CliRunner().invoke(check, ["--table", str(table)])
     assert found.exit_code == 1
     assert f"{table}:2:2: the column site contains text (50 times) [value-text]" in found.output

@@ -6,10 +6,12 @@ import re
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Locator, expect
 
 from unpooled.simulate import simulate
@@ -117,11 +119,14 @@ def test_from_the_whole_genome_to_one_variant(pages: Pages, study: tuple[Trial, 
     expect(here).to_contain_text("Mb")
     expect(page).to_have_url(region)
     drawn = ET.parse(pages.saved(tmp_path, lambda: pages.press("Save SVG of the Manhattan plot"))).getroot()  # noqa: S314
+    assert drawn.get("width") == "183mm"
     assert drawn.tag.endswith("svg") and len(drawn.findall(".//{*}path")) > 3
     assert "class=" not in ET.tostring(drawn, "unicode")
     assert f'fill="{TEXT_ON_WHITE}"' in ET.tostring(drawn, "unicode"), "light, though the page is dark"
     image = pages.saved(tmp_path, lambda: pages.press("Save PNG of the QQ plot")).read_bytes()
-    assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) >= 2400
+    assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) == round(89 / 25.4 * 600)
+    with Image.open(BytesIO(image)) as opened:
+        assert opened.info["dpi"] == pytest.approx((600, 600), rel=1e-3)
 
 
 WATCH = """

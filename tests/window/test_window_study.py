@@ -118,7 +118,7 @@ def test_a_whole_study_with_nothing_but_the_window(
 def test_a_study_without_a_compensator(
     desk: Desk, study: MakeStudy, beside: Callable[..., None], trust: str
 ) -> None:
-    """What is shown before it is released names no compensator, and the results come."""
+    """The review names no seed for a compensator, and the results come."""
     me, *others = study(trust=trust).members
     beside(*others)
     desk.agree(me)

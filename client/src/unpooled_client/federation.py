@@ -249,7 +249,7 @@ def _encoded(columns: Sequence[Column], encodings: Mapping[str, str]) -> list[Co
 
 
 def agreed(plan: Plan, data: Mapping[str, PlinkData]) -> Agreement:
-    """What the cohorts' lists of variants agree on; UnpooledError if that is too little."""
+    """Return what the cohorts' lists of variants agree on; UnpooledError if that is too little."""
     lists = {name: each.listed for name, each in data.items()}
     found = reconcile(lists)
     apart = overlap.compare(lists, len(found.panel), plan.cohorts, plan.autosomes, by_place=BY_PLACE.of(plan))

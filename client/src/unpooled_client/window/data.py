@@ -53,7 +53,7 @@ _USUAL = {
     "missing_phenotype": "-9",
     "king_cutoff": "0.354 or more: one person twice",
 }
-"""What holds where nothing is typed."""
+"""Placeholders: the values that hold where nothing is typed."""
 
 
 class DataPage(Page):
@@ -88,7 +88,7 @@ class DataPage(Page):
         area.setWidget(inside)
         self.body.addWidget(area, 1)
         # Below the form, which then does not move when there is something to say.
-        self.layout().removeWidget(self.card)
+        self.column.removeWidget(self.card)
         self.body.addWidget(self.card)
         self._make_fields()
         for edit in inside.findChildren(QtWidgets.QLineEdit):

@@ -218,7 +218,7 @@ class Page(QtWidgets.QWidget):
         for part in (self._left, self.row):
             part.setSpacing(look().pixels("2"))
         self._buttons: list[Button] = []
-        column = QtWidgets.QVBoxLayout(self)
+        self.column = column = QtWidgets.QVBoxLayout(self)
         column.setContentsMargins(*(look().pixels(side) for side in ("5", "4", "5", "4")))
         column.setSpacing(look().pixels("4"))
         column.addWidget(self.title)

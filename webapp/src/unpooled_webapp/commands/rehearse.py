@@ -339,7 +339,7 @@ def _with_outcome(schema: tuple[Column, ...], options: dict[str, Any]) -> tuple[
 
 
 def _as_feature(outcome: Column) -> Column:
-    """What was the outcome, as a feature: its classes are then categories, which have an encoding."""
+    """Return a column that was the outcome as a feature: its classes are then categories, one-hot."""
     found = replace(outcome, role=FEATURE)
     return replace(found, encoding=ONE_HOT) if found.is_category else found
 
