@@ -418,9 +418,15 @@ def test_genes_by_name_the_exact_one_first() -> None:
 
 @pytest.mark.parametrize(
     ("position", "gene"),
-    [(155, "LONG"), (900_050, "near"), (899_000, "Far"), (2_000_000, ""), (5_400_000, "FARTHER")],
+    [
+        (155, ("LONG", 0)),
+        (900_050, ("near", 0)),
+        (899_000, ("Far", 51_000)),
+        (2_000_000, ("", None)),
+        (5_400_000, ("FARTHER", 399_900)),
+    ],
 )
-def test_the_gene_next_to_a_variant(position: int, gene: str) -> None:
+def test_the_gene_next_to_a_variant_and_its_distance(position: int, gene: tuple[str, int | None]) -> None:
     assert ALL.next_to("1", position) == gene
 
 

@@ -190,6 +190,21 @@ def test_every_point_of_a_small_study_is_drawn_where_it_is() -> None:
     assert np.allclose([x for x, _ in drawn], wanted, atol=0.06)
 
 
+def test_the_chromosomes_at_the_ends_are_named_and_no_names_touch() -> None:
+    overview = found(300).overview
+    known = {chromosome["name"] for chromosome in overview["chromosomes"]}
+    assert known <= {str(code) for code in range(1, 23)}
+    lengths = {str(code): 250_000_000 // (code + 4) for code in range(1, 23)}
+    made = [{"name": name, "last": last} for name, last in lengths.items()]
+    svg = ElementTree.fromstring(manhattan_svg.draw(overview | {"chromosomes": made}, (500, 300)))  # noqa: S314
+    names = [node for node in svg.iter("text") if node.text in lengths and node.get("text-anchor") == "middle"]
+    assert {"1", "22"} <= {node.text for node in names} and len(names) > 15
+    rows: dict[str, list[float]] = {}
+    for node in names:
+        rows.setdefault(node.get("y", ""), []).append(float(node.get("x", "")))
+    assert len(rows) == 2 and all(np.diff(np.sort(row)).min() > 12 for row in rows.values())
+
+
 def test_every_segment_is_drawn() -> None:
     pictures = found(20_000)
     svg = manhattan_svg.draw(pictures.overview)

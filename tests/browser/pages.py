@@ -116,6 +116,11 @@ class Pages:
         started.value.save_as(saved)
         return saved
 
+    def save_picture(self, about: str, as_what: str, folder: Path) -> Path:
+        """Save a picture, by its menu."""
+        self.page.locator("summary").filter(has_text=about).click()
+        return self.saved(folder, lambda: self.press(f"Save {as_what} of the {about}"))
+
     def look(self, name: str) -> None:
         """Take pictures of the page as it is, light and dark, on a laptop and a small screen. AssertionError
         for what axe-core finds serious or critical, and for what does not fit."""

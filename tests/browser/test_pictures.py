@@ -118,12 +118,12 @@ def test_from_the_whole_genome_to_one_variant(pages: Pages, study: tuple[Trial, 
     page.mouse.up()
     expect(here).to_contain_text("Mb")
     expect(page).to_have_url(region)
-    drawn = ET.parse(pages.saved(tmp_path, lambda: pages.press("Save SVG of the Manhattan plot"))).getroot()  # noqa: S314
+    drawn = ET.parse(pages.save_picture("Manhattan plot", "SVG", tmp_path)).getroot()  # noqa: S314
     assert drawn.get("width") == "183mm"
     assert drawn.tag.endswith("svg") and len(drawn.findall(".//{*}path")) > 3
     assert "class=" not in ET.tostring(drawn, "unicode")
     assert f'fill="{TEXT_ON_WHITE}"' in ET.tostring(drawn, "unicode"), "light, though the page is dark"
-    image = pages.saved(tmp_path, lambda: pages.press("Save PNG of the QQ plot")).read_bytes()
+    image = pages.save_picture("QQ plot", "PNG", tmp_path).read_bytes()
     assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) == round(89 / 25.4 * 600)
     with Image.open(BytesIO(image)) as opened:
         assert opened.info["dpi"] == pytest.approx((600, 600), rel=1e-3)
@@ -196,6 +196,16 @@ def test_the_report_and_everything_at_once(
     assert names == {path.name for path in delivered.iterdir() if "own-against-pool" not in path.name}
     for name in names:
         assert archive.read(f"study-results/{name}") == (delivered / name).read_bytes()
+    pages.press("Preview of study.assoc")
+    header = (delivered / "study.assoc").read_text().splitlines()[0].strip()
+    expect(pages.dialog.get_by_role("region", name="First lines")).to_contain_text(header)
+    pages.look("preview")
+    pages.press("Close", pages.dialog)
+    pages.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    pages.press("Copy methods")
+    pages.sees("Methods copied")
+    methods = (delivered / "study.methods.txt").read_text()
+    assert pages.page.evaluate("navigator.clipboard.readText()") == methods
     report = pages.saved(tmp_path, lambda: pages.follow("Report"))
     assert report.name == "study.report.html"
     with browser.new_context(offline=True, java_script_enabled=False) as context:

@@ -129,7 +129,7 @@ def names_stand_apart(plot: Locator) -> None:
 
 
 def saved_svg(pages: Pages, folder: Path) -> ET.Element:
-    drawn = pages.saved(folder, lambda: pages.press("Save SVG of the Manhattan plot"))
+    drawn = pages.save_picture("Manhattan plot", "SVG", folder)
     return ET.parse(drawn).getroot()  # noqa: S314
 
 

@@ -221,6 +221,31 @@ export const resultText = (id: string, name: string) =>
     ...FOREVER,
   });
 
+const BEGINNING = 4096; // bytes
+
+/** The first lines of a result file; the rest of it is not loaded. */
+export const beginning = (id: string, name: string) =>
+  queryOptions({
+    queryKey: ["pictures", id, "beginning", name],
+    queryFn: async ({ signal }) => {
+      const params = { path: { study: id, name } };
+      const stream = await answer<ReadableStream<Uint8Array> | null>(
+        api.GET("/api/v1/studies/{study}/results/{name}", { params, parseAs: "stream", signal }),
+      );
+      const reader = stream?.getReader();
+      const decoder = new TextDecoder();
+      let text = "";
+      while (reader && text.length < BEGINNING) {
+        const { done, value } = await reader.read();
+        if (done) return text;
+        text += decoder.decode(value, { stream: true });
+      }
+      await reader?.cancel();
+      return text.slice(0, text.lastIndexOf("\n", BEGINNING) + 1);
+    },
+    ...FOREVER,
+  });
+
 export const log = (id: string) =>
   queryOptions({
     queryKey: ["studies", id, "log"],

@@ -1804,6 +1804,8 @@ export interface components {
             end: number;
             /** @description that it lies in, or the nearest; empty if there is none */
             gene: string;
+            /** @description base pairs from it; 0 inside it, null if there is none */
+            gene_distance: number | null;
             id: string;
             position: number;
             /** @description the effect allele of both */
@@ -3485,6 +3487,8 @@ export interface components {
             readonly phenotype: string;
             /** @description their names, each as a choice of results */
             readonly phenotypes: string[];
+            /** @description genome build, GRCh37 and GRCh38 by these names */
+            readonly build: string;
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
             /** @description whose client has stopped on a problem; 0 once the study is over */
@@ -3585,6 +3589,8 @@ export interface components {
             readonly phenotype: string;
             /** @description their names, each as a choice of results */
             readonly phenotypes: string[];
+            /** @description genome build, GRCh37 and GRCh38 by these names */
+            readonly build: string;
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
             /** @description whose client has stopped on a problem; 0 once the study is over */
@@ -3748,6 +3754,8 @@ export interface components {
             lead: boolean;
             /** @description that it lies in, or the nearest within 500 kb; empty if there is none */
             gene: string;
+            /** @description base pairs from it; 0 inside it, null if there is none */
+            gene_distance: number | null;
         };
         Variants: {
             effect: components["schemas"]["EffectEnum"];

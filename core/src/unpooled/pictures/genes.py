@@ -42,16 +42,16 @@ class Genes:
             found.append(self.all[place])
         return found
 
-    def next_to(self, chromosome: str, position: int) -> str:
-        """The genes that a variant lies in, else the nearest within `NEAR`; those that code for proteins go
-        first. Empty where there is none."""
+    def next_to(self, chromosome: str, position: int) -> tuple[str, int | None]:
+        """The genes that a variant lies in, else the nearest within `NEAR`, and the base pairs to it; those
+        that code for proteins go first. An empty name and None where there is none."""
         around = self.within(chromosome, position - NEAR, position + NEAR)
         for genes in ([gene for gene in around if gene.kind == CODING], around):
             inside = [gene.name for gene in genes if gene.start <= position <= gene.end]
             if inside:
-                return SEPARATOR.join(dict.fromkeys(inside))
+                return SEPARATOR.join(dict.fromkeys(inside)), 0
         nearest = min(around, key=lambda gene: (gene.kind != CODING, _away(gene, position)), default=None)
-        return nearest.name if nearest else ""
+        return (nearest.name, _away(nearest, position)) if nearest else ("", None)
 
     def _of(self, chromosome: str) -> tuple[Sequence[Gene], Sequence[int], int]:
         """The genes of a chromosome, their starts, and the length of the longest."""

@@ -13,11 +13,12 @@ from unpooled.pictures.drawing import LOG_P, Axis, diamond, dot, labelled, plot,
 
 _SIZE = (1080, 430)
 LEFT, TOP = 46, 28
-_RIGHT, _BELOW = 68, 46
+_RIGHT, _BELOW = 68, 50
 _LEAST = 8.0  # so that the genome-wide line is always in sight
 _MANY = 60  # lead variants, of which each gets less room
 _MOST_NAMES = 24
 _LETTER = 6.8
+_ROWS = (18, 30)  # pixels below the axis, of the names of chromosomes
 
 
 @dataclass(frozen=True)
@@ -146,15 +147,16 @@ def _leads(overview: Mapping[str, Any], genome: _Genome, axis: Axis) -> list[Htm
 
 
 def _names(genome: _Genome, height: float) -> list[Html]:
-    """Name the chromosomes below the plot, but for names that would touch the one before."""
-    names, free = [], -_LETTER
-    for name, last in genome.last.items():
-        middle, half = genome.x(name, last / 2), len(name) * _LETTER / 2
-        if middle - half >= free:
-            names.append(text(name, middle, height + 18, "middle"))
-            free = middle + half + 4
+    """Name the chromosomes in two rows below the plot: those at the ends first, others where they fit."""
+    names, placed = list(genome.last), []
+    for name in dict.fromkeys([*names[:1], *names[-1:], *names]):
+        x, half = genome.x(name, genome.last[name] / 2), len(name) * _LETTER / 2
+        for y in _ROWS:
+            if all(y != row or abs(x - middle) >= half + other + 4 for middle, row, other, _ in placed):
+                placed.append((x, y, half, name))
+                break
     return [
         tag("path", class_="axis", d=f"M0 {height}H{genome.width}"),
-        *names,
-        text("Chromosome", genome.width / 2, height + 38, "middle", "title"),
+        *(text(name, x, height + y, "middle") for x, y, _, name in placed),
+        text("Chromosome", genome.width / 2, height + 44, "middle", "title"),
     ]

@@ -14,6 +14,7 @@ const row = (name: string, more: Partial<StudyRow> = {}): StudyRow => ({
   trait: "case/control",
   phenotype: "asthma",
   phenotypes: ["asthma"],
+  build: "GRCh38",
   cohorts_wanted: 3,
   cohorts_joined: 0,
   cohorts_stopped: 0,

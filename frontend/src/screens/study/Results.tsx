@@ -4,15 +4,13 @@ import type { Schemas, Study } from "../../api/client";
 import { isOver, results, type ResultsOf } from "../../api/queries";
 import { useAddress } from "../../app/useAddress";
 import { DownloadLink } from "../../ui/Button";
-import { Callout } from "../../ui/Callout";
 import { SelectField } from "../../ui/Field";
-import { Columns, Facts, Muted, Row, Section } from "../../ui/Layout";
-import { Loaded } from "../../ui/Loading";
-import { Table, type Column } from "../../ui/Table";
-import { bytes, count } from "../../words/format";
+import { Columns, Facts, Muted, Row } from "../../ui/Layout";
+import { count } from "../../words/format";
 import { inflation } from "../../words/genetics";
 import { resultsOf, summaryOf } from "./results/phenotype";
 import { Pictures } from "./results/Pictures";
+import { addressOf, CopyMethods, Files } from "./ResultFiles";
 import { Components } from "./results/Components";
 import { Encoding } from "./results/Encoding";
 import { Model } from "./results/Model";
@@ -20,7 +18,6 @@ import { Polygenic } from "./results/Polygenic";
 import { Parameters, SummaryOfTable } from "./results/Tables";
 import styles from "./Results.module.css";
 import { useStudy } from "./StudyLayout";
-import { Rich } from "../../ui/Rich";
 import { t } from "../../words/language";
 
 /** What came out: numbers, pictures, loci, files. */
@@ -83,13 +80,15 @@ function Top({ study, shown }: { study: Study; shown: ResultsOf }) {
   const { data: files = [] } = useQuery(results(study.id));
   const ending = shown.phenotype ? `.${shown.phenotype}.report.html` : ".report.html";
   const report = files.find(({ name }) => name.endsWith(ending))?.name;
+  const methods = files.find(({ name }) => name.endsWith(".methods.txt"))?.name;
   const summary = summaryOf(study, shown);
   return (
     <section className={styles.top} aria-label={t("In numbers")}>
       {summary && <Facts facts={numbers(summary, study.has_pictures)} />}
       <Row>
-        {report && <DownloadLink href={address(study, report)}>{t("Report")}</DownloadLink>}
+        {report && <DownloadLink href={addressOf(study, report)}>{t("Report")}</DownloadLink>}
         <DownloadLink href={`/api/v1/studies/${study.id}/results.zip`}>{t("Download all")}</DownloadLink>
+        {methods && <CopyMethods study={study} file={methods} />}
       </Row>
     </section>
   );
@@ -116,36 +115,5 @@ const numbers = (summary: Schemas["Summary"], areTested: boolean): [string, stri
   ...known(t("Frequencies far from the pool's"), summary.frequencies_far),
 ];
 
-const address = (study: Study, file: string): string => `/api/v1/studies/${study.id}/results/${file}`;
-
 const known = (name: string, value: number | null): [string, string][] =>
   value === null ? [] : [[name, count(value)]];
-
-function Files({ study }: { study: Study }) {
-  const columns: Column<Schemas["Result"]>[] = [
-    { title: t("File"), cell: (row) => row.name },
-    { title: t("Size"), cell: (row) => bytes(row.size), isNumber: true },
-    { title: "SHA-256", cell: (row) => <code title={row.sha256}>{row.sha256.slice(0, 16)}…</code> },
-    {
-      title: t("Download"),
-      cell: (row) => (
-        <DownloadLink href={address(study, row.name)}>
-          <Rich text="Download<unseen> {{name}}</unseen>" values={{ name: row.name }} />
-        </DownloadLink>
-      ),
-    },
-  ];
-  return (
-    <Section title={t("Files")}>
-      <Loaded query={useQuery(results(study.id))}>
-        {(rows) =>
-          rows.length ? (
-            <Table caption={t("Result files")} columns={columns} rows={rows} rowKey={(row) => row.name} />
-          ) : (
-            <Callout tone="warning" title={t("The study is done, and has no files.")} />
-          )
-        }
-      </Loaded>
-    </Section>
-  );
-}

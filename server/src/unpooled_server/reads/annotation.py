@@ -55,6 +55,12 @@ def genes(plan: Plan) -> Genes:
         return _read(shipped, 0) if shipped.exists() else _NO_GENES
 
 
+def nearest(known: Genes, row: dict[str, Any]) -> dict[str, Any]:
+    """The gene next to a variant, and the base pairs to it, as the API tells them."""
+    gene, away = known.next_to(row["chromosome"], row["position"])
+    return {"gene": gene, "gene_distance": away}
+
+
 # By the time of its last change, too: an operator's new file counts at once.
 @lru_cache(maxsize=4)
 def _read(path: Path, _changed: int) -> Genes:

@@ -37,7 +37,7 @@ def loci(first: Results, second: Results) -> Row:
                 **{name: lead[name] for name in ("chromosome", "position", "id", "a1", "a2")},
                 "start": min(row["locus"]["start"] for row in _every(group)),
                 "end": max(row["locus"]["end"] for row in _every(group)),
-                "gene": known.next_to(lead["chromosome"], lead["position"]),
+                **annotation.nearest(known, lead),
                 "leads": [found[0]["id"] if found else None for found in group],
                 "studies": both,
                 "same_direction": _same_direction(both, effects),

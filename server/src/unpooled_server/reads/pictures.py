@@ -100,13 +100,14 @@ def loci_csv(results: Results) -> str:
     percent = f"{associations.confidence * 100:g}"
     effect = [associations.effect_name, f"L{percent}", f"U{percent}", "SE"]
     head = ["CHR", "BP", "ID", "A1", "A2", "A1_FREQ", *effect, "P", "NEG_LOG10_P"]
-    table.writerow([*head, "START", "END", "VARIANTS", "NEAREST_GENE"])
+    table.writerow([*head, "START", "END", "VARIANTS", "NEAREST_GENE", "GENE_DISTANCE"])
     known = annotation.genes(results.plan)
     for row in found_loci(results):
         texts = [_no_formula(row[name]) for name in ("id", "a1", "a2")]
-        gene = _no_formula(known.next_to(row["chromosome"], row["position"]))
+        gene, away = known.next_to(row["chromosome"], row["position"])
         numbers = [row[name] for name in ("a1_freq", "effect", "lower", "upper", "se", "p", "neg_log10_p")]
-        table.writerow([row["chromosome"], row["position"], *texts, *numbers, *row["locus"].values(), gene])
+        nearest = [*row["locus"].values(), _no_formula(gene), away]
+        table.writerow([row["chromosome"], row["position"], *texts, *numbers, *nearest])
     return out.getvalue()
 
 
@@ -128,8 +129,8 @@ def variants(results: Results, search: str, start: int, count: int) -> Row:
         located = _Located(table)
         others = ({**row, "locus": located.locus(row), "lead": False} for row in described)
         rows = [leads.get(row["index"], row) for row in others]
-    known = annotation.genes(results.plan)
-    rows = [{**row, "gene": known.next_to(row["chromosome"], row["position"])} for row in rows]
+    genes = annotation.genes(results.plan)
+    rows = [{**row, **annotation.nearest(genes, row)} for row in rows]
     return {
         "effect": associations.effect_name,
         "confidence": associations.confidence,

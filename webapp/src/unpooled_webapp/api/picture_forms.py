@@ -6,6 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+_GENE_DISTANCE = "base pairs from it; 0 inside it, null if there is none"
+
 
 def _numbers(**options: Any) -> serializers.ListField:
     return serializers.ListField(child=serializers.FloatField(), **options)
@@ -157,6 +159,7 @@ class LocusOfTwo(serializers.Serializer[Any]):
     start = serializers.IntegerField()
     end = serializers.IntegerField()
     gene = serializers.CharField(help_text="that it lies in, or the nearest; empty if there is none")
+    gene_distance = serializers.IntegerField(allow_null=True, help_text=_GENE_DISTANCE)
     id = serializers.CharField()
     position = serializers.IntegerField()
     a1 = serializers.CharField(help_text="the effect allele of both")
@@ -242,6 +245,7 @@ class Variant(serializers.Serializer[Any]):
     gene = serializers.CharField(
         help_text="that it lies in, or the nearest within 500 kb; empty if there is none"
     )
+    gene_distance = serializers.IntegerField(allow_null=True, help_text=_GENE_DISTANCE)
 
 
 class Variants(serializers.Serializer[Any]):

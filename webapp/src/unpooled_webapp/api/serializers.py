@@ -10,6 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from unpooled.panel.builds import known_build
 from unpooled.protocol import problems, sealing
 from unpooled.protocol.stages import Stage
 from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
@@ -140,6 +141,10 @@ class StudyRow(serializers.ModelSerializer[Study]):
         lambda study: ", ".join(study.phenotypes),
         help_text="or several, with commas between; empty in a study of tables",
     )
+    build = found(
+        lambda study: (build := study.plan_json.get("build", "")) and (known_build(build) or build),
+        help_text="genome build, GRCh37 and GRCh38 by these names",
+    )
     phenotypes = serializers.ListField(
         child=serializers.CharField(), read_only=True, help_text="their names, each as a choice of results"
     )
@@ -166,7 +171,7 @@ class StudyRow(serializers.ModelSerializer[Study]):
         model = Study
         fields = [
             *("id", "name", "description", "owner", "owner_name", "state", "reason"),
-            *("test", "trait", "phenotype", "phenotypes"),
+            *("test", "trait", "phenotype", "phenotypes", "build"),
             *("cohorts_wanted", "cohorts_joined", "cohorts_stopped"),
             *("now", "asks_you", "archived", "is_demo", "created_at", "changed_at", "active_at"),
         ]

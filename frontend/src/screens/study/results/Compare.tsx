@@ -16,6 +16,7 @@ import { limits, measured, place, pValue } from "../../../words/genetics";
 import { useStudy } from "../StudyLayout";
 import { kept, regionText } from "./genome";
 import { genomeOfBoth } from "./both";
+import { GeneNearby } from "./GeneNearby";
 import { Miami } from "./Miami";
 import { eachResultsOf, question, resultsOf } from "./phenotype";
 import { t } from "../../../words/language";
@@ -39,7 +40,9 @@ export function Compare() {
       )}
       <Loaded query={rows}>
         {(every) => {
-          const others = [study, ...every.filter((row) => row.id !== study.id)].filter(isComparable);
+          const others = [study, ...every.filter((row) => row.id !== study.id)].filter((row) =>
+            isComparable(row, study.build),
+          );
           const choices = others
             .flatMap((row) =>
               eachResultsOf(row).map((of) => ({ of, value: inAddress(of), said: inWords(row, of) })),
@@ -73,8 +76,9 @@ export function Compare() {
   );
 }
 
-/** Whether a study has variants and is done; whether it fits otherwise the server says. */
-const isComparable = (row: StudyRow): boolean => row.state === "done" && row.phenotype !== "";
+/** Whether a study has variants of the same genome build, and is done. */
+const isComparable = (row: StudyRow, build: string): boolean =>
+  row.state === "done" && row.phenotype !== "" && row.build === build;
 
 /** How an address names results. */
 const inAddress = ({ id, phenotype }: ResultsOf): string => (phenotype ? `${id}:${phenotype}` : id);
@@ -140,7 +144,7 @@ function LociOfBoth({ study, other, found: { effects, rows }, overviews }: LociP
       ),
     },
     { title: t("Place"), cell: (row) => place(row.chromosome, row.position) },
-    { title: t("Gene"), cell: (row) => <i>{row.gene}</i> },
+    { title: t("Gene"), cell: GeneNearby },
     { title: "A1 / A2", cell: (row) => `${row.a1} / ${row.a2}` },
     ...[study, other].flatMap(({ name }, k): Column<Row>[] => [
       {

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState, type ReactNode, type RefObject } fro
 
 import { Button } from "../../../ui/Button";
 import { Refusal } from "../../../ui/Callout";
-import { Row } from "../../../ui/Layout";
+import { Menu } from "../../../ui/Menu";
 import { savePng, saveSvg } from "./save";
 import styles from "./Figure.module.css";
 import { Rich } from "../../../ui/Rich";
@@ -86,14 +86,14 @@ export function SaveFigure({
   };
   return (
     <>
-      <Row>
-        <Button onClick={() => save(saveSvg)}>
+      <Menu title={<Rich text="Save picture<unseen>: {{about}}</unseen>" values={{ about }} />}>
+        <Button look="quiet" onClick={() => save(saveSvg)}>
           <Rich text="Save SVG<unseen> of the {{about}}</unseen>" values={{ about }} />
         </Button>
-        <Button onClick={() => save(savePng)}>
+        <Button look="quiet" onClick={() => save(savePng)}>
           <Rich text="Save PNG<unseen> of the {{about}}</unseen>" values={{ about }} />
         </Button>
-      </Row>
+      </Menu>
       <Refusal error={error} />
     </>
   );

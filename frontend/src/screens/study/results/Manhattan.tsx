@@ -20,6 +20,7 @@ import figure from "./Figure.module.css";
 import { chromosomeOf, kept, type Genome, type Region } from "./genome";
 import { GoTo } from "./GoTo";
 import styles from "./Manhattan.module.css";
+import type { GenesOfLeads } from "./ManhattanMarks";
 import { ManhattanPlot } from "./ManhattanPlot";
 import { moved, type Move } from "./moves";
 import { WIDEST } from "./Tracks";
@@ -33,9 +34,10 @@ interface Props {
   region: Region | null;
   onRegion: (region: Region | null) => void;
   wanted: Schemas["Variant"] | null;
+  genes: GenesOfLeads;
 }
 
-export function Manhattan({ study, genome, overview, region, onRegion, wanted }: Props) {
+export function Manhattan({ study, genome, overview, region, onRegion, wanted, genes }: Props) {
   const frame = useFrame();
   const width = useWidth(frame, 1000);
   const { regions, error } = useRegions(study, region);
@@ -76,6 +78,7 @@ export function Manhattan({ study, genome, overview, region, onRegion, wanted }:
               onRegion={onRegion}
               wanted={wantedPoint}
               surroundings={surroundings}
+              genes={genes}
               width={width}
               summary={summary}
             />
@@ -174,9 +177,6 @@ function Way({ study, genome, region, onRegion }: Pick<Props, "study" | "genome"
         </Button>
         <Button onClick={to("out")} disabled={!region} aria-label={t("Zoom out")}>
           −
-        </Button>
-        <Button onClick={() => onRegion(null)} disabled={!region}>
-          {t("Reset")}
         </Button>
       </Row>
     </div>

@@ -22,13 +22,14 @@ interface Margins {
 }
 
 const CAPITAL = 8; // pixels, the height of a capital letter at 11 px
+const DIAMOND = 6; // pixels from its middle to a corner
 const MANY = 60; // lead variants, of which each gets less room
 
 export const marginsOf = (width: number): Margins => ({
   left: width < 600 ? 34 : 44,
   right: 60, // for the names of the limits
   top: 26,
-  bottom: 42,
+  bottom: 46,
 });
 
 interface Props {
@@ -44,7 +45,11 @@ interface Props {
   wanted: { id: string; at: number; negLog10P: number } | null;
   drag: { from: number; to: number } | null;
   tracks: TracksOf | null;
+  genes: GenesOfLeads;
 }
+
+/** Names of the genes next to lead variants, by the number of the variant. */
+export type GenesOfLeads = ReadonlyMap<number, string>;
 
 export function ManhattanMarks({
   genome,
@@ -58,6 +63,7 @@ export function ManhattanMarks({
   wanted,
   drag,
   tracks,
+  genes,
 }: Props) {
   const clip = useId();
   const transform = onto(layer, seen, size.width);
@@ -79,7 +85,7 @@ export function ManhattanMarks({
           <g transform={transform} className={transform && styles.moving}>
             <Marks even={layer.even} odd={layer.odd} linked={layer.linked} />
           </g>
-          <Leads layer={layer} seen={seen} size={size} wanted={wanted} />
+          <Leads layer={layer} seen={seen} size={size} wanted={wanted} genes={genes} />
           {pointed && (
             <circle
               className={styles.ring}
@@ -237,44 +243,47 @@ export function Leads({
   seen,
   size: { width, height },
   wanted,
+  genes,
   isDown = false,
 }: {
   layer: Layer;
   seen: Window;
   size: Size;
   wanted: Props["wanted"];
+  genes?: GenesOfLeads;
   isDown?: boolean;
 }) {
   const isSeen = ({ at }: { at: number }) => at >= seen.from && at <= seen.to;
-  const mark = ({ id, at, negLog10P }: { id: string; at: number; negLog10P: number }): Mark => ({
-    text: id,
+  const mark = (text: string, { at, negLog10P }: { at: number; negLog10P: number }): Mark => ({
+    text,
     x: across(seen, width, at),
     y: layer.scale.y(negLog10P),
   });
   const leads = strongest(layer.points.filter((point) => point.isLead && isSeen(point)));
-  const diamonds = leads.map(mark);
+  const diamonds = leads.map((lead) => mark(genes?.get(lead.index) || lead.id, lead));
   // The variant that was asked for is named before all others, be it a lead or not.
-  const turned = (marks: Mark[]) => marks.map((each) => ({ ...each, y: height - each.y }));
-  const named = wanted && isSeen(wanted) ? [mark(wanted), ...diamonds] : diamonds;
+  const turn = (y: number) => (isDown ? height - y : y);
+  const named = wanted && isSeen(wanted) ? [mark(wanted.id, wanted), ...diamonds] : diamonds;
   return (
     <>
       <path
         className={styles.lead}
-        d={diamonds.map(({ x, y }) => diamond(x, y, leads.length > MANY ? 4 : 6)).join("")}
+        d={diamonds.map(({ x, y }) => diamond(x, y, leads.length > MANY ? 4 : DIAMOND)).join("")}
       />
-      {labelled(isDown ? turned(named) : named, width, Math.ceil(width / 45)).map(
-        ({ text, x, y, anchor }) => (
-          <text
-            key={text}
-            className={styles.label}
-            x={x}
-            y={isDown ? height - y + CAPITAL : y}
-            textAnchor={anchor}
-          >
+      {labelled(
+        named.map((each) => ({ ...each, y: turn(each.y) })),
+        width,
+        Math.ceil(width / 45),
+      ).map(({ text, x, y, anchor, from }, number) => (
+        <g key={number}>
+          {from && (
+            <path className={styles.leader} d={`M${from.x} ${turn(from.y - DIAMOND)}L${x} ${turn(y + 2)}`} />
+          )}
+          <text className={styles.label} x={x} y={isDown ? turn(y) + CAPITAL : y} textAnchor={anchor}>
             {text}
           </text>
-        ),
-      )}
+        </g>
+      ))}
     </>
   );
 }
@@ -291,12 +300,12 @@ function Places({ genome, seen, size: { width, height } }: { genome: Genome; see
         className={figure.axis}
         d={`M0 0H${width}${ticks.map(({ x, isMark }) => (isMark ? `M${x} 0v5` : "")).join("")}`}
       />
-      {ticks.map(({ x, text }) => (
-        <text key={text} className={figure.tick} x={x} y={18} textAnchor="middle">
+      {ticks.map(({ x, y, text }) => (
+        <text key={text} className={figure.tick} x={x} y={y} textAnchor="middle">
           {text}
         </text>
       ))}
-      <text className={figure.title} x={width / 2} y={37} textAnchor="middle">
+      <text className={figure.title} x={width / 2} y={42} textAnchor="middle">
         {inside ? t("Position on chromosome {{name}}, Mb", { name: inside.name }) : t("Chromosome")}
       </text>
     </g>
@@ -305,6 +314,7 @@ function Places({ genome, seen, size: { width, height } }: { genome: Genome; see
 
 interface Tick {
   x: number;
+  y: number;
   text: string;
   isMark: boolean;
 }
@@ -314,20 +324,32 @@ function positions(seen: Window, start: number, width: number): Tick[] {
   const most = Math.max(2, Math.floor(width / 90));
   const format = scale.tickFormat(most);
   const digits = (tick: number): number => format(tick).split(".")[1]?.length ?? 0;
-  return scale.ticks(most).map((tick) => ({ x: scale(tick), text: fixed(tick, digits(tick)), isMark: true }));
+  return scale.ticks(most).map((tick) => ({
+    x: scale(tick),
+    y: ROWS[0],
+    text: fixed(tick, digits(tick)),
+    isMark: true,
+  }));
 }
 
-/** Names of chromosomes, each below its middle, but for those that would touch the one before. */
+const ROWS = [17, 29] as const; // pixels below the axis, of the names of chromosomes
+
+/** Names of chromosomes, each below its middle, in two rows: those at the ends first, others where they fit. */
 export function chromosomes(genome: Genome, seen: Window, width: number): Tick[] {
-  const ticks: Tick[] = [];
-  let free = -LETTER;
-  for (const { name, start, last } of genome.chromosomes) {
+  const named = genome.chromosomes.flatMap(({ name, start, last }) => {
     const from = Math.max(0, across(seen, width, start));
     const to = Math.min(width, across(seen, width, start + last));
-    const [x, half] = [(from + to) / 2, (name.length * LETTER) / 2];
-    if (to <= from || x - half < free) continue;
-    ticks.push({ x, text: name, isMark: false });
-    free = x + half + 4;
+    return to > from ? [{ x: (from + to) / 2, text: name, isMark: false }] : [];
+  });
+  const ticks: Tick[] = [];
+  for (const { x, text, isMark } of new Set([...named.slice(0, 1), ...named.slice(-1), ...named])) {
+    const isFree = (y: number) =>
+      ticks.every(
+        (other) =>
+          other.y !== y || Math.abs(other.x - x) >= ((text.length + other.text.length) / 2) * LETTER + 4,
+      );
+    const y = ROWS.find(isFree);
+    if (y !== undefined) ticks.push({ x, y, text, isMark });
   }
   return ticks;
 }

@@ -11,7 +11,7 @@ import { chromosomeOf, kept, regionOf, windowOf, type Genome, type Region } from
 import { useGlide } from "./glide";
 import { across, axisAt, covers, marked, nearest, overviewLayer, regionLayer, type Point } from "./layer";
 import styles from "./Manhattan.module.css";
-import { ManhattanMarks, marginsOf } from "./ManhattanMarks";
+import { ManhattanMarks, marginsOf, type GenesOfLeads } from "./ManhattanMarks";
 import { meaning, moved, stepped } from "./moves";
 import { MOST_ROWS, type TracksOf } from "./Tracks";
 import { t } from "../../../words/language";
@@ -27,6 +27,7 @@ interface Props {
   wanted: { id: string; at: number; negLog10P: number } | null;
   /** What lies in the region, once it is known. */
   surroundings: Schemas["Surroundings"] | null;
+  genes: GenesOfLeads;
   width: number;
   summary: string;
 }
@@ -43,6 +44,7 @@ export function ManhattanPlot({
   onRegion,
   wanted,
   surroundings,
+  genes,
   width,
   summary,
 }: Props) {
@@ -161,6 +163,7 @@ export function ManhattanPlot({
           wanted={wanted}
           drag={drag}
           tracks={tracks}
+          genes={genes}
         />
         {tip && (
           <TipBox

@@ -23,7 +23,7 @@ interface Props {
   overviews: Two<Overview>;
 }
 
-const BETWEEN = 26; // pixels for the names of chromosomes
+const BETWEEN = 34; // pixels for the names of chromosomes
 
 export function Miami({ studies, overviews }: Props) {
   const frame = useFrame();
@@ -140,8 +140,8 @@ function Names({ genome, seen, width }: { genome: Genome; seen: Window; width: n
   return (
     <>
       <path className={figure.axis} d={`M0 0H${width}M0 ${BETWEEN}H${width}`} />
-      {chromosomes(genome, seen, width).map(({ x, text }) => (
-        <text key={text} className={figure.tick} x={x} y={BETWEEN / 2} dy="0.35em" textAnchor="middle">
+      {chromosomes(genome, seen, width).map(({ x, y, text }) => (
+        <text key={text} className={figure.tick} x={x} y={y - 3} textAnchor="middle">
           {text}
         </text>
       ))}

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 
 import type { Schemas } from "../../../api/client";
-import { manhattan, type ResultsOf } from "../../../api/queries";
+import { manhattan, variants, type ResultsOf } from "../../../api/queries";
 import { useAddress } from "../../../app/useAddress";
 import { useShortcut } from "../../../app/shortcuts/useShortcut";
 import { Loaded } from "../../../ui/Loading";
@@ -11,7 +11,7 @@ import { genomeOf, kept, readRegion, regionText, type Region } from "./genome";
 import { Loci } from "./Loci";
 import { Manhattan } from "./Manhattan";
 import { QQ } from "./QQ";
-import { around, type Variant } from "./rows";
+import { around, BLOCK, type Variant } from "./rows";
 
 export function Pictures({ study }: { study: ResultsOf }) {
   return (
@@ -25,6 +25,8 @@ function Drawn({ study, overview }: { study: ResultsOf; overview: Schemas["Manha
   const [address, change] = useAddress();
   const [wanted, setWanted] = useState<Variant | null>(null);
   const genome = useMemo(() => genomeOf(overview.chromosomes), [overview]);
+  const { data: loci } = useQuery(variants(study, "", 0, BLOCK));
+  const genes = useMemo(() => new Map(loci?.rows.map(({ index, gene }) => [index, gene])), [loci]);
   const text = address.get("region");
   const region = useMemo(() => readRegion(genome, text), [genome, text]);
   const plot = useRef<HTMLDivElement>(null);
@@ -45,6 +47,7 @@ function Drawn({ study, overview }: { study: ResultsOf; overview: Schemas["Manha
           region={region}
           onRegion={goTo}
           wanted={wanted}
+          genes={genes}
         />
       </div>
       <Loci

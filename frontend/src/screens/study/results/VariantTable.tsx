@@ -2,6 +2,7 @@
 import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 
 import { Unseen } from "../../../ui/Layout";
+import { GeneNearby } from "./GeneNearby";
 import table from "../../../ui/Table.module.css";
 import { count } from "../../../words/format";
 import { limits, measured, megabases, place, pValue } from "../../../words/genetics";
@@ -131,7 +132,7 @@ function columnsOf(effect: string, confidence: number): Column[] {
       isNumber: true,
     },
     { title: "−log₁₀ P", cell: (row) => measured(row.neg_log10_p), isNumber: true },
-    { title: t("Gene"), cell: (row) => <i>{row.gene}</i> },
+    { title: t("Gene"), cell: GeneNearby },
     {
       title: t("Locus"),
       cell: (row) => (row.locus ? megabases(row.locus.start, row.locus.end) : t("no locus")),

@@ -5,23 +5,30 @@ import { labelled } from "./labels";
 const texts = (marks: { x: number; y: number; text: string }[], most = 9) =>
   labelled(marks, 500, most).map(({ text }) => text);
 
-test("the stronger of two that would touch is named", () => {
+test("the weaker of two that would touch is named beside, with a line to its mark", () => {
   const marks = [
     { x: 200, y: 50, text: "rs1" },
     { x: 210, y: 52, text: "rs2" },
     { x: 300, y: 52, text: "rs3" },
   ];
-  expect(texts(marks)).toEqual(["rs1", "rs3"]);
+  expect(labelled(marks, 500, 9).map(({ x, from }) => [x, from?.x])).toEqual([
+    [200, undefined],
+    [250, 210],
+    [300, undefined],
+  ]);
   expect(texts(marks, 1)).toEqual(["rs1"]);
 });
 
 test("a name does not lie on another mark, or above the plot", () => {
-  expect(
-    texts([
+  const [, second] = labelled(
+    [
       { x: 200, y: 50, text: "rs1" },
       { x: 205, y: 64, text: "rs2" },
-    ]),
-  ).toEqual(["rs1"]);
+    ],
+    500,
+    9,
+  );
+  expect([second?.x, second?.y]).toEqual([245, 56]);
   expect(texts([{ x: 200, y: 10, text: "rs1" }])).toEqual([]);
 });
 

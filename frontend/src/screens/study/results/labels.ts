@@ -10,33 +10,45 @@ export interface Label extends Mark {
   /** Where the text is held. */
   anchor: "start" | "middle" | "end";
   left: number;
+  /** The mark that a line leads to, where the label is not right above it. */
+  from: Mark | null;
 }
 
 export const LETTER = 6.4; // pixels of a letter at 11 px, about
 const LINE = 13;
 const ABOVE = 8;
 
-/** Labels above their marks; `marks` strongest first. One that would touch another,
- * hide a mark, or leave the plot, is left out. */
+const PLACES = [0, 1, 2].flatMap((line) => [0, 40, -40].map((aside) => ({ line, aside })));
+
+/** Labels above their marks, or nearby with a line to them; `marks` strongest first. One that would touch
+ * another everywhere, hide a mark, or leave the plot, is left out. */
 export function labelled(marks: readonly Mark[], width: number, most: number): Label[] {
   const set: Label[] = [];
-  for (const mark of marks) {
-    if (set.length >= most) break;
-    const size = mark.text.length * LETTER;
-    const anchor: Label["anchor"] =
-      mark.x < size / 2 ? "start" : mark.x > width - size / 2 ? "end" : "middle";
-    const left = mark.x - { start: 0, middle: size / 2, end: size }[anchor];
-    const label: Label = { ...mark, y: mark.y - ABOVE, anchor, left };
+  const isFree = ({ left, text, y }: Label): boolean => {
+    const right = left + text.length * LETTER + 4;
     const touches = set.some(
       (other) =>
         left < other.left + other.text.length * LETTER + 4 &&
-        other.left < left + size + 4 &&
-        Math.abs(other.y - label.y) < LINE,
+        other.left < right &&
+        Math.abs(other.y - y) < LINE,
     );
     const hides = marks.some(
-      ({ x, y }) => x > left - 4 && x < left + size + 4 && y > label.y - LINE && y < label.y + 2,
+      (mark) => mark.x > left - 4 && mark.x < right && mark.y > y - LINE && mark.y < y + 2,
     );
-    if (!touches && !hides && label.y > LINE - 4) set.push(label);
+    return !touches && !hides && y > LINE - 4;
+  };
+  for (const mark of marks) {
+    if (set.length >= most) break;
+    const label = PLACES.map((place) => labelAt(mark, width, place)).find(isFree);
+    if (label) set.push(label);
   }
   return set;
+}
+
+function labelAt(mark: Mark, width: number, { line, aside }: { line: number; aside: number }): Label {
+  const size = mark.text.length * LETTER;
+  const x = Math.max(0, Math.min(mark.x + aside, width));
+  const anchor = x < size / 2 ? "start" : x > width - size / 2 ? "end" : "middle";
+  const left = x - { start: 0, middle: size / 2, end: size }[anchor];
+  return { ...mark, x, y: mark.y - ABOVE - line * LINE, anchor, left, from: line || aside ? mark : null };
 }

@@ -21,6 +21,7 @@ function variant(id: string, index: number, changes: Partial<Variant> = {}): Var
     locus: null,
     lead: false,
     gene: "",
+    gene_distance: null,
     ...changes,
   };
 }
