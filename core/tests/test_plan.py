@@ -43,7 +43,6 @@ CHI_SQUARE = SOUND | {"test": "chi-square"}
 @pytest.mark.parametrize(
     "field",
     [
-        {"phenotype": ""},
         {"phenotype": "x" * 201},
         {"phenotype": "BMI\x1b[2J"},
         {"phenotype": "BMI\nCompensator: somebody else"},

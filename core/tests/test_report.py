@@ -197,7 +197,9 @@ def test_the_chromosomes_at_the_ends_are_named_and_no_names_touch() -> None:
     lengths = {str(code): 250_000_000 // (code + 4) for code in range(1, 23)}
     made = [{"name": name, "last": last} for name, last in lengths.items()]
     svg = ElementTree.fromstring(manhattan_svg.draw(overview | {"chromosomes": made}, (500, 300)))  # noqa: S314
-    names = [node for node in svg.iter("text") if node.text in lengths and node.get("text-anchor") == "middle"]
+    names = [
+        node for node in svg.iter("text") if node.text in lengths and node.get("text-anchor") == "middle"
+    ]
     assert {"1", "22"} <= {node.text for node in names} and len(names) > 15
     rows: dict[str, list[float]] = {}
     for node in names:

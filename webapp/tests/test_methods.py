@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from signing_in import Person
 
-from unpooled.methods import ALGORITHMS
+from unpooled.methods import ALGORITHMS, completed
 from unpooled.methods import usual as say_nothing
 from unpooled.plan.common_options import COHORTS, COMPENSATOR, ENCRYPTED, TRUST
-from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, Plan, PlanError
 from unpooled.protocol.encrypted import worker
 from unpooled_server.errors import Refused
 from unpooled_server.services import changing
@@ -62,8 +62,16 @@ def test_the_usual_plan_is_the_plan_of_who_says_nothing(
     assert usual.get("opens", "bits") == "bits"  # who asks for nothing has sums compared, not read
 
 
+def test_only_studies_of_structure_do_without_a_phenotype() -> None:
+    said = {"phenotype": "", "cohorts": 3, "compensator_key": NO_KEY.hex()}
+    assert completed({**said, "test": "pca"}).phenotype == ""
+    with pytest.raises(PlanError, match="phenotype: the phenotype's name"):
+        completed({**said, "test": "chi-square"})
+
+
 def test_a_form_knows_what_has_to_be_said(methods: dict[str, dict[str, Any]]) -> None:
-    assert methods["prune"]["needed"] == ["phenotype"]
+    assert methods["prune"]["needed"] == methods["pca"]["needed"] == []
+    assert methods["linear"]["needed"] == ["phenotype"]
     assert methods["quantiles"]["needed"] == ["schema", "quantiles"]
     assert "epsilon" in methods["private-ridge"]["needed"]
 

@@ -61,7 +61,8 @@ interface Own {
 
 function ofGenotypes(plan: Plan): Own {
   const covariates = plan.covariates ?? [];
-  const both = ["--bfile PREFIX", `--pheno PHENOTYPES --pheno-name ${quoted(plan.phenotype)}`];
+  const both = ["--bfile PREFIX"];
+  if (plan.phenotype) both.push(`--pheno PHENOTYPES --pheno-name ${quoted(plan.phenotype)}`);
   if (covariates.length) {
     both.push(`--covar COVARIATES --covar-name ${quoted(covariates.map((each) => each.name).join(","))}`);
   }
@@ -72,16 +73,22 @@ function ofGenotypes(plan: Plan): Own {
   const files = [
     t("Put your own files in place of these:"),
     t("PREFIX: the name that your .bed, .bim and .fam share"),
-    t(
-      "PHENOTYPES: the table with the column {{column}}. Leave out both words about it if your .fam has it.",
-      {
-        column: plan.phenotype,
-      },
-    ),
+    ...(plan.phenotype
+      ? [
+          t(
+            "PHENOTYPES: the table with the column {{column}}. Leave out both words about it if your .fam has it.",
+            { column: plan.phenotype },
+          ),
+        ]
+      : []),
     ...(covariates.length ? [t("COVARIATES: the table with {{names}}", { names: names(covariates) })] : []),
   ];
   return {
-    check: [...both, `--trait ${plan.trait ?? "case/control"}`, ...levels],
+    check: [
+      ...both,
+      `--trait ${plan.trait ?? "case/control"}`,
+      ...levels,
+    ],
     run: both,
     files: files.join("\n"),
   };

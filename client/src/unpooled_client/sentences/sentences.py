@@ -82,7 +82,8 @@ def in_a_line(event: events.ReviewNeeded | events.ReleaseNeeded) -> str:
         few = " ".join(map(apart, event.few_apart)) + " " if event.few_apart else ""
         return f"{few}To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
     plan = event.plan
-    what = ", ".join(plan.phenotype_names) or f"{len(METHODS[plan.test].columns_of(plan))} columns"
+    columns = f"{len(METHODS[plan.test].columns_of(plan))} columns" if plan.of_tables else "genotypes"
+    what = ", ".join(plan.phenotype_names) or columns
     names = ", ".join(name for name, _ in event.roster.members)
     since = f"Changed: {event.changed}. " if event.changed else ""
     if event.repeats:

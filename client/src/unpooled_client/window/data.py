@@ -353,7 +353,8 @@ class DataPage(Page):
             return unread
         if self._plan is not None and PHENOTYPES.of(self._plan):
             return columns_found(self._plan.phenotype_names, "phenotypes", columns)
-        asked = f"The plan asks for: {self._plan.phenotype} ({self._plan.trait})." if self._plan else ""
+        name = self._plan_phenotype
+        asked = f"The plan asks for: {name} ({self._plan.trait})." if self._plan and name else ""
         chosen = [column for column in columns if column["name"] == self.pheno_name.currentText()]
         seen = ", ".join(chosen[0]["values"]) if chosen else ""
         hint = in_window(chosen[0]["hint"]) if chosen else ""

@@ -158,7 +158,7 @@ Columns = Sequence[Mapping[str, Any]]
 def likely_phenotype(plan: Plan, columns: Columns) -> tuple[str, str]:
     """The column that the phenotype is probably in, and why if its name does not say it; empty if unclear."""
     names = [column["name"] for column in columns if column["name"]]
-    if plan.phenotype in names:
+    if not plan.phenotype or plan.phenotype in names:
         return plan.phenotype, ""
     same = [name for name in names if name.lower() == plan.phenotype.lower()]
     if len(same) == 1:

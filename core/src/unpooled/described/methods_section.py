@@ -59,9 +59,10 @@ def _tables(plan: Plan, run: Run, method: TableMethod) -> list[str]:
 def _people(plan: Plan, run: Run, method: VariantMethod) -> list[str]:
     complete = " with complete data" if plan.covariate_columns else ""
     said = method.wording
+    names = plan.phenotype_names if method.needs_phenotype else ("",)
     tested = (
-        f"{name} ({plan.trait}) {said.done} in {_counted(plan, numbers)}{complete}"
-        for name, numbers in zip(plan.phenotype_names, run.summaries, strict=True)
+        f"{f'{name} ({plan.trait}) ' if name else ''}{said.done} in {_counted(plan, numbers)}{complete}"
+        for name, numbers in zip(names, run.summaries, strict=True)
     )
     return [f"{said.about} {', with '.join(tested)} of {_cohorts(run)}, without pooling their data."]
 

@@ -25,7 +25,7 @@ from unpooled.panel.panel import Panel
 from unpooled.plan import options
 from unpooled.plan.common_options import BITS, OF_EVERY_STUDY, OPENS
 from unpooled.plan.options import Option
-from unpooled.plan.plan import NONE, Plan
+from unpooled.plan.plan import NAMELESS, NONE, Plan
 from unpooled.plan.schema import MOST_CLASSES, MOST_LEVELS, NUMBER, Column
 from unpooled.plan.templates import Template
 
@@ -260,6 +260,10 @@ class VariantMethod(Method):
 
     def question(self, plan: Plan) -> tuple[Fact, ...]:
         return question_in_words.of_variants(plan)
+
+    def problems(self, plan: Plan) -> dict[str, str]:
+        found = {"phenotype": NAMELESS} if self.needs_phenotype and not plan.phenotype else {}
+        return {**super().problems(plan), **found}
 
     def chunk_of(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
         """Return the plan's size of chunks, or else that of which no share is beyond `SHARE_BYTES`.

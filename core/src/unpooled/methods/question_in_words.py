@@ -21,7 +21,7 @@ def of_variants(plan: Plan) -> tuple[Fact, ...]:
     }
     build = "not reported" if plan.build == NOT_REPORTED else plan.build
     return (
-        ("Phenotype", f"{plan.phenotype} ({plan.trait})"),
+        *([("Phenotype", f"{plan.phenotype} ({plan.trait})")] if plan.phenotype else ()),
         ("Genome build", f"{build}, {plan.autosomes} autosomes"),
         ("Chromosomes", ", ".join(plan.chromosomes) or "all"),
         ("Agreement on variants", panel[plan.panel_mode]),

@@ -73,6 +73,8 @@ class PlanError(UnpooledError):
         super().__init__("; ".join(f"{field}: {problem}" for field, problem in self.problems.items()))
 
 
+NAMELESS = "the phenotype's name has 1 to 200 characters"
+
 NOT_REPORTED = "NR"
 """The genome build of a plan that names none; GWAS-SSF's word for whatever a study does not know."""
 
@@ -177,7 +179,7 @@ class Plan(WithSchema):
                 ("schema", not (bad := schema_problem(self.schema)), bad),
             ]
         return [
-            ("phenotype", is_name(self.phenotype, 200), "the phenotype's name has 1 to 200 characters"),
+            ("phenotype", self.phenotype == "" or is_name(self.phenotype, 200), NAMELESS),
             ("trait", self.trait in floors.TRAITS, " or ".join(floors.TRAITS)),
             ("panel_mode", self.panel_mode in ("names", "list"), "names or list"),
             ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),

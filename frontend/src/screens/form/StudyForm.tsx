@@ -9,7 +9,7 @@ import { NotPooled } from "../../ui/NotPooled";
 import { list } from "../../words/format";
 import { TRAIT } from "../../words/states";
 import { ColumnRows } from "./ColumnRows";
-import { problems, problemsSoFar, samePurpose, withMethod, type Form } from "./form";
+import { needsTrait, problems, problemsSoFar, samePurpose, withMethod, type Form } from "./form";
 import { Marked } from "./Marked";
 import { MoreRules } from "./MoreRules";
 import { OptionFields } from "./OptionFields";
@@ -205,18 +205,20 @@ function Question({ form, method, set, wrong }: Part) {
   );
 }
 
-function TraitFields({ form, set, wrong }: Part) {
+function TraitFields({ form, method, set, wrong }: Part) {
   return (
     <>
-      <TextField
-        label={t("Trait")}
-        hint={t("The phenotype, such as asthma.")}
-        value={form.phenotype}
-        onChange={(phenotype) => set({ phenotype })}
-        error={wrong("plan.phenotype")}
-        autoComplete="off"
-        required
-      />
+      {needsTrait(method) && (
+        <TextField
+          label={t("Trait")}
+          hint={t("The phenotype, such as asthma.")}
+          value={form.phenotype}
+          onChange={(phenotype) => set({ phenotype })}
+          error={wrong("plan.phenotype")}
+          autoComplete="off"
+          required
+        />
+      )}
       <TextField
         label={t("Genome build")}
         value={form.build}

@@ -33,7 +33,7 @@ export const method = (
   name,
   title: name,
   purpose: { title: of.of_tables ? "T" : "V", hint: "" },
-  needed: [],
+  needed: of.of_tables ? [] : ["phenotype"],
   unlike_pool: "",
   of_tables: false,
   compares: false,

@@ -119,12 +119,15 @@ export function withMethod(form: Form, method: Method): Form {
 export const samePurpose = (methods: readonly Method[], { purpose }: Method): readonly Method[] =>
   methods.filter((each) => each.purpose.title === purpose.title);
 
+/** Whether a method looks at a trait of people. */
+export const needsTrait = ({ needed }: Method): boolean => needed.includes("phenotype");
+
 /** What can be seen to be wrong here, by the API's names of fields; the server judges everything else. */
 export function problems(form: Form, method: Method): Record<string, string> {
   const numbers = NUMBERS.filter((name) => !Number.isFinite(Number(form.numbers[name])));
   return {
     ...(!form.name.trim() && { name: t("Give the study a name.") }),
-    ...(!method.of_tables && !form.phenotype.trim() && { "plan.phenotype": t("Name the trait.") }),
+    ...(needsTrait(method) && !form.phenotype.trim() && { "plan.phenotype": t("Name the trait.") }),
     ...Object.fromEntries(
       numbers.map((name) => [`plan.${name}`, t("a number, not “{{typed}}”", { typed: form.numbers[name] })]),
     ),
@@ -182,7 +185,7 @@ export function toPlan(form: Form, method: Method): Plan {
     ...(method.of_tables
       ? { phenotype: "", trait: "none", panel_mode: "none", schema: form.columns.map(columnTo) }
       : {
-          phenotype: form.phenotype.trim(),
+          phenotype: needsTrait(method) ? form.phenotype.trim() : "",
           trait: form.trait,
           build: form.build.trim(),
           panel_mode: form.panelMode,

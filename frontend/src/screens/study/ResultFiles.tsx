@@ -22,8 +22,8 @@ export const addressOf = (study: Study, file: string): string =>
   `/api/v1/studies/${study.id}/results/${file}`;
 
 const GROUPS = [
-  { title: message("To read"), ends: /\.(html|txt)$/ },
   { title: message("For programs"), ends: /\.json(\.gz)?$/ },
+  { title: message("To read"), ends: /\.(html|txt)$/ },
   { title: message("Tables of results"), ends: /./ },
 ];
 
@@ -59,7 +59,7 @@ export function Files({ study }: { study: Study }) {
         {(rows) =>
           rows.length ? (
             grouped(rows).map(({ title, files }) => (
-              <div key={title}>
+              <div key={title} className={styles.group}>
                 <h3>{title}</h3>
                 <Table caption={title} columns={columns} rows={files} rowKey={(row) => row.name} />
               </div>

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from unpooled.described.file_list import about
 from unpooled.methods import ALGORITHMS, METHODS, completed, usual
-from unpooled.methods.algorithm import Method, TableMethod
+from unpooled.methods.algorithm import Method, VariantMethod
 from unpooled.plan.plan import NO_KEY, Plan, PlanError
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled_server.services.foreseeing import foreseen
@@ -36,7 +36,9 @@ def _usual(method: Method) -> dict[str, Any]:
 
 def _needed(method: Method) -> list[str]:
     """Fields of a plan that its author has to say something in, or it is refused."""
-    asked = {"schema": ["column"]} if isinstance(method, TableMethod) else {"phenotype": "trait"}
+    asked: dict[str, Any] = {"schema": ["column"]}
+    if isinstance(method, VariantMethod):
+        asked = {"phenotype": "trait"} if method.needs_phenotype else {}
     try:
         completed({**_usual(method), **asked, "compensator_key": NO_KEY.hex()})
     except PlanError as error:

@@ -117,5 +117,5 @@ PCA = VariantMethod(
     cost=Cost(120e-6, lambda columns: 30e-9),
     columns=columns_of,
     rules=_rules,
-    wording=Wording("The principal components of the genotypes of", "were computed", "in the components"),
+    wording=Wording("The principal components of the genotypes", "were computed", "in the components"),
 )

@@ -78,5 +78,5 @@ PRUNE = VariantMethod(
         {} if INDEP_PAIRWISE.of(plan) else {INDEP_PAIRWISE.name: "want " + INDEP_PAIRWISE.words}
     ),
     needs_phenotype=False,
-    wording=Wording("Variants of the study of", "were pruned", "kept"),
+    wording=Wording("Variants", "were pruned", "kept"),
 )

@@ -263,7 +263,10 @@ export function Leads({
   const diamonds = leads.map((lead) => mark(genes?.get(lead.index) || lead.id, lead));
   // The variant that was asked for is named before all others, be it a lead or not.
   const turn = (y: number) => (isDown ? height - y : y);
-  const named = wanted && isSeen(wanted) ? [mark(wanted.id, wanted), ...diamonds] : diamonds;
+  const named =
+    wanted && isSeen(wanted)
+      ? [mark(wanted.id, wanted), ...diamonds.filter(({ x }) => x !== across(seen, width, wanted.at))]
+      : diamonds;
   return (
     <>
       <path
