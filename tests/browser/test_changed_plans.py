@@ -57,7 +57,12 @@ def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
     spawn(clients)
     for cohort in clients:
         assert cohort.party.wait() == 1, cohort.party.said()
-        pages.sees(f"{cohort.name}: ")
+    pages.sees("3 cohorts have stopped on a problem: Graz, Munich")
+    pages.follow("What to do")
+    for cohort in clients:
+        expect(row(pages, cohort.name)).to_contain_text(f"Who can act: the data manager of {cohort.name}.")
+    pages.look("three-stopped")
+    pages.follow("Plan")
 
     pages.follow("Change")
     expect(pages.page.get_by_text("All cohorts will have to accept")).to_have_count(0)

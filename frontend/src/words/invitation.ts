@@ -84,11 +84,7 @@ function ofGenotypes(plan: Plan): Own {
     ...(covariates.length ? [t("COVARIATES: the table with {{names}}", { names: names(covariates) })] : []),
   ];
   return {
-    check: [
-      ...both,
-      `--trait ${plan.trait ?? "case/control"}`,
-      ...levels,
-    ],
+    check: [...both, `--trait ${plan.trait ?? "case/control"}`, ...levels],
     run: both,
     files: files.join("\n"),
   };

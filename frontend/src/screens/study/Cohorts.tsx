@@ -15,6 +15,7 @@ import { Table, type Column } from "../../ui/Table";
 import { Ago, useNow } from "../../ui/Time";
 import { Compared } from "./Compared";
 import { whomFor } from "./doing";
+import { CohortProblem, troubledIn } from "./FailureCard";
 import { InvitationDialog, type Issued } from "./InvitationDialog";
 import { lacksList, UploadList } from "./UploadList";
 import { StagePill } from "./StagePill";
@@ -64,9 +65,16 @@ function Roster({ study, onIssued }: Issuing) {
       </Muted>
     );
   }
+  const troubled = troubledIn(study);
+  const problems: Column<Cohort> = {
+    title: t("Details"),
+    cell: (row) => (troubled.includes(row) ? <CohortProblem cohort={row} /> : "–"),
+    isText: true,
+  };
   const columns: Column<Cohort>[] = [
     { title: t("Cohort"), cell: (row) => row.name },
     { title: t("State"), cell: (row) => <StagePill of={row} /> },
+    ...(troubled.length ? [problems] : []),
     { title: t("Last heard"), cell: (row) => <Ago at={row.heard_at} /> },
     { title: t("Fingerprint of its key"), cell: (row) => <KeyOf cohort={row} study={study} /> },
   ];

@@ -1,15 +1,21 @@
+import { Link } from "react-router";
+
 import type { Cohort, Study } from "../../api/client";
 import { Callout } from "../../ui/Callout";
 import { Stack } from "../../ui/Layout";
 import { Ago } from "../../ui/Time";
 import { ChangeAndRepeat } from "./ChangeAndRepeat";
 import { Rich } from "../../ui/Rich";
+import { list } from "../../words/format";
 import { declared, message, t, type Message } from "../../words/language";
 
-/** What went wrong, where, the remedy, and who can act. Nothing while nothing is wrong. */
+/** The cohorts that have stopped on a problem which can still be mended. */
+export const troubledIn = ({ state, cohorts }: Study): Cohort[] =>
+  state === "done" || state === "aborted" ? [] : cohorts.filter((cohort) => cohort.problem);
+
+/** What went wrong, and who can act; of cohorts a line, for their rows have the rest. Nothing if nothing is wrong. */
 export function FailureCard({ study }: { study: Study }) {
-  const isOver = study.state === "done" || study.state === "aborted";
-  const troubled = isOver ? [] : study.cohorts.filter((cohort) => cohort.problem);
+  const troubled = troubledIn(study);
   const reason = study.state === "done" || troubled.length ? "" : study.reason;
   if (!reason && !troubled.length) return null;
   const isEnded = study.state === "failed" || study.state === "aborted";
@@ -20,18 +26,39 @@ export function FailureCard({ study }: { study: Study }) {
           {isEnded ? <AfterTheEnd study={study} /> : REMEDY[study.pause_kind || "none"]()}
         </Callout>
       )}
-      {troubled.map((cohort) => (
-        <CohortProblem key={cohort.name} cohort={cohort} />
-      ))}
+      {troubled.length > 0 && (
+        <Callout tone="bad">
+          <p>
+            <strong>{inALine(troubled)}</strong>{" "}
+            <Link to={`/studies/${study.id}/cohorts`}>{t("What to do")}</Link>
+          </p>
+        </Callout>
+      )}
     </Stack>
   );
 }
 
-function CohortProblem({ cohort }: { cohort: Cohort }) {
-  const said = declared(cohort.problem_message || cohort.problem);
-  const about = cohort.problem_name ? `${said} (${cohort.problem_name})` : said;
+function inALine(troubled: readonly Cohort[]): string {
+  const [first] = troubled;
+  if (first && troubled.length === 1) return `${first.name}: ${problemOf(first)}`;
+  return t("{{n}} cohorts have stopped on a problem: {{names}}.", {
+    n: troubled.length,
+    names: list(troubled.map(({ name }) => name)),
+  });
+}
+
+function problemOf({ problem, problem_message, problem_name }: Cohort): string {
+  const said = declared(problem_message || problem);
+  return problem_name ? `${said} (${problem_name})` : said;
+}
+
+/** In a cohort's row: its problem, the remedy, and who can act. */
+export function CohortProblem({ cohort }: { cohort: Cohort }) {
   return (
-    <Callout tone="bad" title={`${cohort.name}: ${about}`}>
+    <>
+      <p>
+        <strong>{problemOf(cohort)}</strong>
+      </p>
       <p>{declared(cohort.problem_remedy)}</p>
       <p>
         <Rich
@@ -40,7 +67,7 @@ function CohortProblem({ cohort }: { cohort: Cohort }) {
           values={{ name: cohort.name }}
         />
       </p>
-    </Callout>
+    </>
   );
 }
 

@@ -7,6 +7,7 @@ import { Loaded } from "../../ui/Loading";
 import { Table, type Column } from "../../ui/Table";
 import { bytes, count, duration } from "../../words/format";
 import { phaseInWords } from "../../words/states";
+import { MaskPicture } from "./MaskPicture";
 import { matrix, type Cell, type PartyRow } from "./matrix";
 import { useStudy } from "./StudyLayout";
 import { declared, declaredPair, t } from "../../words/language";
@@ -18,6 +19,7 @@ export function Privacy() {
   const study = useStudy();
   return (
     <>
+      <MaskPicture study={study} />
       <Loaded query={useQuery(parties(study.id))}>{(rows) => <Parties rows={rows} />}</Loaded>
       <Loaded query={useQuery(leaving(study.id))}>{(rows) => <Leaving rows={rows} />}</Loaded>
       <Loaded query={useQuery(traffic(study.id))}>

@@ -15,6 +15,7 @@ import { Ago, useNow } from "../../ui/Time";
 import { duration } from "../../words/format";
 import { phaseInWords } from "../../words/states";
 import { amount, details, headline } from "./doing";
+import { CohortProblem, troubledIn } from "./FailureCard";
 import { StagePill } from "./StagePill";
 import { useStudy } from "./StudyLayout";
 import { variants } from "../../words/counted";
@@ -30,7 +31,7 @@ export function ProgressScreen() {
       {(found) => (
         <>
           <Now study={study} progress={found} />
-          <Rows progress={found} />
+          <Rows study={study} progress={found} />
           {study.may_change && <Steer study={study} />}
           <Durations progress={found} />
         </>
@@ -94,12 +95,17 @@ function roundsAndTurn(step: Schemas["StepProgress"]): string {
     : t("{{done}} of {{total}}", values);
 }
 
-function Rows({ progress }: { progress: Schemas["Progress"] }) {
+function Rows({ study, progress }: { study: Study; progress: Schemas["Progress"] }) {
   const now = useNow();
+  const problems = new Map(troubledIn(study).map((cohort) => [cohort.name, cohort]));
+  const more = (row: Schemas["CohortProgress"]) => {
+    const problem = problems.get(row.name);
+    return problem ? <CohortProblem cohort={problem} /> : details(row, now) || "–";
+  };
   const columns: Column<Schemas["CohortProgress"]>[] = [
     { title: t("Cohort"), cell: (row) => row.name },
     { title: t("State"), cell: (row) => <StagePill of={row} /> },
-    { title: t("Details"), cell: (row) => details(row, now) || "–", isText: true },
+    { title: t("Details"), cell: more, isText: true },
     { title: t("Last heard"), cell: (row) => <Ago at={row.heard_at} /> },
   ];
   if (!progress.cohorts.length) return <Muted>{t("Nobody is invited yet.")}</Muted>;

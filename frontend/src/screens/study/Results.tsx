@@ -77,7 +77,7 @@ function FromFiles({ study }: { study: Study }) {
 
 /** The first numbers, and everything to take along. */
 function Top({ study, shown }: { study: Study; shown: ResultsOf }) {
-  const { data: files = [] } = useQuery(results(study.id));
+  const { data: files = [], isPending } = useQuery(results(study.id));
   const ending = shown.phenotype ? `.${shown.phenotype}.report.html` : ".report.html";
   const report = files.find(({ name }) => name.endsWith(ending))?.name;
   const methods = files.find(({ name }) => name.endsWith(".methods.txt"))?.name;
@@ -85,11 +85,16 @@ function Top({ study, shown }: { study: Study; shown: ResultsOf }) {
   return (
     <section className={styles.top} aria-label={t("In numbers")}>
       {summary && <Facts facts={numbers(summary, study.has_pictures)} />}
-      <Row>
-        {report && <DownloadLink href={addressOf(study, report)}>{t("Report")}</DownloadLink>}
-        <DownloadLink href={`/api/v1/studies/${study.id}/results.zip`}>{t("Download all")}</DownloadLink>
-        {methods && <CopyMethods study={study} file={methods} />}
-      </Row>
+      {/* All keep their places while it is not known which there are. */}
+      <div style={{ visibility: isPending ? "hidden" : "visible" }}>
+        <Row>
+          {(report ?? isPending) && (
+            <DownloadLink href={addressOf(study, report ?? "")}>{t("Report")}</DownloadLink>
+          )}
+          <DownloadLink href={`/api/v1/studies/${study.id}/results.zip`}>{t("Download all")}</DownloadLink>
+          {(methods ?? isPending) && <CopyMethods study={study} file={methods ?? ""} />}
+        </Row>
+      </div>
     </section>
   );
 }
