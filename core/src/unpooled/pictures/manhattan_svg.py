@@ -148,7 +148,8 @@ def _leads(overview: Mapping[str, Any], genome: _Genome, axis: Axis) -> list[Htm
 
 def _names(genome: _Genome, height: float) -> list[Html]:
     """Name the chromosomes in two rows below the plot: those at the ends first, others where they fit."""
-    names, placed = list(genome.last), []
+    names = list(genome.last)
+    placed: list[tuple[float, int, float, str]] = []
     for name in dict.fromkeys([*names[:1], *names[-1:], *names]):
         x, half = genome.x(name, genome.last[name] / 2), len(name) * _LETTER / 2
         for y in _ROWS:

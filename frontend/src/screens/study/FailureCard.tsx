@@ -55,7 +55,7 @@ function problemOf({ problem, problem_message, problem_name }: Cohort): string {
 /** In a cohort's row: its problem, the remedy, and who can act. */
 export function CohortProblem({ cohort }: { cohort: Cohort }) {
   return (
-    <>
+    <div style={{ display: "flow-root" }}>
       <p>
         <strong>{problemOf(cohort)}</strong>
       </p>
@@ -67,7 +67,7 @@ export function CohortProblem({ cohort }: { cohort: Cohort }) {
           values={{ name: cohort.name }}
         />
       </p>
-    </>
+    </div>
   );
 }
 

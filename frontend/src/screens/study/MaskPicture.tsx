@@ -5,11 +5,15 @@ import type { Study } from "../../api/client";
 import { progress, traffic } from "../../api/queries";
 import { Card, Section } from "../../ui/Layout";
 import { bytes, count } from "../../words/format";
-import { declaredPair, t } from "../../words/language";
+import { declaredPair, message, t } from "../../words/language";
 import styles from "./MaskPicture.module.css";
 import { matrix } from "./matrix";
 
 const COMPENSATOR = "compensator";
+
+const UNMASKED = message("masked sum minus the sum of masks");
+const COMPARED = message("nobody reads the sum itself");
+const CANCELS = message("the masks of each two cohorts cancel in the sum");
 
 export function MaskPicture({ study }: { study: Study }) {
   const { data: now } = useQuery(progress(study.id));
@@ -20,6 +24,9 @@ export function MaskPicture({ study }: { study: Study }) {
   const links = found?.links ?? [];
   const { rows } = matrix(links.map(({ party, phase, to_server: value }) => ({ party, phase, value })));
   const by = new Map(rows.map(({ party, sum }) => [party, sum]));
+  const isCompared =
+    step !== undefined &&
+    (step.turn !== null || found?.comparisons.some(({ title }) => title === step.title) === true);
   const hasCompensator = (study.plan.trust ?? COMPENSATOR) === COMPENSATOR;
   const cohorts = study.cohorts.filter(({ state }) => state !== "revoked").map(({ name }) => name);
   const received = cohorts.reduce((sum, name) => sum + (by.get(name) ?? 0), 0);
@@ -40,7 +47,9 @@ export function MaskPicture({ study }: { study: Study }) {
             <Party name={t("Server")} said={t("{{size}} received", { size: bytes(received) })} />
             {hasCompensator && (
               <>
-                <li className={styles.between}>{t("⟵ sum of all masks, once for each round")}</li>
+                <li className={styles.between}>
+                  {isCompared ? t("⟷ they compare, in turns") : t("⟵ sum of all masks, once for each round")}
+                </li>
                 <Party
                   name={t("Compensator")}
                   said={t("{{size}} sent; sees masks, never data", { size: bytes(by.get(COMPENSATOR) ?? 0) })}
@@ -49,12 +58,12 @@ export function MaskPicture({ study }: { study: Study }) {
             )}
           </ul>
           <p className={styles.arrow}>
-            {hasCompensator
-              ? t("masked sum minus the sum of masks")
-              : t("the masks of each two cohorts cancel in the sum")}
+            {hasCompensator ? (isCompared ? COMPARED() : UNMASKED()) : CANCELS()}
           </p>
           <p className={styles.sum}>
-            <strong>{t("Sum over all cohorts")}</strong>
+            <strong>
+              {isCompared ? t("On which side of a bound the sum lies") : t("Sum over all cohorts")}
+            </strong>
             {step &&
               t("{{done}} of {{total}} rounds of this question", {
                 done: count(step.summed),
