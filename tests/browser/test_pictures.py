@@ -221,7 +221,29 @@ def test_the_report_and_everything_at_once(
         reader.look("report")
         seconds = reader.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
         assert 0 < seconds < 1
+        _read_closely(reader)
         assert reader.complaints == []
+
+
+def _read_closely(reader: Pages) -> None:
+    """Go to a part of a report, sort a table, and zoom into a picture and out again."""
+    reader.follow("Versions and files")
+    expect(reader.page.get_by_role("heading", name="Versions and files")).to_be_in_viewport()
+    files = reader.page.get_by_role("region", name="The other result files")
+    sizes = files.locator("tbody td:nth-child(2)")
+    for _ in range(2):
+        reader.press("Bytes", files)
+        shown = [int(text.replace(",", "")) for text in sizes.all_inner_texts()]
+        is_up = files.get_by_role("columnheader", name="Bytes").get_attribute("aria-sort") == "ascending"
+        assert shown == sorted(shown, reverse=not is_up) and len(set(shown)) > 1
+    figure = reader.page.locator("figure", has=reader.page.get_by_role("img", name="Manhattan plot"))
+    plot = figure.locator("svg").first
+    whole = plot.get_attribute("viewBox")
+    reader.press("Zoom in", figure)
+    assert plot.get_attribute("viewBox") != whole
+    reader.look("report, closer")
+    reader.press("Whole picture", figure)
+    assert plot.get_attribute("viewBox") == whole
 
 
 NAMES = ("ldl", "hdl")

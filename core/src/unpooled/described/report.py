@@ -1,6 +1,6 @@
 """The report of a study: one page of HTML with what was asked, what was found, who took part, and how.
 
-Everybody who took part gets it. It loads nothing, runs nothing, and can be read on any screen and on paper.
+Everybody who took part gets it. It loads nothing, and can be read on any screen and on paper.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def report(
         _privacy(plan, about.run),
         _files(plan, about),
     ]
-    return document(about.name, *parts, about=_in_short(plan, about.run), style=STYLE)
+    return document(about.name, *parts, about=_in_short(plan, about.run), style=STYLE, is_long=True)
 
 
 def _in_short(plan: Plan, run: Run) -> str:

@@ -1,4 +1,7 @@
-"""A document of HTML that can be kept: one file that loads nothing and runs nothing, for screen and paper.
+"""A document of HTML that can be kept: one file that loads nothing, for screen and paper.
+
+It runs nothing either, but for a long one: that runs the script beside this module, which its policy names by
+the script's digest.
 
     page = document("Data check", section("Samples", table("Samples", ["", "number"], [["kept", "60"]])))
     Path("check.html").write_bytes(encoded(page))
@@ -8,8 +11,12 @@ Text is escaped wherever it goes in; only `Html`, which these functions make, st
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
+from pathlib import Path
 
 Attribute = str | int | float | None
 
@@ -66,7 +73,25 @@ svg text { fill: var(--muted); font-size: 12px }
   h2, h3, caption { break-after: avoid } .mark { background: none } }
 """
 
-# The file may hold what strangers wrote: whatever it holds, a browser loads and runs nothing for it.
+_STYLE_OF_LONG = """
+nav ol { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem 1rem }
+nav { margin-top: 1rem } nav a { color: var(--mark) }
+section { scroll-margin-top: 1rem }
+button { font: inherit; color: inherit; background: none; border: 1px solid var(--line); border-radius: 4px;
+  padding: .1rem .6rem; cursor: pointer }
+thead button { border: 0; padding: 0; text-align: inherit; text-decoration: underline dotted }
+[aria-sort=ascending] button::after { content: " ▲"; content: " ▲" / "" }
+[aria-sort=descending] button::after { content: " ▼"; content: " ▼" / "" }
+.tools { display: flex; gap: .5rem } figure svg { touch-action: pan-y }
+@media screen and (min-width: 92rem) {
+  nav { position: fixed; top: 2rem; left: 1.5rem; width: 11rem }
+  nav ol { display: block } nav li { margin: .4rem 0 }
+  main { margin-left: max(14rem, calc(50vw - 36rem)) } }
+@media print { nav, .tools { display: none } thead button { text-decoration: none } }
+"""
+
+# The file may hold what strangers wrote: whatever it holds, a browser loads nothing for it, and runs nothing
+# but our own script.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 
 
@@ -94,23 +119,43 @@ def joined(parts: Iterable[str]) -> Html:
     return Html("".join(part if isinstance(part, Html) else escape(part) for part in parts))
 
 
-def document(title: str, *body: str, about: str = "", style: str = "") -> str:
+def document(title: str, *body: str, about: str = "", style: str = "", is_long: bool = False) -> str:
     """A whole document with its title as heading, and below that in small what it is `about`.
 
-    `style` are rules for what only this document has.
+    `style` are rules for what only this document has. A long one begins with links to its sections, its
+    tables can be sorted, and one can zoom into its pictures.
     """
+    script = _script() if is_long else ""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = _POLICY + (f"; script-src 'sha256-{digest}'" if is_long else "")
     head = joined(
         (
             Html('<meta charset="utf-8"/>'),
             Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
-            Html(f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}"/>'),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}"/>'),
             tag("title", title),
-            Html(f"<style>{STYLE}{style}</style>"),
+            Html(f"<style>{STYLE}{_STYLE_OF_LONG * is_long}{style}</style>"),
         )
     )
     opening = tag("header", tag("h1", title), tag("p", about, class_="muted") if about else "")
-    whole = tag("html", tag("head", head), tag("body", tag("main", opening, *body)), lang="en")
+    parts = _with_contents(joined(body)) if is_long else joined(body)
+    running = Html(f"<script>{script}</script>") if is_long else ""
+    whole = tag("html", tag("head", head), tag("body", tag("main", opening, parts), running), lang="en")
     return f"<!doctype html>\n{whole}\n"
+
+
+def _script() -> str:
+    return (Path(__file__).parent / "closer.js").read_text("utf-8")
+
+
+def _with_contents(body: Html) -> Html:
+    """Links to the sections of a body, which get ids, and the body."""
+    opening = re.compile("<section><h2>(.*?)</h2>")  # markup of our own: a text has no less-than sign
+    titles = [Html(found[1]) for found in opening.finditer(body)]
+    numbers = iter(range(1, len(titles) + 1))
+    numbered = opening.sub(lambda found: f'<section id="part{next(numbers)}"><h2>{found[1]}</h2>', body)
+    links = [tag("li", tag("a", text, href=f"#part{k}")) for k, text in enumerate(titles, start=1)]
+    return joined((tag("nav", tag("ol", *links), aria_label="Contents"), Html(numbered)))
 
 
 def section(title: str, *content: str) -> Html:
