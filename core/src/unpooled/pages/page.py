@@ -149,13 +149,15 @@ def _script() -> str:
 
 
 def _with_contents(body: Html) -> Html:
-    """Links to the sections of a body, which get ids, and the body."""
+    """A body whose sections have ids, with links to them before the first."""
     opening = re.compile("<section><h2>(.*?)</h2>")  # markup of our own: a text has no less-than sign
     titles = [Html(found[1]) for found in opening.finditer(body)]
     numbers = iter(range(1, len(titles) + 1))
     numbered = opening.sub(lambda found: f'<section id="part{next(numbers)}"><h2>{found[1]}</h2>', body)
     links = [tag("li", tag("a", text, href=f"#part{k}")) for k, text in enumerate(titles, start=1)]
-    return joined((tag("nav", tag("ol", *links), aria_label="Contents"), Html(numbered)))
+    contents = tag("nav", tag("ol", *links), aria_label="Contents")
+    before, first, rest = numbered.partition("<section")
+    return Html(f"{before}{contents}{first}{rest}")
 
 
 def section(title: str, *content: str) -> Html:
