@@ -104,15 +104,20 @@ def test_who_is_gone_is_forgotten(federation: Make, looks: Looker[Any], woken: S
     assert is_asleep(woken)
 
 
-def test_a_database_that_is_away_is_asked_again(
-    federation: Make, looks: Looker[Any], woken: SimpleQueue[Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [OperationalError, RuntimeError])
+def test_a_look_in_vain_is_followed_by_others(
+    federation: Make,
+    looks: Looker[Any],
+    woken: SimpleQueue[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception],
 ) -> None:
     trial, newest, failed = federation(), selectors.newest, list[int]()
     found = asked(trial, 0, NEVER)
 
     def away(study_ids: Any) -> Any:
         failed.append(1)
-        raise OperationalError
+        raise error
 
     monkeypatch.setattr(selectors, "newest", away)
     looks.add("a", found)

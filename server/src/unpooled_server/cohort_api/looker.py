@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.bells.pacing import MOST, until_next_look
 from unpooled_server.cohort_api.held import Waits
-from unpooled_server.errors import logged_if_away
+from unpooled_server.errors import first_line
 from unpooled_server.reads import selectors
 from unpooled_server.services import metering
 
@@ -79,9 +79,11 @@ class Looker(Generic[Who]):
             with self._changed:
                 self._changed.wait_for(lambda: self._studies)
                 since = max(watched.since for watched in self._studies.values())
-            with logged_if_away(log, "requests that wait"):
+            try:
                 self._look()
                 self._note()
+            except Exception as error:  # whatever it was: all who wait depend on the next look
+                log.error("requests that wait: %s", first_line(error))
             give_back_connection()
             time.sleep(until_next_look(since))
 
