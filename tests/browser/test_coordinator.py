@@ -290,6 +290,7 @@ def test_a_normalization_study_to_its_files(
     pages.fill("Name of the study", "Petals, in short")
     pages.choose("Summary of a table; no table is changed")
     pages.press("Save")
+    expect(pages.page.get_by_role("button", name="Save", exact=True)).to_have_count(0)  # the form has gone
     pages.heading("Petals, in short")
     pages.follow("Cohorts")
     run_all(pages, site, clients, tmp_path / "short", tables)
