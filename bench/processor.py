@@ -7,8 +7,9 @@ import contextlib
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
+
+from memory import descendants
 
 EVERY = 0.02  # seconds; a look takes some tenths of a millisecond
 PARTIES = {
@@ -50,23 +51,15 @@ class Watch:
 
     def _run(self) -> None:
         while not self._stop.wait(EVERY):
-            for pid in _descendants(self._root):
+            for pid in descendants(self._root):
                 with contextlib.suppress(OSError):  # it has ended
-                    self._looks[pid].append((time.time(), _seconds(pid)))
+                    self._looks[pid].append((time.time(), processor_seconds(pid)))
                     if words := Path(f"/proc/{pid}/cmdline").read_text():
                         name = Path(f"/proc/{pid}/comm").read_text().strip()  # of one that was forked
                         self._words[pid] = [name, *words.split("\0")]
 
 
-def _descendants(pid: int) -> Iterator[int]:
-    with contextlib.suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in map(int, (task / "children").read_text().split()):
-                yield child
-                yield from _descendants(child)
-
-
-def _seconds(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
     """Read a process's own clock of processor time, as clock_getcpuclockid(3) names it.
 
     What /proc tells is in hundredths of a second.

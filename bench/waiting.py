@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 from memory import descendants
+from processor import processor_seconds
 
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
@@ -142,14 +143,14 @@ async def answer(reader: asyncio.StreamReader) -> bytes:
 def show(running: Platform, invitation: Invitation, pids: Sequence[int], seconds: float) -> None:
     """Measure for some seconds, and print what was found."""
     cohort = headers(invitation, secrets.token_hex(16)) | {"Unpooled-Doing": "looking"}
-    began, before = time.monotonic(), sum(map(processor, pids))
+    began, before = time.monotonic(), sum(map(processor_seconds, pids))
     health, looks = [], []
     with httpx.Client(base_url=running.address, timeout=60) as http:
         while time.monotonic() - began < seconds:
             health.append(timed(http, "/health"))
             looks.append(timed(http, "/api/v1/cohort/traffic", headers=cohort))
             time.sleep(EVERY)
-    spent = (sum(map(processor, pids)) - before) / (time.monotonic() - began)
+    spent = (sum(map(processor_seconds, pids)) - before) / (time.monotonic() - began)
     for name, found in (("/health", health), ("a cohort's request", looks)):
         median, late = np.quantile(found, [0.5, 0.99]) * 1000
         print(f"{name}: {median:.0f} ms, at the 99th percentile {late:.0f} ms")
@@ -161,11 +162,6 @@ def timed(http: httpx.Client, path: str, **options: Any) -> float:
     began = time.perf_counter()
     http.get(path, **options).raise_for_status()
     return time.perf_counter() - began
-
-
-def processor(pid: int) -> float:
-    """Read a process's seconds of processor time, by its own clock: clock_getcpuclockid(3)."""
-    return time.clock_gettime(~pid << 3 | 2)
 
 
 def resident(pid: int) -> int:
