@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.test import RequestFactory
 from federation_fixtures import Federation
 
@@ -20,7 +20,7 @@ from unpooled_server.cohort_api import looker, views
 from unpooled_server.cohort_api.held import HELD, Held, Waits
 from unpooled_server.cohort_api.looker import Looker
 from unpooled_server.models import Cohort
-from unpooled_server.reads import selectors
+from unpooled_server.reads import asked as asked_reads
 from unpooled_server.services.transitions import touch
 
 pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True)]
@@ -32,7 +32,7 @@ FULL = Held(has_place=False, can_be_kept_alive=True)
 
 def asked(trial: Federation, client: int, held: Held, wait: float = 300, doing: str = "") -> Any:
     """Look at the study by a web server that keeps requests; wait while it is as it was."""
-    version = selectors.newest([trial.study.pk])[trial.study.pk][0]
+    version = asked_reads.newest([trial.study.pk])[trial.study.pk][0]
     headers = {
         "Authorization": f"Bearer {trial.clients[client].invitation.token}",
         "Unpooled-Client": trial.clients[client].instance,
@@ -112,17 +112,17 @@ def test_a_look_in_vain_is_followed_by_others(
     monkeypatch: pytest.MonkeyPatch,
     error: type[Exception],
 ) -> None:
-    trial, newest, failed = federation(), selectors.newest, list[int]()
+    trial, newest, failed = federation(), asked_reads.newest, list[int]()
     found = asked(trial, 0, NEVER)
 
     def away(study_ids: Any) -> Any:
         failed.append(1)
         raise error
 
-    monkeypatch.setattr(selectors, "newest", away)
+    monkeypatch.setattr(asked_reads, "newest", away)
     looks.add("a", found)
     until(lambda: len(failed) > 2, lambda: "it has looked in vain")
-    monkeypatch.setattr(selectors, "newest", newest)
+    monkeypatch.setattr(asked_reads, "newest", newest)
     touch(trial.study.pk)
     assert woken.get(timeout=PATIENCE) == "a"
 
@@ -144,6 +144,18 @@ def test_clients_that_wait_are_heard_meanwhile(
     until(lambda: heard()[1:] == (Doing.WAITING, trial.clients[0].instance), lambda: f"noted: {heard()}")
     first = heard()[0]
     until(lambda: heard()[0] > first, lambda: "heard once more")
+
+
+def test_a_lock_on_the_database_holds_up_no_answer(
+    federation: Make, looks: Looker[Any], woken: SimpleQueue[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looker, "LONG", 0.0)
+    monkeypatch.setattr(looker, "NOTED_EVERY", 0.1)
+    found = asked(federation(), 0, NEVER, wait=1)
+    with transaction.atomic():
+        Cohort.objects.update(problem="")  # nobody else can write who waits
+        looks.add("a", found)
+        assert woken.get(timeout=PATIENCE) == "a"
 
 
 def test_a_request_that_finds_something_does_not_wait(federation: Make) -> None:

@@ -35,7 +35,7 @@ class NothingNew(Exception):
     def __init__(self, known: object, until: float, is_long: bool) -> None:
         super().__init__()
         self.known = known
-        """The study's `selectors.newest` before the request looked."""
+        """The study's `asked.newest` before the request looked."""
         self.until = until
         """The end of its wait, by the monotonic clock."""
         self.is_long = is_long

@@ -1,8 +1,8 @@
-"""One thread that looks into the database for all requests that wait in this process.
+"""Looks into the database for all requests that wait in this process, and notes whose they are.
 
-It asks one query about all their studies; often about those that had news just now. Notices from the database
-(LISTEN) or from Redis would save these queries, but a listener holds a connection, a lost notice has to be
-found by looking all the same, and SQLite sends none.
+One query asks about all their studies, and often about those that had news just now. Notices from the
+database (LISTEN) or from Redis would save these queries, but a listener holds a connection, a lost notice has
+to be found by looking all the same, and SQLite sends none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.bells.pacing import MOST, until_next_look
 from unpooled_server.cohort_api.held import Waits
 from unpooled_server.errors import first_line
-from unpooled_server.reads import selectors
+from unpooled_server.reads import asked
 from unpooled_server.services import metering
 
 log = logging.getLogger(__name__)
@@ -57,16 +57,18 @@ class Looker(Generic[Who]):
         self._wake = wake
         self._changed = threading.Condition()
         self._studies: dict[str, _Watched[Who]] = {}
-        self._thread: threading.Thread | None = None
-        self._all_seen = self._noted = 0.0
+        self._is_running = False
+        self._all_seen = 0.0
 
     def add(self, who: Who, wait: Waits) -> None:
         with self._changed:
             self._studies.setdefault(wait.cohort.study_id, _Watched()).waiting[who] = _Waiting(wait)
-            if self._thread is None:  # not earlier: a process is forked after this was made
-                self._thread = threading.Thread(target=self._look_for_ever, name="looker", daemon=True)
-                self._thread.start()
-            self._changed.notify()
+            if not self._is_running:  # not earlier: a process is forked after this was made
+                self._is_running = True
+                # Two threads, for notes wait where others have locked the database, and answers must not.
+                self._keep(self._look, self._until_next_look)
+                self._keep(self._note, lambda: NOTED_EVERY)
+            self._changed.notify_all()
 
     def remove(self, who: Who, wait: Waits) -> None:
         """Forget a request whose client is gone."""
@@ -74,28 +76,35 @@ class Looker(Generic[Who]):
             if watched := self._studies.get(wait.cohort.study_id):
                 watched.waiting.pop(who, None)
 
-    def _look_for_ever(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._studies)
-                since = max(watched.since for watched in self._studies.values())
-            try:
-                self._look()
-                self._note()
-            except Exception as error:  # whatever it was: all who wait depend on the next look
-                log.error("requests that wait: %s", first_line(error))
-            give_back_connection()
-            time.sleep(until_next_look(since))
+    def _keep(self, doing: Callable[[], None], pause: Callable[[], float]) -> None:
+        """Do it again and again, on a thread of its own, while anybody waits."""
+
+        def go_on() -> None:
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._studies)
+                try:
+                    doing()
+                except Exception as error:  # whatever it was: all who wait depend on the next time
+                    log.error("requests that wait: %s", first_line(error))
+                give_back_connection()
+                time.sleep(pause())
+
+        threading.Thread(target=go_on, name="looker", daemon=True).start()
+
+    def _until_next_look(self) -> float:
+        with self._changed:
+            return until_next_look(max((watched.since for watched in self._studies.values()), default=0.0))
 
     def _look(self) -> None:
         now = time.monotonic()
         with self._changed:
             is_slow = now - self._all_seen >= MOST
-            asked = [pk for pk, watched in self._studies.items() if is_slow or now - watched.since < _LIVELY]
+            due = [pk for pk, watched in self._studies.items() if is_slow or now - watched.since < _LIVELY]
         self._all_seen = now if is_slow else self._all_seen
-        seen = selectors.newest(asked) if asked else {}
+        seen = asked.newest(due) if due else {}
         with self._changed:
-            for pk in asked:
+            for pk in due:
                 self._wake_of(pk, seen.get(pk), now)
 
     def _wake_of(self, study_id: str, seen: object, now: float) -> None:
@@ -113,9 +122,6 @@ class Looker(Generic[Who]):
     def _note(self) -> None:
         """Write down clients that begin to wait for long, and those that still wait."""
         now = time.monotonic()
-        if now - self._noted < NOTED_EVERY:
-            return
-        self._noted = now
         with self._changed:
             watched = [waiting for study in self._studies.values() for waiting in study.waiting.values()]
         due = [waiting for waiting in watched if waiting.note_at <= now]

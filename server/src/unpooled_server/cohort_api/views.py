@@ -14,7 +14,7 @@ from unpooled_server.cohort_api.admission import endpoint, heard, takes_long
 from unpooled_server.errors import Conflict, Missing, Refused
 from unpooled_server.models import Cohort, ResultFile, Study
 from unpooled_server.names import OVER, Phase, StudyState
-from unpooled_server.reads import selectors
+from unpooled_server.reads import asked, selectors
 from unpooled_server.services import coding, dealings, helping, joining, panels, repeating, uploads
 from unpooled_server.storage import store
 
@@ -176,11 +176,9 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     found = waiting.until(
         request,
         cohort,
-        lambda: (
-            selectors.questions(cohort, seen) or ([] if selectors.has_to_look(cohort.pk, *known) else None)
-        ),
+        lambda: asked.questions(cohort, seen) or ([] if asked.has_to_look(cohort.pk, *known) else None),
     )
-    [(state, panel_digest, witness, keys)] = selectors.beside_questions(cohort.pk)
+    [(state, panel_digest, witness, keys)] = asked.beside_questions(cohort.pk)
     items = tuple(found or ())
     answer = Questions(state, bytes.fromhex(panel_digest), bytes(witness), items, bytes(keys))
     return HttpResponse(codec.encode(answer), content_type=bodies.RAW)

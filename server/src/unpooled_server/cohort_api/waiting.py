@@ -17,7 +17,7 @@ from unpooled_server.bells.connections import give_back_connection
 from unpooled_server.bells.pacing import until_next_look
 from unpooled_server.cohort_api.held import HELD, Held, NothingNew
 from unpooled_server.models import Cohort
-from unpooled_server.reads import selectors
+from unpooled_server.reads import asked
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def until(request: HttpRequest, cohort: Cohort, look: Callable[[], T | None]) ->
     if held is None:
         return _in_this_thread(look, now + seconds)
     # Before it looks: what comes after that is other than what is known.
-    known = selectors.newest([cohort.study_id]).get(cohort.study_id)
+    known = asked.newest([cohort.study_id]).get(cohort.study_id)
     found, end = look(), now + seconds if held.until is None else held.until
     if found is None and end > now and has_place(request):
         raise NothingNew(known, end, seconds > QUIET)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -14,24 +13,16 @@ from typing import Any
 import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import (
-    Case,
     Count,
-    Exists,
     Expression,
-    F,
     Max,
     Min,
-    OuterRef,
     Q,
     QuerySet,
-    Subquery,
     Sum,
-    Value,
-    When,
 )
 from django.utils import timezone
 
-from unpooled.asking.driver import label
 from unpooled.asking.question import Question, at_turn
 from unpooled.described.facts import plan_facts
 from unpooled.described.file_list import results_name
@@ -44,9 +35,8 @@ from unpooled.methods import algorithm, questions_of
 from unpooled.methods.shared.summary import Summary
 from unpooled.plan.plan import Plan
 from unpooled.protocol import sealing
-from unpooled.protocol.messages import Question as AskedOf
 from unpooled.protocol.messages import Roster
-from unpooled_server.models import NO_LIST_YET, Branch, Cohort, ResultFile, Round, Share, Study, Traffic
+from unpooled_server.models import NO_LIST_YET, Branch, Cohort, ResultFile, Round, Study, Traffic
 from unpooled_server.names import (
     COMPENSATOR,
     HELD,
@@ -65,29 +55,7 @@ from unpooled_server.reads.stages import Standing
 from unpooled_server.storage import store
 from unpooled_server.storage.archives import zipped
 
-# Questions in one answer: a client works on some while others are on their way, and can be told to stop soon.
-MAX_QUESTIONS = 8
-
-
 # What is to do
-
-
-def newest(study_ids: Iterable[str]) -> dict[str, tuple[int, int | None]]:
-    """Return what changes with all that a study's cohorts can wait for, by study: its version, and its last
-    round.
-    """
-    ids = sorted(study_ids)
-    size = 1 << len(ids).bit_length()  # so that few lengths have to be compiled: the last is asked repeatedly
-    return {pk: (version, last) for pk, version, last in _newest(size)(*ids, *ids[-1:] * (size - len(ids)))}
-
-
-@functools.lru_cache
-def _newest(studies: int) -> Prepared:
-    def build(*study_ids: Any) -> QuerySet[Any, Any]:
-        last = Round.objects.filter(study=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-        return Study.objects.filter(pk__in=study_ids).values_list("pk", "version", Subquery(last))
-
-    return Prepared(build, studies)
 
 
 def rounds_to_advance() -> list[int]:
@@ -146,54 +114,6 @@ def whole_roster(study: Study) -> Roster:
 @Prepared
 def _keys(study_id: Expression) -> QuerySet[Any, Any]:
     return Cohort.objects.filter(study=study_id).exclude(public_key="").values_list("name", "public_key")
-
-
-def questions(cohort: Cohort, seen: Sequence[int]) -> list[AskedOf]:
-    """Open rounds that this cohort has not answered, oldest first.
-
-    Where cohorts follow the study, what is asked is only named.
-    """
-    return [
-        AskedOf(number, bytes(salt), bytes(message))
-        if path is None
-        else AskedOf(number, bytes(salt), b"", label(path, asked), bytes(digest))
-        for number, salt, message, path, asked, digest in _questions(len(seen))(
-            cohort.pk, cohort.study_id, *seen
-        )
-    ]
-
-
-@functools.lru_cache(64)
-def _questions(seen: int) -> Prepared:
-    def build(cohort_id: Expression, study_id: Expression, *seen: Any) -> QuerySet[Any, Any]:
-        # Of a round whose shares are encrypted a cohort is asked until it has helped to read the sum.
-        waited_for = (RoundState.OPEN, RoundState.COMPLETE)
-        rounds = Round.objects.filter(study=study_id, state__in=waited_for, study__state__in=LIVE)
-        answered = Share.objects.filter(round=OuterRef("pk"), cohort=cohort_id, is_whole=True)
-        asked = rounds.exclude(study__pause_kind__in=HELD).exclude(Exists(answered))
-        unseen = asked.exclude(pk__in=seen).order_by("id")[:MAX_QUESTIONS]
-        # Nothing that is asked before cohorts follow the study is so long that it lies in a file.
-        message = Case(When(branch__path=None, then=F("asked__message")), default=Value(b""))
-        return unseen.values_list("pk", "salt", message, "branch__path", "branch__asked", "branch__waits_for")
-
-    return Prepared(build, 2 + seen)
-
-
-@Prepared
-def has_to_look(cohort_id: Expression, state: Expression, version: Expression) -> QuerySet[Any, Any]:
-    """Query the cohort, if its client has to look: the study is over, is to be accepted, wants other files,
-    or is no longer as the client knows it. While it runs, its version changes with every sum.
-    """
-    look = Q(study__state__in=OVER) | Q(box_signature=b"") | Q(list_apart=True)
-    changed = ~Q(study__state=state) | ~Q(study__state=StudyState.RUNNING) & ~Q(study__version=version)
-    return Cohort.objects.filter(look | changed, pk=cohort_id).values_list("pk")
-
-
-@Prepared
-def beside_questions(cohort_id: Expression) -> QuerySet[Any, Any]:
-    """Find the state of a cohort's study, its panel's digest, the cohort's witness, and the keys of codes."""
-    found = Cohort.objects.filter(pk=cohort_id)
-    return found.values_list("study__state", "study__panel_digest", "witness", "study__code_keys")
 
 
 def waiting(study: Study) -> dict[str, Any]:

@@ -56,11 +56,18 @@ class Wait:
         return f"{', '.join(others)} and {last} to {self.to}" if others else f"{last} to {self.to}"
 
 
+def silent(now: datetime) -> Q:
+    """Find the cohorts of which `is_silent` is true."""
+    return Q(heard_at=None) | Q(heard_at__lt=now - _longest_silence())
+
+
 def is_silent(cohort: Cohort, now: datetime) -> bool:
     """Tell whether a client that lives would have been heard meanwhile."""
-    return cohort.heard_at is None or now - cohort.heard_at > timedelta(
-        seconds=settings.UNPOOLED_AWAY_SECONDS
-    )
+    return cohort.heard_at is None or now - cohort.heard_at > _longest_silence()
+
+
+def _longest_silence() -> timedelta:
+    return timedelta(seconds=settings.UNPOOLED_AWAY_SECONDS)
 
 
 def standings(study: Study) -> list[Standing]:

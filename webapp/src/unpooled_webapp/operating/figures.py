@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from unpooled_server.models import Cohort, Round, Study, Traffic
 from unpooled_server.names import COMPENSATOR, LIVE, UNFINISHED
-from unpooled_server.reads.stages import is_silent
+from unpooled_server.reads import stages
 from unpooled_server.services import sweeping
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
@@ -54,12 +54,12 @@ def _cohorts() -> Metric:
     found = GaugeMetricFamily(
         "unpooled_cohorts", "Cohorts of studies that run, by whether they are heard", labels=("heard",)
     )
-    now = timezone.now()
-    silent = [
-        is_silent(cohort, now) for cohort in Cohort.objects.filter(study__state__in=LIVE, revoked=False)
-    ]
-    for word, count in (("yes", silent.count(False)), ("no", silent.count(True))):
-        found.add_metric([word], count)
+    silent = stages.silent(timezone.now())
+    count = Cohort.objects.filter(study__state__in=LIVE, revoked=False).aggregate(
+        yes=Count("pk", filter=~silent), no=Count("pk", filter=silent)
+    )
+    for word in ("yes", "no"):
+        found.add_metric([word], count[word])
     return found
 
 
