@@ -253,7 +253,8 @@ def test_the_log_shows_requests_without_secrets(service: Service) -> None:
     raw(service, head(BOXES, 5, "PUT"), b"x", close=True)
     assert service.terminate() == 0
     log = service.log.read_text()
-    assert "PUT '/v1/studies/study-1/boxes' 201" in log and "GET '/health' 200" in log
+    assert "method=PUT path=/v1/studies/study-1/boxes status=201" in log
+    assert "method=GET path=/health status=200" in log
     assert SECRET not in log and "Traceback" not in log
 
 

@@ -5,6 +5,7 @@ homes.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import sqlite3
@@ -83,6 +84,7 @@ def platform(
     made = Federation(tmp_path_factory.mktemp("operating"), stores)
     made.environment |= {
         "WEB_CONCURRENCY": "2",
+        "UNPOOLED_LOG": "json",
         "UNPOOLED_MAIL_URL": f"smtp://127.0.0.1:{mailbox[1]}",
         "UNPOOLED_MAIL_FROM": "Unpooled <studies@example.org>",
     }
@@ -162,6 +164,20 @@ def test_a_mail_goes_out(platform: Federation, mailbox: tuple[Mailbox, int]) -> 
     assert (mail["To"], mail["From"]) == ("ann@example.org", "Unpooled <studies@example.org>")
     assert mail["Subject"] == "A trial from Unpooled"
     assert "Notices about your studies will come to this address." in str(mail.get_payload())
+
+
+def test_all_log_alike(platform: Federation) -> None:
+    """gunicorn and Celery format no lines of their own, and one request's line names its number."""
+    headers = {"X-Request-ID": "from-the-proxy"}
+    httpx.get(f"{platform.address}/health", headers=headers, trust_env=False, timeout=PATIENCE)
+
+    def loggers(party: Party) -> set[str]:
+        lines = [json.loads(line) for line in party.said().splitlines() if line.startswith("{")]
+        return {f"{line['logger']} {line.get('request', '')}".strip() for line in lines}
+
+    assert {"gunicorn.error", "unpooled.access from-the-proxy"} <= loggers(platform.web)
+    assert any(name.startswith("celery.") for name in loggers(platform.worker))
+    assert "[INFO]" not in platform.web.said() and "INFO/" not in platform.worker.said()
 
 
 def test_without_redis_people_sign_in(platform: Federation, redis: services.Redis) -> None:

@@ -320,8 +320,11 @@ def _page(key: bytes) -> Response:
     return HTMLResponse(page, headers={**_NO_STORE, "content-security-policy": policy})
 
 
+OF_AN_ANSWER = ("method", "path", "status", "ms")
+
+
 class _AccessLog:
-    """One line for each request: no query, no header, no body, and the path in quotes."""
+    """One line for each request: no query, no header, no body, and the path without line breaks."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -338,5 +341,6 @@ class _AccessLog:
             await self._app(scope, receive, watch)
         finally:
             taken = 1000 * (time.perf_counter() - started)
-            path = ascii(scope.get("path", "")[:200])
-            log.info("%s %s %d %.1f ms", scope.get("method", "-"), path, status, taken)
+            path = ascii(scope.get("path", "")[:200])[1:-1]
+            values = scope.get("method", "-"), path, status, round(taken, 1)
+            log.info("answered", extra=dict(zip(OF_AN_ANSWER, values, strict=True)))

@@ -43,6 +43,15 @@ def main() -> None:
 @click.option("--known-keys", type=_FILE, help="Only cohorts with these signing keys may enrol.")
 @click.option("--tls-certificate", type=_FILE, help="PEM; without it put a TLS proxy in front.")
 @click.option("--tls-key", type=_FILE, help="PEM, the certificate's private key.")
+@click.option(
+    "--log",
+    "log_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    envvar="UNPOOLED_LOG",
+    help="The log in lines for people, or in JSON.",
+)
 def serve(
     directory: Path,
     secret_file: Path | None,
@@ -52,11 +61,12 @@ def serve(
     known_keys: Path | None,
     tls_certificate: Path | None,
     tls_key: Path | None,
+    log_format: str,
 ) -> None:
     """Run the service until it is told to stop."""
     if bool(tls_certificate) != bool(tls_key):
         raise click.UsageError("--tls-certificate and --tls-key go together.")
-    serving.harden_process()
+    serving.harden_process(log_format)
     with _problems_for_people():
         if known_keys is not None:
             state.known_keys(known_keys)  # a mistake in the list shows now, not at the first enrolment

@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 from types import FrameType
 
+import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
+from unpooled_compensator.app import OF_AN_ANSWER
 from unpooled_compensator.patience import MAX_CONNECTIONS, PatientProtocol
 
 # What has begun by then is finished; what is cut off is asked again, and answered the same.
@@ -24,13 +26,15 @@ KEEP_ALIVE_SECONDS = 60
 _FILES = MAX_CONNECTIONS + 128
 
 
-def harden_process() -> None:
+def harden_process(log_format: str) -> None:
     """Harden the process: no file of ours is for others, no core dump holds the key, no log line is longer
     than ours.
 
     Raise the limit of open files, as far as allowed, to suffice for all connections.
     """
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_lines(log_format == "json"))
+    logging.basicConfig(handlers=[handler], level=logging.INFO)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     os.umask(0o077)
     try:
@@ -42,6 +46,30 @@ def harden_process() -> None:
     most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _lines(is_json: bool) -> structlog.stdlib.ProcessorFormatter:
+    """Format the log as the platform does: for people, or a JSON object on each line."""
+    # Neither shows the values of variables in a traceback: there are secrets among them.
+    plain = structlog.dev.ConsoleRenderer(
+        colors=False,
+        sort_keys=False,
+        pad_event_to=0,
+        pad_level=False,
+        exception_formatter=structlog.dev.plain_traceback,
+    )
+    shown = (
+        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()] if is_json else [plain]
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.stdlib.ExtraAdder(allow=OF_AN_ANSWER),
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+        ],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *shown],
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:

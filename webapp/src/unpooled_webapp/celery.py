@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging.config
 import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init, worker_init, worker_ready
+from celery.signals import celeryd_init, setup_logging, worker_init, worker_ready
 
 from unpooled.memory.allocator import map_large_blocks, share_one_heap
 
@@ -22,6 +23,14 @@ def keep_memory_together(**_: Any) -> None:
     """A worker's threads take large tables in turn, as those of `unpooled worker` do."""
     share_one_heap()
     map_large_blocks()
+
+
+@setup_logging.connect
+def log_as_all_processes_do(**_: Any) -> None:
+    """Keep Celery from a format of its own: whoever listens to this signal sets the logs up instead of it."""
+    from django.conf import settings
+
+    logging.config.dictConfig(settings.LOGGING)
 
 
 @worker_init.connect

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -39,6 +40,14 @@ def threads() -> int:
     if not 4 <= found <= 1000:
         raise SystemExit(f"UNPOOLED_THREADS: got {found:g}; want 4 to 1000")
     return int(found)
+
+
+def choice(name: str, allowed: Sequence[str]) -> str:
+    """The word of this name, one of those allowed; the first where none is set."""
+    found = os.environ.get(name) or allowed[0]
+    if found not in allowed:
+        raise SystemExit(f"{name}: got {found!r}; want {' or '.join(allowed)}")
+    return found
 
 
 def words(name: str) -> list[str]:

@@ -24,7 +24,7 @@ AWAY_SECONDS = 5
 log = logging.getLogger(__name__)
 
 
-class _Middleware:
+class Middleware:
     """Base of those that are asked for each request, and ask the next one."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -34,7 +34,7 @@ class _Middleware:
         return self.get_response(request)
 
 
-class ContentSecurityPolicy(_Middleware):
+class ContentSecurityPolicy(Middleware):
     """Tells browsers to load nothing from elsewhere and to run no inline script."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -43,7 +43,7 @@ class ContentSecurityPolicy(_Middleware):
         return response
 
 
-class WithoutDatabase(_Middleware):
+class WithoutDatabase(Middleware):
     """While the database is away everybody is asked to come again, and the log has one line a request."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
@@ -60,7 +60,7 @@ def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
     return response
 
 
-class LargeBodiesOfKnownPeople(_Middleware):
+class LargeBodiesOfKnownPeople(Middleware):
     """A body that takes a thread to read is read only if its sender is signed in, or shows an API token.
 
     Cohorts show another token, which their own interface looks at.
@@ -81,7 +81,7 @@ def _is_known(request: HttpRequest) -> bool:
     return request.user.is_authenticated or tokens.find(tokens.shown(request)) is not None
 
 
-class NoBodyForHead(_Middleware):
+class NoBodyForHead(Middleware):
     """gunicorn would send none either, but write a warning for each."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -92,7 +92,7 @@ class NoBodyForHead(_Middleware):
         return response
 
 
-class AlwaysAsked(_Middleware):
+class AlwaysAsked(Middleware):
     """Answers of the API are one person's, and a browser asks each time whether its copy is still right."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

@@ -9,7 +9,7 @@ import resource
 import sys
 from typing import Any
 
-from unpooled_webapp import environment
+from unpooled_webapp import environment, log_settings
 
 # Files that are no connections: shares, results, the database, libraries.
 _SPARE = 256
@@ -35,6 +35,7 @@ backlog = 2048
 keepalive = 75
 # Seconds without a sign of the main loop; requests that wait, in threads, do not count.
 timeout = 120
+logconfig_dict = log_settings.from_environment()
 control_socket_disable = True  # it would lie in the home folder, where a second platform finds it
 
 

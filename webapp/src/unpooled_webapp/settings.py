@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from unpooled_webapp import environment
+from unpooled_webapp import environment, log_settings
 
 HERE = Path(__file__).parent
 
@@ -50,6 +50,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "unpooled_webapp.operating.probes.Probes",
+    "unpooled_webapp.operating.logs.AccessLog",
     "unpooled_webapp.middleware.NoBodyForHead",
     "django.middleware.security.SecurityMiddleware",
     # Above what serves files, for the application's page can be had as a file too.
@@ -183,11 +184,4 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"httpx": {"level": "WARNING"}, "django.request": {"level": "ERROR"}},
-}
+LOGGING = log_settings.from_environment()

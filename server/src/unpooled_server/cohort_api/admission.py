@@ -15,6 +15,7 @@ from django.db.models import Expression, Model, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponseBase, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
+from structlog.contextvars import bind_contextvars
 
 from unpooled.protocol import VERSION, stages
 from unpooled_server.cohort_api import bodies, waiting
@@ -74,6 +75,7 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
                 cohort = _admitted(request)
             except Refused as refusal:
                 return _refusal(refusal)
+            bind_contextvars(study=cohort.study_id, cohort=cohort.pk)  # for the log
             visit = _Visit(phase, _instance(request), _doing(request))
             request.visit = visit  # type: ignore[attr-defined]
             try:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from django.utils import timezone
+from structlog.contextvars import bound_contextvars
 
 from unpooled.asking import driver
 from unpooled.asking import question as questions
@@ -38,7 +39,7 @@ def advance(round_id: int) -> None:
     study = current.study
     if not is_working(study) or current.state not in (RoundState.COMPLETE, RoundState.RELEASED):
         return
-    with guarded(study, _title(current, study)):
+    with bound_contextvars(study=study.pk, round=round_id), guarded(study, _title(current, study)):
         _advance(current, study)
 
 

@@ -12,6 +12,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from structlog.contextvars import bound_contextvars
 
 from unpooled.asking import sizes
 from unpooled.methods import presence, whole
@@ -189,6 +190,11 @@ def delete(study: Study) -> None:
 
 def advance(study_id: str) -> None:
     """Do the next thing that a study does by itself. Safe to call at any time, by any number of workers."""
+    with bound_contextvars(study=study_id):
+        _advance(study_id)
+
+
+def _advance(study_id: str) -> None:
     study = Study.objects.filter(pk=study_id).first()
     if study is None:
         return
