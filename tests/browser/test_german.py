@@ -186,6 +186,7 @@ def test_the_pages_about_people_in_german(german: GermanPages) -> None:
     pages = german
     for path, heading in {
         "/people": "Personen",
+        "/platform": "Plattform",
         "/?archived": "Archivierte Studien",
         "/nowhere": "Hier ist nichts",
         "/account/tokens": "administrator",

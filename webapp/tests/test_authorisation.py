@@ -98,6 +98,8 @@ outside norole elsewhere observer watcher owner forged admin tokens
 401     403    403       403      403     403   403    +     401    GET people
 401     403    403       403      403     403   403    +     401    POST people
 401     403    403       403      403     403   403    +     401    PATCH people/<username>
+401     403    403       403      403     403   403    +     401    GET platform
+401     403    403       403      403     403   403    +     401    POST platform/sweep
 401     +      +         +        +       +     403    +     401    PATCH session
 401     +      +         +        +       +     +      +     401    GET account/tokens
 401     +      +         +        +       +     403    +     401    POST account/tokens

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from federation_fixtures import Federation
 from prometheus_client.parser import text_string_to_metric_families
+from signing_in import PASSWORD, Http, signed_in
 
+from unpooled_server.models import Cohort, Round
 from unpooled_server.services import sweeping
+from unpooled_webapp import accounts
 from unpooled_webapp.operating import probes
 
 SECRET = "s" * 40
@@ -69,6 +74,7 @@ def test_figures_are_for_those_who_know_the_secret(platform: Any, anybody: Clien
 
 def test_figures_are_those_of_the_studies(platform: Any, anybody: Client, trial: Federation) -> None:
     platform.UNPOOLED_METRICS_SECRET = SECRET
+    trial.clients[0].http.headers["User-Agent"] = "unpooled-client/9.1"
     trial.running()
     sweeping.sweep()
     answer = anybody.get("/metrics", headers={"Authorization": f"Bearer {SECRET}"})
@@ -79,6 +85,28 @@ def test_figures_are_those_of_the_studies(platform: Any, anybody: Client, trial:
     }
     assert found["studies", "", "running"] == 1
     assert found["cohorts", "yes"] == len(trial.clients) and found["cohorts", "no"] == 0
+    assert found["clients", "9.1"] == 1 and found["clients", ""] == len(trial.clients) - 1
     assert found[("oldest_round_seconds",)] > 0 and 0 <= found[("sweep_age_seconds",)] < 60
     assert found["traffic_bytes", "cohorts", "received"] > 0
     assert found["disk_bytes", "total"] > found["disk_bytes", "free"] > 0
+
+
+def test_administrators_see_studies_and_clients(platform: Any, http: Http, trial: Federation) -> None:
+    trial.clients[0].http.headers["User-Agent"] = "unpooled-client/9.1"
+    trial.running()
+    accounts.create("admin", PASSWORD, accounts.ADMINISTRATOR)
+    client = signed_in(http, "admin")
+    seen = client.get("/api/v1/platform").json()
+    assert {check["name"] for check in seen["checks"] if not check["is_ok"]} == {"sweep"}
+    assert seen["swept_at"] is None and seen["disk_total"] > seen["disk_free"] > 0
+    (study,) = seen["studies"]
+    assert (study["id"], study["is_stuck"]) == (trial.study.pk, False)
+    assert {each["release"] for each in study["clients"]} == {"9.1", ""}
+    Round.objects.update(opened_at=timezone.now() - timedelta(seconds=platform.UNPOOLED_WAITED_SECONDS + 1))
+    Cohort.objects.update(heard_at=timezone.now() - timedelta(seconds=platform.UNPOOLED_AWAY_SECONDS + 1))
+    assert client.post("/api/v1/platform/sweep").status_code == 204
+    seen = client.get("/api/v1/platform").json()
+    (study,) = seen["studies"]
+    assert (study["state"], study["is_stuck"]) == ("paused", True)
+    assert all(each["is_silent"] for each in study["clients"])
+    assert seen["swept_at"] is None  # by no worker

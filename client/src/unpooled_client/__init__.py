@@ -1,0 +1,2 @@
+PROGRAM = "unpooled-client"
+"""Name of the distribution, and of the command."""

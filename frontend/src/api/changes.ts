@@ -18,8 +18,13 @@ export const usePeopleChange = <Output>(
   act: () => Promise<Output>,
 ): UseMutationResult<Output, ApiError, void> => useChangeOf("people", act);
 
+/** The same for the platform as a whole. */
+export const usePlatformChange = <Output>(
+  act: () => Promise<Output>,
+): UseMutationResult<Output, ApiError, void> => useChangeOf("platform", act);
+
 function useChangeOf<Input, Output>(
-  what: "studies" | "account" | "people",
+  what: "studies" | "account" | "people" | "platform",
   act: (input: Input) => Promise<Output>,
 ): UseMutationResult<Output, ApiError, Input> {
   const client = useQueryClient();

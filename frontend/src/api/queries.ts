@@ -49,6 +49,13 @@ export const people = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/people", { signal })),
 });
 
+/** Whether all that the platform needs is there, and the studies that are not over. */
+export const platform = queryOptions({
+  queryKey: ["platform"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/platform", { signal })),
+  refetchInterval: 5 * POLL,
+});
+
 export const tokens = queryOptions({
   queryKey: ["account", "tokens"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/account/tokens", { signal })),

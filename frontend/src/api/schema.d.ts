@@ -235,6 +235,40 @@ export interface paths {
         patch: operations["people_partial_update"];
         trace?: never;
     };
+    "/api/v1/platform": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Whether all that the platform needs is there, and the studies that are not over. */
+        get: operations["platform_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/platform/sweep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Look at all studies now, as a worker does every 15 seconds. */
+        post: operations["platform_sweep_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -989,6 +1023,10 @@ export interface components {
             sends_mail: boolean;
             channels: components["schemas"]["ChannelRow"][];
         };
+        Check: {
+            name: components["schemas"]["PlatformCheck"];
+            is_ok: boolean;
+        };
         Chromosome: {
             /** @description such as 7, X or unplaced */
             name: string;
@@ -997,6 +1035,14 @@ export interface components {
             /** @description position of its last variant */
             last: number;
             variants: number;
+        };
+        ClientStanding: {
+            name: string;
+            /** @description empty: it has not told */
+            release: string;
+            /** Format: date-time */
+            heard_at: string | null;
+            is_silent: boolean;
         };
         CohortProgress: {
             name: string;
@@ -3282,6 +3328,26 @@ export interface components {
              */
             image_dropout?: number;
         };
+        /**
+         * @description * `database` - database
+         *     * `migrations` - migrations
+         *     * `sweep` - sweep
+         *     * `disk` - disk
+         *     * `compensator` - compensator
+         * @enum {string}
+         */
+        PlatformCheck: "database" | "migrations" | "sweep" | "disk" | "compensator";
+        PlatformStanding: {
+            checks: components["schemas"]["Check"][];
+            /**
+             * Format: date-time
+             * @description when a worker last looked at all studies
+             */
+            swept_at: string | null;
+            disk_total: number;
+            disk_free: number;
+            studies: components["schemas"]["StudyStanding"][];
+        };
         Problem: {
             code: string;
             message: string;
@@ -3609,6 +3675,18 @@ export interface components {
              * @description when it changed, or when a cohort was heard, whichever is later
              */
             readonly active_at: string;
+        };
+        StudyStanding: {
+            id: string;
+            name: string;
+            owner: string;
+            state: components["schemas"]["StudyState"];
+            reason: string;
+            /** Format: date-time */
+            oldest_round: string | null;
+            /** @description its oldest round has waited for long */
+            is_stuck: boolean;
+            clients: components["schemas"]["ClientStanding"][];
         };
         /**
          * @description * `draft` - Draft
@@ -4289,6 +4367,49 @@ export interface operations {
             409: components["responses"]["Refused"];
             413: components["responses"]["Refused"];
             415: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    platform_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformStanding"];
+                };
+            };
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    platform_sweep_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
             503: components["responses"]["Refused"];
         };
     };

@@ -47,7 +47,12 @@ function Header() {
           {t("Studies")}
         </NavLink>
         <NavLink to="/guide">{t("Guide")}</NavLink>
-        {me.role === "administrator" && <NavLink to="/people">{t("People")}</NavLink>}
+        {me.role === "administrator" && (
+          <>
+            <NavLink to="/people">{t("People")}</NavLink>
+            <NavLink to="/platform">{t("Platform")}</NavLink>
+          </>
+        )}
         <NavLink to="/account">{shownName(me)}</NavLink>
       </nav>
       <ThemeChoice />

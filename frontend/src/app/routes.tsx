@@ -42,6 +42,7 @@ export const routes: RouteObject[] = [
         ],
       },
       { path: "guide", ...later(() => import("../screens/guide/Guide"), "Guide") },
+      { path: "platform", ...later(() => import("../screens/Platform"), "Platform") },
       { path: "people", ...later(() => import("../screens/People"), "People") },
       { path: "studies/new", ...later(form, "NewStudy") },
       {

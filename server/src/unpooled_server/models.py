@@ -176,6 +176,8 @@ class Cohort(models.Model):
     compared_by = models.CharField(max_length=150, default="", blank=True)
     compared_at = models.DateTimeField(null=True)
     instance = models.CharField(max_length=32, blank=True)
+    # Of the client that it was; empty if that did not tell.
+    release = models.CharField(max_length=40, default="", blank=True)
     # As the roster has it: in a study without a compensator the digest of the sealing key follows the signing
     # key.
     public_key = models.CharField(max_length=128, blank=True)

@@ -144,6 +144,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "StudyState": "unpooled_server.names.StudyState",
+        "PlatformCheck": "unpooled_webapp.api.platform.CHECK_NAMES",
         "CohortState": "unpooled_server.names.CohortState",
         "Stage": "unpooled_webapp.api.serializers.STAGES",
         "Phase": "unpooled_server.names.Phase",

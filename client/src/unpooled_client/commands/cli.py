@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem
 
 from unpooled.errors import DataProblem, UnpooledError
 from unpooled.memory.allocator import share_one_heap
+from unpooled_client import PROGRAM
 
-PROGRAM = "unpooled-client"
 COMPLETE_VARIABLE = "_UNPOOLED_CLIENT_COMPLETE"
 """Environment variable through which a shell requests completions; click derives it from the program's name.
 """

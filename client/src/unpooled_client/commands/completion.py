@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from unpooled_client.commands.cli import COMPLETE_VARIABLE, PROGRAM, cli
+from unpooled_client import PROGRAM
+from unpooled_client.commands.cli import COMPLETE_VARIABLE, cli
 
 _INSTALL = {
     "bash": f"echo 'eval \"$({PROGRAM} completion bash)\"' >> ~/.bashrc",

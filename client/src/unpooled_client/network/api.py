@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -28,6 +29,7 @@ from unpooled.protocol.messages import Questions, Sealed, SealingKeys, Shown, To
 from unpooled.protocol.pairs import most_keys_bytes, most_sealed_bytes
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
+from unpooled_client import PROGRAM
 from unpooled_client.network import connection
 from unpooled_client.network.answers import Counted, ResultFile, Study, decoded, granted, parsed, text_of
 from unpooled_client.network.connection import Answer, Unanswered, Unusable
@@ -138,7 +140,7 @@ class Api:
             "Unpooled-Client": instance,
             "Accept-Encoding": "identity",  # shares and lists gain nothing; sizes stay what they are
             "Unpooled-Protocol": str(VERSION),
-            "User-Agent": "unpooled-client",
+            "User-Agent": f"{PROGRAM}/{version(PROGRAM)}",
         }
         self._proxy = connection.proxy_for(self.server)
         self._client = connection.open_client(

@@ -17,10 +17,10 @@ from unpooled.described.parties import what_parties_get
 from unpooled.described.what_leaves import COHORT_SUMS, Leaving, without_compensator
 from unpooled.pages.page import Html, document, facts, joined, mark, section, table, tag
 from unpooled.protocol.sealing import fingerprint
+from unpooled_client import PROGRAM
 from unpooled_client.sentences import sentences
 from unpooled_client.state.folder import Agreement, Saved
 
-_PROGRAM = "unpooled-client"
 _NEVER = (
     "The data files, and any value, ID or name in them beyond this table. Files, lines, IDs, values and the "
     "text of errors stay on this computer. Headers of messages carry this cohort's token and the time."
@@ -49,7 +49,7 @@ def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
         "roster_hash": agreement.roster.hash().hex(),
         "compensator": agreement.compensator,
         "one_operator": agreement.one_operator,
-        "version": version(_PROGRAM),
+        "version": version(PROGRAM),
         "sizes": saved.sizes,
         "released": saved.is_released,
         "few_apart": [sentences.apart(each) for each in saved.few_apart],
@@ -92,7 +92,7 @@ def _short(saved: Saved, agreement: Agreement, rows: Iterable[Leaving]) -> Itera
             ("Plan hash", tag("code", agreement.plan.hash().hex())),
             ("Roster hash", tag("code", agreement.roster.hash().hex())),
             ("Compensator", tag("code", agreement.compensator) if agreement.compensator else "none"),
-            ("Program", f"{_PROGRAM} {version(_PROGRAM)}, protocol version {agreement.plan.version}"),
+            ("Program", f"{PROGRAM} {version(PROGRAM)}, protocol version {agreement.plan.version}"),
             ("State", released),
             ("How much", sentences.in_all(rows)),
         ]

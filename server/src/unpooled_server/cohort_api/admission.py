@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -75,6 +76,7 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
                 cohort = _admitted(request)
             except Refused as refusal:
                 return _refusal(refusal)
+            cohort.release = _release(request)
             bind_contextvars(study=cohort.study_id, cohort=cohort.pk)  # for the log
             visit = _Visit(phase, _instance(request), _doing(request))
             request.visit = visit  # type: ignore[attr-defined]
@@ -189,6 +191,12 @@ def _named_by(token: str) -> Cohort | None:
 
 def _instance(request: HttpRequest) -> str:
     return bodies.hex_header(request, "Unpooled-Client", 32, "no-client")
+
+
+def _release(request: HttpRequest) -> str:
+    """Return the release of the client, as it names itself; empty of one that does not."""
+    found = re.fullmatch("unpooled-client/([0-9A-Za-z.+-]{1,40})", request.headers.get("User-Agent", ""))
+    return found[1] if found else ""
 
 
 def _doing(request: HttpRequest) -> str:

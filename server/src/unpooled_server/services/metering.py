@@ -100,7 +100,7 @@ def _changes(cohort: Cohort, instance: str, doing: str) -> dict[str, Any]:
     cohort.doing = doing or cohort.doing
     is_long_ago = heard_at is None or now - heard_at > MOMENT
     return (
-        ({"instance": instance} if instance != cohort.instance else {})
+        ({"instance": instance, "release": cohort.release} if instance != cohort.instance else {})
         | ({"heard_at": now} if is_long_ago else {})
         | ({"doing": doing, "doing_at": now} if is_news else {})
     )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from unpooled_webapp.api import demo, methods, notices, people, pictures, session, studies, tokens
+from unpooled_webapp.api import demo, methods, notices, people, pictures, platform, session, studies, tokens
 
 urlpatterns = [
     path("session", session.SessionView.as_view()),
@@ -20,6 +20,8 @@ urlpatterns = [
     path("example", demo.ExampleView.as_view()),
     path("people", people.PeopleView.as_view()),
     path("people/<str:username>", people.PersonView.as_view()),
+    path("platform", platform.PlatformView.as_view()),
+    path("platform/sweep", platform.SweepView.as_view()),
     path("studies", studies.StudiesView.as_view()),
     path("studies/<str:study>", studies.StudyView.as_view()),
     path("studies/<str:study>/start", studies.StartView.as_view()),

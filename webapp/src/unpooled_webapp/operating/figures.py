@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from unpooled_server.models import Cohort, Round, Study, Traffic
-from unpooled_server.names import COMPENSATOR, LIVE, UNFINISHED
+from unpooled_server.names import COMPENSATOR, LIVE, OVER, UNFINISHED
 from unpooled_server.reads import stages
 from unpooled_server.services import sweeping
 
@@ -32,6 +32,7 @@ class _Platform(Collector):
     def collect(self) -> Iterator[Metric]:
         yield _studies()
         yield _cohorts()
+        yield _clients()
         yield _gauge("oldest_round_seconds", "Age of the oldest round without a sum", _oldest_round())
         if (age := sweeping.age()) is not None:
             yield _gauge("sweep_age_seconds", "Time since a worker last looked at all studies", age)
@@ -60,6 +61,16 @@ def _cohorts() -> Metric:
     )
     for word in ("yes", "no"):
         found.add_metric([word], count[word])
+    return found
+
+
+def _clients() -> Metric:
+    found = GaugeMetricFamily(
+        "unpooled_clients", "Clients of studies that are not over, by release", labels=("release",)
+    )
+    joined = Cohort.objects.exclude(study__state__in=OVER).exclude(public_key="")
+    for row in joined.values("release").annotate(count=Count("pk")).order_by():
+        found.add_metric([row["release"]], row["count"])
     return found
 
 

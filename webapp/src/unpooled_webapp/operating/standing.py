@@ -1,0 +1,62 @@
+"""What the platform's administrators look at: whether all is there, and the studies that are not over."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F, Min, Q
+from django.utils import timezone
+
+from unpooled_server.models import Study
+from unpooled_server.names import LIVE, OVER, UNFINISHED
+from unpooled_server.reads import stages
+from unpooled_server.services import sweeping
+from unpooled_webapp.operating import probes
+
+
+def standing() -> dict[str, Any]:
+    """Return how the platform stands now."""
+    age = sweeping.age()
+    disk = shutil.disk_usage(settings.UNPOOLED_HOME)
+    return {
+        "checks": [{"name": name, "is_ok": said == probes.OK} for name, said in probes.outcomes().items()],
+        "swept_at": None if age is None else timezone.now() - timedelta(seconds=age),
+        "disk_total": disk.total,
+        "disk_free": disk.free,
+        "studies": [_row(study) for study in _unfinished()],
+    }
+
+
+def _unfinished() -> Any:
+    """Find the studies that are not over, those with the oldest round first."""
+    unfinished = Q(rounds__state__in=UNFINISHED, state__in=LIVE)
+    found = Study.objects.exclude(state__in=OVER).annotate(oldest=Min("rounds__opened_at", filter=unfinished))
+    ordered = found.order_by(F("oldest").asc(nulls_last=True), "-changed_at")
+    return ordered.select_related("owner").prefetch_related("cohorts")
+
+
+def _row(study: Any) -> dict[str, Any]:
+    now = timezone.now()
+    age = (now - study.oldest).total_seconds() if study.oldest else None
+    return {
+        "id": study.pk,
+        "name": study.name,
+        "owner": study.owner.get_username(),
+        "state": study.state,
+        "reason": study.reason,
+        "oldest_round": study.oldest,
+        "is_stuck": age is not None and age > settings.UNPOOLED_WAITED_SECONDS,
+        "clients": [
+            {
+                "name": cohort.name,
+                "release": cohort.release,
+                "heard_at": cohort.heard_at,
+                "is_silent": stages.is_silent(cohort, now),
+            }
+            for cohort in study.cohorts.all()
+            if cohort.public_key and not cohort.revoked
+        ],
+    }
