@@ -9,4 +9,5 @@ sys.path.append(str(Path(__file__).parents[2] / "core" / "tests"))  # pools of g
 
 from federation_fixtures import *  # noqa: F403
 from platform_fixtures import *  # noqa: F403
+from receiver import receiver  # noqa: F401
 from signing_in import me, person  # noqa: F401

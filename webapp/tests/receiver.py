@@ -5,11 +5,17 @@ from __future__ import annotations
 import http.server
 import ssl
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
 
 from tests.certificates import self_signed
 from tests.patience import PATIENCE
+from unpooled_webapp.notices import webhooks
 
 
 @dataclass
@@ -67,3 +73,17 @@ class Receiver:
             def log_message(self, *_: object) -> None: ...
 
         return Handler
+
+
+@pytest.fixture
+def receiver(platform: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A webhook's receiver on this machine, where the operator allows it."""
+    made = Receiver(tmp_path)
+    made.start()
+    platform.UNPOOLED_WEBHOOKS_INSIDE = True
+    platform.UNPOOLED_WEBHOOK_PORTS = [httpx.URL(made.url).port]
+    monkeypatch.setenv("SSL_CERT_FILE", str(made.certificate))
+    webhooks._trusted.cache_clear()
+    yield made
+    webhooks._trusted.cache_clear()
+    made.stop()

@@ -11,10 +11,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -54,20 +53,6 @@ def study(owner: User, federation: Callable[..., Federation]) -> Study:
     made.owner, made.name, made.state = owner, "Asthma", StudyState.RUNNING
     made.save()
     return made
-
-
-@pytest.fixture
-def receiver(platform: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    """A webhook's receiver on this machine, where the operator allows it."""
-    made = Receiver(tmp_path)
-    made.start()
-    platform.UNPOOLED_WEBHOOKS_INSIDE = True
-    platform.UNPOOLED_WEBHOOK_PORTS = [httpx.URL(made.url).port]
-    monkeypatch.setenv("SSL_CERT_FILE", str(made.certificate))
-    webhooks._trusted.cache_clear()
-    yield made
-    webhooks._trusted.cache_clear()
-    made.stop()
 
 
 def add(client: httpx.Client, address: str, **changed: Any) -> dict[str, Any]:

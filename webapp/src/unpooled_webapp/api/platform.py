@@ -16,7 +16,7 @@ from unpooled_webapp.api.access import IsAdministrator
 from unpooled_webapp.operating.probes import CHECKS
 from unpooled_webapp.operating.standing import standing
 
-CHECK_NAMES = [check.__name__.strip("_") for check in CHECKS]
+CHECK_NAMES = list(CHECKS)
 
 
 class Check(serializers.Serializer[Any]):

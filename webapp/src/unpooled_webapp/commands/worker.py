@@ -21,8 +21,7 @@ def worker(threads: int) -> None:
     django.setup()
     from unpooled.methods import ALGORITHMS, TESTS
     from unpooled_server.worker import Worker
-    from unpooled_webapp import environment, installation
-    from unpooled_webapp.notices import delivering
+    from unpooled_webapp import environment, installation, tasks
 
     installation.check_at_start()
 
@@ -31,5 +30,5 @@ def worker(threads: int) -> None:
         signal.signal(number, lambda *_: work.stop.set())
     click.echo(f"worker: {threads} threads; tests: {', '.join(ALGORITHMS)}", err=True)
     # Not waited for at the end: what it had taken is taken again.
-    threading.Thread(target=delivering.keep_delivering, args=(work.stop,), daemon=True).start()
+    threading.Thread(target=tasks.keep_delivering, args=(work.stop,), daemon=True).start()
     work.run()

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import logging
 import smtplib
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db import close_old_connections
 from django.db.models import F
 from django.utils import timezone
 
-from unpooled_server.errors import logged_if_away
 from unpooled_webapp.models import ChannelKind, Delivery, Outcome
 from unpooled_webapp.notices import events, message, webhooks
 from unpooled_webapp.notices.webhooks import Undelivered
 
 log = logging.getLogger(__name__)
 
-INTERVAL = 15.0
 # Deliveries of one look, and threads for them.
 AT_ONCE = 20
 # Longer than any delivery takes: a webhook 15 seconds in all, mail 10 for each step.
@@ -29,18 +25,6 @@ LEASE = timedelta(seconds=90)
 PAUSES = [timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 600)]
 """Pauses before the second try, the third, and so on; then it is given up."""
 KEPT = timedelta(days=30)
-
-
-def keep_delivering(stop: threading.Event) -> None:
-    """Deliver on a thread of its own in a worker without a broker: a slow receiver holds up no study."""
-    while not stop.wait(INTERVAL):
-        try:
-            with logged_if_away(log, "notices"):
-                deliver_due()
-        except Exception:
-            log.exception("notices could not be delivered")
-        finally:
-            close_old_connections()
 
 
 def deliver_due() -> None:
@@ -95,9 +79,13 @@ def _send(delivery: Delivery) -> None:
 
 
 def _mail(delivery: Delivery) -> None:
+    send(EmailMessage(message.subject(delivery), message.text(delivery), to=[delivery.channel.address]))
+
+
+def send(mail: EmailMessage) -> None:
+    """Send a mail; Undelivered if that cannot be done now."""
     if not settings.UNPOOLED_MAIL_URL:
         raise Undelivered("this platform sends no mail")
-    mail = EmailMessage(message.subject(delivery), message.text(delivery), to=[delivery.channel.address])
     try:
         mail.send()
     except (OSError, smtplib.SMTPException, ValueError) as error:

@@ -46,7 +46,12 @@ def ready(request: HttpRequest) -> HttpResponseBase:
 
 def outcomes() -> dict[str, str]:
     """Return what each check finds missing, or that all is well."""
-    return {check.__name__.strip("_"): _outcome(check) for check in CHECKS}
+    return {name: _outcome(check) for name, check in CHECKS.items()}
+
+
+def is_ok(name: str) -> bool:
+    """Tell whether the check of this name finds nothing missing."""
+    return _outcome(CHECKS[name]) == OK
 
 
 def metrics(request: HttpRequest) -> HttpResponseBase:
@@ -113,7 +118,7 @@ def _of_compensator(interval: int) -> str:
     return ""
 
 
-CHECKS = (_database, _migrations, _sweep, _disk, _compensator)
+CHECKS = {check.__name__.strip("_"): check for check in (_database, _migrations, _sweep, _disk, _compensator)}
 _ANSWERS = {"/live": live, "/ready": ready, "/metrics": metrics}
 
 
