@@ -48,6 +48,12 @@ others caller
 +      +       HEAD /
 +      +       GET /health
 +      +       HEAD /health
++      +       GET /live
++      +       HEAD /live
++      +       GET /ready
++      +       HEAD /ready
+401    401     GET /metrics
+401    401     HEAD /metrics
 401    +       PUT /v1/studies/{study}/boxes
 401    +       POST /v1/studies/{study}/releases
 401    +       POST /v1/studies/{study}/codes

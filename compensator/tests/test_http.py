@@ -162,3 +162,11 @@ def test_a_caller_that_goes_away_is_no_error(caller: Caller) -> None:
         return {"type": "http.disconnect"}
 
     assert asgi(caller, gone) == (400, "incomplete_body")
+
+
+def test_it_is_ready_while_there_is_room(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert caller.client.get("/live").status_code == caller.client.get("/ready").status_code == 200
+    monkeypatch.setattr(service, "LEAST_FREE", 1 << 62)
+    assert caller.client.get("/live").status_code == 200
+    answer = caller.client.get("/ready")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "storage")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -283,3 +284,20 @@ def test_tls(service: Service, tmp_path: Path) -> None:
     context = ssl.create_default_context(cafile=certificate)
     with httpx.Client(base_url=service.address, verify=context, trust_env=False) as client:
         assert client.get("/health").json()["fingerprint"] in service.banner[1]
+
+
+def test_figures_are_for_whoever_has_their_secret(service: Service, tmp_path: Path) -> None:
+    secret = tmp_path / "metrics-secret"
+    secret.write_text("m" * 64)
+    service.terminate()
+    service.start("--metrics-secret-file", str(secret), "--log", "json")
+    federation = Federation(service.key)
+    service.caller.enrol(federation.enrolment())
+    assert service.client.get("/metrics", headers={"authorization": f"Bearer {SECRET}"}).status_code == 401
+    answer = service.client.get("/metrics", headers={"authorization": f"Bearer {'m' * 64}"})
+    assert "unpooled_compensator_studies 1.0" in answer.text
+    assert 'unpooled_compensator_requests_total{status="201"} 1.0' in answer.text
+    assert federation.study not in answer.text
+    service.terminate()
+    lines = [line for line in service.log.read_text().splitlines() if line.startswith("{")]
+    assert json.loads(lines[-1])["path"] == "/metrics"

@@ -1,5 +1,7 @@
 """HTTP: requests into calls of the service, refusals into JSON. No outgoing request. Routes:
 
+    GET    /live, /ready                    200; /ready 503 without state or room
+    GET    /metrics                         Prometheus' format, for whoever has the operator's own secret
     GET    /health                          status, key and fingerprint; HTML for a browser; also at /
     PUT    /v1/studies/<id>/boxes           codec Enrolment       201 new, 200 the same again; codec Witnesses
     POST   /v1/studies/<id>/releases        codec ReleaseRequest  200 and the sum of masks as raw words
@@ -38,6 +40,7 @@ from unpooled.protocol import VERSION, codec, masking, messages
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
 from unpooled.protocol.sealing import fingerprint
 from unpooled_compensator.bodies import Body
+from unpooled_compensator.figures import CONTENT_TYPE, Figures
 from unpooled_compensator.service import Compensator, Refused
 from unpooled_compensator.store import Replaced
 
@@ -90,13 +93,20 @@ class _Number(IntegerConvertor):
 register_url_convertor("nth", _Number())
 
 
-def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
-    """The service over HTTP, for the one caller whose secret has this SHA-256."""
-    routes = _Routes(compensator, caller_hash)
+def create_app(compensator: Compensator, caller_hash: bytes, metrics_hash: bytes = b"") -> ASGIApp:
+    """The service over HTTP, for the one caller whose secret has this SHA-256.
+
+    Who reads its figures shows another secret; without one nobody does.
+    """
+    figures = Figures(compensator)
+    routes = _Routes(compensator, caller_hash, figures, metrics_hash)
     app = Starlette(
         routes=[
             Route("/", routes.health, methods=["GET"]),
             Route("/health", routes.health, methods=["GET"]),
+            Route("/live", routes.live, methods=["GET"]),
+            Route("/ready", routes.ready, methods=["GET"]),
+            Route("/metrics", routes.metrics, methods=["GET"]),
             Route("/v1/studies/{study}/boxes", routes.of_message(routes.enrol), methods=["PUT"]),
             Route("/v1/studies/{study}/releases", routes.of_message(routes.release), methods=["POST"]),
             Route("/v1/studies/{study}/codes", routes.of_message(routes.codes), methods=["POST"]),
@@ -122,12 +132,33 @@ def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
         },
     )
     app.router.redirect_slashes = False
-    return _AccessLog(app)
+    return _AccessLog(app, figures)
 
 
 class _Routes:
-    def __init__(self, compensator: Compensator, caller_hash: bytes) -> None:
+    def __init__(
+        self, compensator: Compensator, caller_hash: bytes, figures: Figures, metrics_hash: bytes
+    ) -> None:
         self._compensator, self._caller_hash = compensator, caller_hash
+        self._figures, self._metrics_hash = figures, metrics_hash
+
+    async def live(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"}, headers=_NO_STORE)
+
+    async def ready(self, request: Request) -> Response:
+        await run_in_threadpool(self._compensator.check_health)
+        await run_in_threadpool(self._compensator.check_room)
+        return JSONResponse({"status": "ok"}, headers=_NO_STORE)
+
+    async def metrics(self, request: Request) -> Response:
+        if not _shows(request, self._metrics_hash):
+            raise Refused(
+                "unauthenticated",
+                "The secret for figures is missing or wrong.",
+                "Send the one in the file of `--metrics-secret-file`.",
+            )
+        content = await run_in_threadpool(self._figures.text)
+        return Response(content, media_type=CONTENT_TYPE, headers=_NO_STORE)
 
     async def health(self, request: Request) -> Response:
         await run_in_threadpool(self._compensator.check_health)
@@ -192,10 +223,7 @@ class _Routes:
         return Response(status_code=204)
 
     def _check_caller(self, request: Request) -> None:
-        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        # A digest of 256 random bits needs no salt; comparing digests in constant time tells nothing of them.
-        offered = hashlib.sha256(secret.strip().encode()).digest()
-        if scheme.lower() != "bearer" or not hmac.compare_digest(offered, self._caller_hash):
+        if not _shows(request, self._caller_hash):
             raise Refused(
                 "unauthenticated",
                 "The caller's secret is missing or wrong.",
@@ -206,6 +234,14 @@ class _Routes:
         """The body of a request whose caller is known, not read yet."""
         self._check_caller(request)
         return Body(request, _announced_length(request))
+
+
+def _shows(request: Request, secret_hash: bytes) -> bool:
+    """Tell whether a request shows the secret with this SHA-256."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    # A digest of 256 random bits needs no salt; comparing digests in constant time tells nothing of them.
+    offered = hashlib.sha256(secret.strip().encode()).digest()
+    return scheme.lower() == "bearer" and hmac.compare_digest(offered, secret_hash)
 
 
 _PREFIX = 4  # bytes that hold the length of a request before its openings
@@ -326,8 +362,8 @@ OF_AN_ANSWER = ("method", "path", "status", "ms")
 class _AccessLog:
     """One line for each request: no query, no header, no body, and the path without line breaks."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, figures: Figures) -> None:
+        self._app, self._figures = app, figures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started, status = time.perf_counter(), 0
@@ -340,7 +376,8 @@ class _AccessLog:
         try:
             await self._app(scope, receive, watch)
         finally:
-            taken = 1000 * (time.perf_counter() - started)
+            taken = time.perf_counter() - started
+            self._figures.count(status, taken)
             path = ascii(scope.get("path", "")[:200])[1:-1]
-            values = scope.get("method", "-"), path, status, round(taken, 1)
+            values = scope.get("method", "-"), path, status, round(1000 * taken, 1)
             log.info("answered", extra=dict(zip(OF_AN_ANSWER, values, strict=True)))

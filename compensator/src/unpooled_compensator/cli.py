@@ -43,6 +43,7 @@ def main() -> None:
 @click.option("--known-keys", type=_FILE, help="Only cohorts with these signing keys may enrol.")
 @click.option("--tls-certificate", type=_FILE, help="PEM; without it put a TLS proxy in front.")
 @click.option("--tls-key", type=_FILE, help="PEM, the certificate's private key.")
+@click.option("--metrics-secret-file", "metrics_file", type=_FILE, help="Who shows this reads /metrics.")
 @click.option(
     "--log",
     "log_format",
@@ -61,6 +62,7 @@ def serve(
     known_keys: Path | None,
     tls_certificate: Path | None,
     tls_key: Path | None,
+    metrics_file: Path | None,
     log_format: str,
 ) -> None:
     """Run the service until it is told to stop."""
@@ -72,6 +74,7 @@ def serve(
             state.known_keys(known_keys)  # a mistake in the list shows now, not at the first enrolment
         serving.check_tls(tls_certificate, tls_key)
         listener = serving.listen(host, port) if fd is None else serving.inherited(fd)
+        metrics = state.secret_hash(metrics_file) if metrics_file else b""
         store, key = state.open_state(directory)
         # Last: a secret that was made is shown once, so nothing may fail after it.
         caller = state.caller_hash(directory, secret_file, _show_secret)
@@ -80,7 +83,7 @@ def serve(
     sys.stdout.flush()
     # The list is read at each enrolment, so that the operator can add to it while the service runs.
     known = functools.partial(state.known_keys, known_keys) if known_keys else None
-    app = create_app(Compensator(store, key, known), caller)
+    app = create_app(Compensator(store, key, known), caller, metrics)
     with _problems_for_people():
         serving.run(app, listener, tls_certificate, tls_key)
     store.close()

@@ -10,8 +10,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.protocol import codec, codes, masking, messages, oprf, sealing, two_party, witness
@@ -46,6 +48,10 @@ HASH_BYTES = 32
 _STUDY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 
 
+LEAST_FREE = 64 << 20
+"""Bytes of disk: a study takes megabytes."""
+
+
 class Refused(UnpooledError):
     """A request that breaks a rule. `code` is for programs, the text and `remedy` for people."""
 
@@ -67,9 +73,23 @@ class Compensator:
     def public_key(self) -> bytes:
         return self._key.public
 
+    @property
+    def directory(self) -> Path:
+        """The folder of the state."""
+        return self._store.path.parent
+
     def check_health(self) -> None:
         """Raises sqlite3.Error if the state cannot be read."""
         self._store.is_empty()
+
+    def check_room(self) -> None:
+        """OSError if what is promised may soon find no place on the disk."""
+        if (free := shutil.disk_usage(self.directory).free) < LEAST_FREE:
+            raise OSError(f"{self.directory}: {free} bytes are free; want {LEAST_FREE}")
+
+    def studies(self) -> int:
+        """Count the studies that have enrolled and are not over."""
+        return self._store.studies()
 
     def enrol(self, enrolment: Enrolment) -> tuple[bool, Witnesses]:
         """Takes all boxes of a study: whether they are new, and the witness, sealed for each cohort.

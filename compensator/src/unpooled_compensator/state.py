@@ -107,11 +107,16 @@ def new_secret() -> str:
     return os.urandom(32).hex()
 
 
+def secret_hash(path: Path) -> bytes:
+    """Return the SHA-256 of the secret in a file."""
+    return hashlib.sha256(_read_secret(path).encode()).digest()
+
+
 def _read_secret(path: Path) -> str:
     secret = path.read_text("utf-8", errors="replace").strip()
     if not _SECRET.fullmatch(secret):
         raise StateProblem(
-            f"{path}: not a caller's secret. Want 256 random bits as text without spaces, "
+            f"{path}: no secret. Want 256 random bits as text without spaces, "
             "as `unpooled-compensator caller-secret` makes."
         )
     return secret

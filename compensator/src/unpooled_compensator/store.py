@@ -63,6 +63,7 @@ class Store:
     """One SQLite file, shared by the threads of this process."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         # One connection for all threads: SQLite has one writer at a time anyway.
         self._lock = threading.RLock()
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
@@ -97,6 +98,13 @@ class Store:
     def is_empty(self) -> bool:
         with self._lock:
             return self._db.execute("SELECT 1 FROM study LIMIT 1").fetchone() is None
+
+    def studies(self) -> int:
+        """Count the studies that have enrolled and are not over."""
+        with self._lock:
+            return int(
+                self._db.execute("SELECT count(*) FROM study WHERE enrolment IS NOT NULL").fetchone()[0]
+            )
 
     def enrolment(self, study: str) -> bytes | None:
         """Return what a study enrolled; None if it is over. Raises NoStudy."""
