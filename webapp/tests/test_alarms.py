@@ -1,4 +1,4 @@
-"""What operators are told: once when it begins, once when it ends, and by whichever way they want."""
+"""Operators are told once when something begins, once when it ends, and by whichever way they want."""
 
 from __future__ import annotations
 

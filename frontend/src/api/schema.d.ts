@@ -242,7 +242,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Whether all that the platform needs is there, and the studies that are not over. */
+        /** @description Tell if all that the platform needs is there, and list the studies that are not over. */
         get: operations["platform_retrieve"];
         put?: never;
         post?: never;

@@ -1,4 +1,4 @@
-"""How the platform's processes log: Django's own, gunicorn's and Celery's lines look alike."""
+"""Settings of all logs: Django's own lines, gunicorn's and Celery's look alike."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class PlatformView(APIView):
 
     @extend_schema(responses=PlatformStanding)
     def get(self, request: Request) -> Response:
-        """Whether all that the platform needs is there, and the studies that are not over."""
+        """Tell if all that the platform needs is there, and list the studies that are not over."""
         return Response(PlatformStanding(standing()).data)
 
 

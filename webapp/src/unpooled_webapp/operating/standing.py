@@ -1,4 +1,4 @@
-"""What the platform's administrators look at: whether all is there, and the studies that are not over."""
+"""The platform as its administrators see it: is all there, and which studies are not over?"""
 
 from __future__ import annotations
 
