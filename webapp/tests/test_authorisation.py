@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -253,11 +253,12 @@ class World:
             transaction.set_rollback(True)
         return answer
 
-    def surprises(self, rows: list[Row]) -> list[str]:
-        """Return the outcomes that differ from the rows."""
+    def surprises(self, rows: list[Row], ask: Callable[[Row], Iterable[str]] = lambda row: ALL) -> list[str]:
+        """Return the outcomes that differ from the rows, for the principals that ask."""
         return [
             f"{principal}: {row}: got {got}; want {row.expected[principal]}"
-            for row, principal in itertools.product(rows, ALL)
+            for row in rows
+            for principal in ask(row)
             if (got := self.outcome(principal, row)) != row.expected[principal]
         ]
 
@@ -378,13 +379,18 @@ def test_everybody_gets_in_where_the_matrix_says_and_nowhere_else(world: World) 
     assert world.surprises(ROWS) == []
 
 
+def one_of_each(row: Row) -> Iterable[str]:
+    """Choose one principal for each answer that a row has."""
+    return {expected: principal for principal, expected in row.expected.items()}.values()
+
+
 def test_head_and_options_are_no_way_round(world: World) -> None:
     heads = [
         Row("HEAD", row.route, dict.fromkeys(ALL, "405") if is_of_cohorts(row.route) else row.expected)
         for row in ROWS
         if row.method == "GET"
     ]
-    assert world.surprises(heads) == []
+    assert world.surprises(heads, one_of_each) == []
     for route in {row.route for row in ROWS} - {row.route for row in ROWS if row.expected["nobody"] == "+"}:
         refused = "405" if is_of_cohorts(route) else "401"
         assert world.outcome("nobody", Row("OPTIONS", route, {})) == refused, route
@@ -407,27 +413,21 @@ def surprised(world: World, *routes: str) -> set[str]:
     return {line.partition(":")[0] for line in found}
 
 
-def test_a_view_that_lets_everybody_in_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people.PeopleView, "permission_classes", (AllowAny,))
-    assert surprised(world, "GET /api/v1/people") == set(ALL) - {"admin"}
-    monkeypatch.setattr(methods.MethodsView, "permission_classes", (AllowAny,))
-    assert surprised(world, "GET /api/v1/methods") == {"nobody", "closed", *BEARERS}
-
-
-def test_a_study_that_everybody_sees_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "visible", lambda request, study: Study.objects.get(pk=study))
-    assert surprised(world, "GET /api/v1/studies/<study>/log") == {"norole", "elsewhere"}
-    monkeypatch.setattr(studies, "own", access.visible)
-    assert surprised(world, "POST /api/v1/studies/<study>/start") == {"observer", "watcher"}
-
-
-def test_a_door_that_asks_for_no_token_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    graz = Cohort.objects.get(study=world.study, name="Graz").token_hash
-    monkeypatch.setattr(admission, "_admitted", lambda request: Cohort.objects.get(token_hash=graz))
-    monkeypatch.setattr(admission, "_instance", lambda request: "0" * 32)
-    assert surprised(world, "GET /api/v1/cohort/panel") == set(ALL) - {"cohort"}
-
-
-def test_a_revocation_that_does_not_count_is_noticed(world: World) -> None:
+def test_whatever_lets_too_many_in_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as views:
+        views.setattr(people.PeopleView, "permission_classes", (AllowAny,))
+        assert surprised(world, "GET /api/v1/people") == set(ALL) - {"admin"}
+        views.setattr(methods.MethodsView, "permission_classes", (AllowAny,))
+        assert surprised(world, "GET /api/v1/methods") == {"nobody", "closed", *BEARERS}
+    with monkeypatch.context() as choice:
+        choice.setattr(studies, "visible", lambda request, study: Study.objects.get(pk=study))
+        assert surprised(world, "GET /api/v1/studies/<study>/log") == {"norole", "elsewhere"}
+        choice.setattr(studies, "own", access.visible)
+        assert surprised(world, "POST /api/v1/studies/<study>/start") == {"observer", "watcher"}
+    with monkeypatch.context() as door:  # it asks for no token
+        graz = Cohort.objects.get(study=world.study, name="Graz").token_hash
+        door.setattr(admission, "_admitted", lambda request: Cohort.objects.get(token_hash=graz))
+        door.setattr(admission, "_instance", lambda request: "0" * 32)
+        assert surprised(world, "GET /api/v1/cohort/panel") == set(ALL) - {"cohort"}
     Cohort.objects.update(revoked=False)
     assert surprised(world, "GET /api/v1/cohort/list") == {"revoked"}
