@@ -103,8 +103,7 @@ def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = 
     `sizes` are of the cohort's own data, once they are known: `unpooled.asking.sizes`. `one_operator`: server
     and compensator are run by the same people. Without a compensator that means nothing.
     """
-    one_operator = one_operator and not plan.in_pairs
-    return tuple(_lines(plan, sizes, one_operator))
+    return tuple(_lines(with_chunks(plan), sizes, one_operator and not plan.in_pairs))
 
 
 def without_compensator(plan: Plan) -> str:
@@ -346,7 +345,7 @@ def _digest(what: str, detail: str, learns: str) -> Leaving:
 def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
     """A line for each array of a kind. What an answer has beside, its checks, is with the first."""
     arrays = kind.sends_under(plan)
-    foreseen = kind.foreseen(with_chunks(plan), sizes) if arrays else None
+    foreseen = kind.foreseen(plan, sizes) if arrays else None
     asked = None if foreseen is None else [_shapes(question) for question in foreseen.questions]
     scheme = plan.scheme(kind.ring_bits)
     word = scheme.word_bytes

@@ -90,7 +90,8 @@ def chunk_size(plan: Plan) -> int:
 
 def with_chunks(plan: Plan) -> Plan:
     """Return the plan with a size of chunks, which its method chooses if it names none."""
-    return plan if plan.chunk_size else replace(plan, chunk_size=chunk_size(plan))
+    size = chunk_size(plan)
+    return plan if size == plan.chunk_size else replace(plan, chunk_size=size)
 
 
 def usual(test: str) -> dict[str, object]:

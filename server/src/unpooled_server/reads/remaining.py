@@ -35,7 +35,8 @@ _BENDS_AT = 0.8
 
 def foreseen(plan: Plan, sizes: Sizes) -> dict[str, Any]:
     """Foresee, by step, how much will usually be asked, and whether that is exact: kept with the study."""
-    return {kind.name: _foreseen(kind, with_chunks(plan), sizes) for kind in questions_of(plan)}
+    plan = with_chunks(plan)
+    return {kind.name: _foreseen(kind, plan, sizes) for kind in questions_of(plan)}
 
 
 def _foreseen(kind: type[Question], plan: Plan, sizes: Sizes) -> dict[str, Any]:
