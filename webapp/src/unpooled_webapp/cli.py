@@ -18,6 +18,8 @@ COMMANDS = {
     "worker": "Do the platform's work without a broker.",
     "administrator": "Make somebody an administrator of the platform.",
     "genome": "Show other genes, or recombination rates, in pictures of results.",
+    "backup": "Write all that the platform has into one file.",
+    "restore": "Put such a file into an empty platform.",
     "manage": "Run one of Django's own commands, e.g. `manage migrate`.",
 }
 

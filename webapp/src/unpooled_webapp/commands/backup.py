@@ -1,0 +1,54 @@
+"""`unpooled backup`: the platform in one file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("target", metavar="FILE", type=FILE)
+def backup(target: Path) -> None:
+    """Write database and home folder into FILE, which is new, and read it once more.
+
+    The platform may run. Whoever has FILE has what the platform has: sums, results, and the digests of tokens
+    and passwords.
+    """
+    set_up()
+    from unpooled_webapp.operating import backup
+
+    with progress("Writing", backup.size()) as done:
+        backup.make(target, done)
+    with progress("Reading it again", backup.bytes_in(target)) as done:
+        manifest = backup.read(target, done)
+    click.echo(
+        f"{target}: {manifest.studies:,} studies, {len(manifest.files):,} files, release {manifest.release}"
+    )
+    tell_of_running(manifest.running)
+
+
+def set_up() -> None:
+    import django
+
+    os.umask(0o077)
+    django.setup()
+
+
+@contextlib.contextmanager
+def progress(what: str, length: int) -> Iterator[Callable[[int], None]]:
+    with click.progressbar(length=length, label=what, file=click.get_text_stream("stderr")) as bar:
+        yield bar.update
+
+
+def tell_of_running(names: list[str]) -> None:
+    if names:
+        click.echo(
+            f"Running or paused when it was written: {', '.join(names)}. Unless nothing has happened "
+            "since, a restore ends them, and they can be repeated."
+        )
