@@ -18,6 +18,7 @@ COMMANDS = {
     "worker": "Do the platform's work without a broker.",
     "administrator": "Make somebody an administrator of the platform.",
     "genome": "Show other genes, or recombination rates, in pictures of results.",
+    "audit": "Print who changed what on the platform.",
     "backup": "Write all that the platform has into one file.",
     "restore": "Put such a file into an empty platform.",
     "manage": "Run one of Django's own commands, e.g. `manage migrate`.",

@@ -19,6 +19,22 @@ class Installation(models.Model):
         return self.home
 
 
+class AuditEntry(models.Model):
+    """A change that a person, or a program in their name, asked for. It outlives what it was about."""
+
+    at = models.DateTimeField(default=timezone.now)
+    who = models.CharField(max_length=255)
+    what = models.CharField(max_length=255)
+    subject = models.TextField()
+    status = models.PositiveSmallIntegerField()
+    """HTTP's status of the answer; 0 of a command."""
+    digest = models.CharField(max_length=64)
+    """SHA-256 of the entry before and all of this one."""
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.what} {self.subject}"
+
+
 class Scope(models.TextChoices):
     """Permissions of a program with a token: in both cases no more than those of the person who made it."""
 

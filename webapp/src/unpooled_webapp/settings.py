@@ -68,6 +68,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "unpooled_webapp.middleware.WithoutDatabase",
     "unpooled_webapp.middleware.LargeBodiesOfKnownPeople",
+    "unpooled_webapp.audit.Audit",
 ]
 
 ROOT_URLCONF = "unpooled_webapp.urls"

@@ -22,7 +22,7 @@ def administrator(name: str) -> None:
     django.setup()
     from django.contrib.auth.models import User
 
-    from unpooled_webapp import accounts
+    from unpooled_webapp import accounts, audit
 
     given = environment.secret("UNPOOLED_ADMIN_PASSWORD")
     password = given or secrets.token_urlsafe(12)
@@ -30,6 +30,7 @@ def administrator(name: str) -> None:
     user.set_password(password)
     user.is_active = True
     accounts.set_role(user, accounts.ADMINISTRATOR)
+    audit.record("the operator", "unpooled administrator", name)
     click.echo(
         f"{name} is an administrator" + ("" if given else f", with password {password}   (shown only once)")
     )

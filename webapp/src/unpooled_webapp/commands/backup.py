@@ -21,12 +21,12 @@ def backup(target: Path) -> None:
     and passwords.
     """
     set_up()
-    from unpooled_webapp.operating import backup
+    from unpooled_webapp.operating import backup as archive
 
-    with progress("Writing", backup.size()) as done:
-        backup.make(target, done)
-    with progress("Reading it again", backup.bytes_in(target)) as done:
-        manifest = backup.read(target, done)
+    with progress("Writing", archive.size()) as done:
+        archive.make(target, done)
+    with progress("Reading it again", archive.bytes_in(target)) as done:
+        manifest = archive.read(target, done)
     click.echo(
         f"{target}: {manifest.studies:,} studies, {len(manifest.files):,} files, release {manifest.release}"
     )

@@ -15,13 +15,13 @@ from unpooled_webapp.commands.backup import FILE, progress, set_up, tell_of_runn
 def restore(source: Path, check: bool) -> None:
     """Put FILE, written by `unpooled backup`, into an empty home folder and an empty database."""
     set_up()
-    from unpooled_webapp.operating import backup
+    from unpooled_webapp.operating import backup as archive
 
-    with progress("Reading", backup.bytes_in(source)) as done:
-        manifest = backup.read(source, done)
+    with progress("Reading", archive.bytes_in(source)) as done:
+        manifest = archive.read(source, done)
     if not check:
-        with progress("Restoring", backup.bytes_in(source)) as done:
-            backup.restore(source, done)
+        with progress("Restoring", archive.bytes_in(source)) as done:
+            archive.restore(source, done)
     click.echo(
         f"{source}, of {manifest.made_at}, release {manifest.release}: {manifest.studies:,} studies "
         + ("could be restored." if check else "are restored. Start the platform.")

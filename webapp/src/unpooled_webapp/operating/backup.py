@@ -36,7 +36,7 @@ from unpooled_server.names import LIVE
 from unpooled_server.services.branches import RELEASE
 
 KEPT = ("studies", "reference", "installation", "secret-key")
-"""What lies in the home folder and cannot be made again."""
+"""Names in the home folder whose content cannot be made again."""
 _MADE_AT_ONCE = "secret-key"
 _MANIFEST, _HOME, _DATABASE = "manifest.json", "home/", "database/"
 _SQLITE = f"{_DATABASE}db.sqlite3"
@@ -52,7 +52,7 @@ class NoBackup(UnpooledError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup says of itself."""
+    """Description of a backup, within it."""
 
     release: str
     made_at: str
@@ -220,7 +220,7 @@ def _fill_tables(archive: zipfile.ZipFile, manifest: Manifest, done: Done) -> No
 def _sequences() -> list[str]:
     """Statements after which numbers of new rows follow those of the restored ones."""
     models = connection.introspection.installed_models(connection.introspection.table_names())
-    return connection.ops.sequence_reset_sql(no_style(), models)
+    return connection.ops.sequence_reset_sql(no_style(), list(models))
 
 
 # Files
