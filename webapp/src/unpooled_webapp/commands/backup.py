@@ -42,8 +42,13 @@ def set_up() -> None:
 
 @contextlib.contextmanager
 def progress(what: str, length: int) -> Iterator[Callable[[int], None]]:
-    with click.progressbar(length=length, label=what, file=click.get_text_stream("stderr")) as bar:
-        yield bar.update
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(what, total=length)
+        yield lambda count: bars.advance(task, count)
 
 
 def tell_of_running(names: list[str]) -> None:
