@@ -75,7 +75,7 @@ def test_a_change_is_noticed(tamper: Any) -> None:
     exported = CliRunner().invoke(command).output.splitlines()
     assert [json.loads(line)["subject"] for line in exported] == [f"number {k}" for k in range(4)]
     last = json.loads(exported[-1])["digest"]
-    assert CliRunner().invoke(command, ["--check"]).output == f"4 entries; the last one's digest is {last}\n"
+    assert CliRunner().invoke(command, ["--check"]).output == f"Entries: 4. Digest of the last: {last}\n"
     tamper(AuditEntry.objects.order_by("pk")[1])
     refused = CliRunner().invoke(command, ["--check"])
     assert refused.exit_code == 1 and "was changed, or one before it is gone" in refused.output

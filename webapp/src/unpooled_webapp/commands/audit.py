@@ -27,4 +27,4 @@ def audit(check: bool) -> None:
     except Damaged as error:
         raise click.ClickException(f"{error}. The entries before it are sound.") from None
     if check:
-        click.echo(f"{count:,} entries; the last one's digest is {last or 'none'}")
+        click.echo(f"Entries: {count:,}. Digest of the last: {last or 'none'}")

@@ -151,6 +151,7 @@ def restore(source: Path, done: Done = lambda count: None) -> Manifest:
         for path in [*(Path(draft) / _HOME).iterdir()]:
             path.replace(home / path.name)
         if is_sqlite:
+            connection.close()  # it has made the empty file that this one takes the place of
             (Path(draft) / _SQLITE).replace(settings.DATABASES["default"]["NAME"])
     return manifest
 
