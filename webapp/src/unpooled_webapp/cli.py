@@ -19,6 +19,7 @@ COMMANDS = {
     "administrator": "Make somebody an administrator of the platform.",
     "genome": "Show other genes, or recombination rates, in pictures of results.",
     "audit": "Print who changed what on the platform.",
+    "preflight": "Say what stands in the way of an upgrade.",
     "backup": "Write all that the platform has into one file.",
     "restore": "Put such a file into an empty platform.",
     "manage": "Run one of Django's own commands, e.g. `manage migrate`.",

@@ -12,8 +12,8 @@ from datetime import datetime
 from django.db import connection
 
 from unpooled.protocol import VERSION
-from unpooled_server.models import Branch, Study
-from unpooled_server.names import LIVE
+from unpooled_server.models import Branch, Cohort, Study
+from unpooled_server.names import LIVE, OVER
 from unpooled_server.services.branches import RELEASE
 from unpooled_server.services.transitions import fail
 
@@ -58,6 +58,17 @@ def begun_elsewhere() -> list[Begun]:
         else:
             continue
         found.append(Begun(pk, name, plan["cohorts"], state, started_at, by))
+    return found
+
+
+def clients_elsewhere() -> dict[str, list[str]]:
+    """Name the cohorts of studies that are not over whose client was of another release, by its release."""
+    found: dict[str, list[str]] = {}
+    cohorts = Cohort.objects.exclude(study__state__in=OVER).exclude(release__in=["", RELEASE])
+    for cohort, study, release in cohorts.order_by("study", "name").values_list(
+        "name", "study__name", "release"
+    ):
+        found.setdefault(release, []).append(f"{cohort} in {study}")
     return found
 
 
