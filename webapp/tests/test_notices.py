@@ -20,6 +20,7 @@ import httpx
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.db import connection
 from django.utils import timezone
@@ -443,5 +444,9 @@ def test_deliveries_are_forgotten_after_a_month(http: Http, owner: User) -> None
         Delivery.objects.create(
             channel=channel, event=Event.TRIAL, outcome=outcome, time=long_ago, due_at=due_at
         )
+    sessions = Session.objects.all()
+    Session.objects.create(session_key="ended", expire_date=long_ago)
+    before = sessions.count()
     delivering.deliver_due()
     assert [row.outcome for row in Delivery.objects.all()] == [Outcome.WAITING]
+    assert sessions.count() == before - 1 and not sessions.filter(session_key="ended").exists()

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.core.mail import EmailMessage
 from django.db.models import F
 from django.utils import timezone
@@ -28,8 +29,9 @@ KEPT = timedelta(days=30)
 
 
 def deliver_due() -> None:
-    """Deliver what is due, the oldest first, and forget what was long ago."""
+    """Deliver what is due, the oldest first, and forget what was long ago, ended sessions among it."""
     now = timezone.now()
+    Session.objects.filter(expire_date__lt=now).delete()
     Delivery.objects.exclude(outcome=Outcome.WAITING).filter(time__lt=now - KEPT).delete()
     due = Delivery.objects.filter(outcome=Outcome.WAITING, due_at__lte=now).order_by("due_at")
     looked_at = due.select_related("channel__user", "study")[:AT_ONCE]
