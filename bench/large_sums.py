@@ -70,8 +70,7 @@ def main() -> None:
         raise TypeError("want a network on images")
     weights = np.random.default_rng(1).normal(size=network.size)
     print(f"{network.size:,} weights, {COHORTS} cohorts")
-    about = design, network.widths, network.activation, np.zeros(0), weights, 0
-    question = SumGradient.at(plan, about, 1)
+    question = SumGradient(plan, design, np.zeros(0), weights, 0, 1)
     scheme, salt = plan.scheme(question.ring_bits), os.urandom(masking.SALT_BYTES)
     load(scheme)
     words = questions.words(question, scheme)

@@ -65,20 +65,19 @@ def share_right(
     The whole noise is there without one of `cohorts` cohorts: of two, each adds all of it. With `together_at`
     above 1 each cohort takes so many steps by its own sums, and then their weights are averaged by people.
     """
-    first = SumClipped.about(plan, np.zeros(0), 1)
+    first = SumClipped(replace(plan, cohorts=cohorts), np.zeros(0), 1)
     weights, (x, y) = start(first.network, 0), rest
-    promise = replace(first.promise, cohorts=cohorts)
     groups = [tables] if together_at == 1 else [[table] for table in tables]
     people = np.array([sum(len(table.values) for table in group) for group in groups])
     units = first.clip / (UNITS * math.sqrt(len(weights))) / (first.share * people)
     states = [(weights, optimizer_of(plan, len(weights))) for _ in groups]
-    for turn in range(promise.rounds):
+    for turn in range(first.promise.rounds):
         for k, (own, optimizer) in enumerate(states):
-            question = replace(first, weights=own, promise=promise, iteration=turn + 1)
+            question = replace(first, weights=own, iteration=turn + 1)
             gradient = sum(question.local(table)["gradient"] for table in groups[k])
             states[k] = optimizer.step(own, gradient * units[k], math.nan)
         # One group's weights stay as they are: an average's rounding would draw other noise.
-        if len(groups) > 1 and ((turn + 1) % together_at == 0 or turn + 1 == promise.rounds):
+        if len(groups) > 1 and ((turn + 1) % together_at == 0 or turn + 1 == first.promise.rounds):
             weights = np.average([own for own, _ in states], axis=0, weights=people)
             states = [(weights, optimizer) for _, optimizer in states]
     weights = states[0][0]
@@ -106,7 +105,7 @@ def lines(
                 tables, rest = dealt(plan, seed)
                 found.append(100 * share_right(plan, tables[:of], rest, cohorts, together_at))
             cells.append(f"{np.mean(found):.1f} ({min(found):.1f} to {max(found):.1f})")
-        each = 8 * start(SumClipped.about(plan, np.zeros(0), 1).network, 0).size / 1000
+        each = 8 * start(SumClipped(plan, np.zeros(0), 1).network, 0).size / 1000
         sent = f"{each:.0f} kB", f"{each * math.ceil(rounds / together_at) / 1000:.2f} MB"
         yield f"| {what} | {' | '.join(sent if of > 1 else ('nothing',) * 2)} | {' | '.join(cells)} |"
 

@@ -130,7 +130,7 @@ def dealt(plan: Plan, images: np.ndarray, classes: np.ndarray) -> list[Any]:
 
 
 def trained(kind: type[SumClipped], plan: Plan, tables: list[Any], kept: Path | None) -> np.ndarray:
-    first = kind.about(plan, np.zeros(0), 1)
+    first = kind(plan, np.zeros(0), 1)
     weights, turn, people = first.network.start(), 0, sum(len(table.values) for table in tables)
     optimizer = optimizer_of(plan, len(weights))
     if kept and kept.exists():

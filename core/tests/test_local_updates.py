@@ -50,8 +50,7 @@ def question(plan: Plan) -> SumUpdates:
     design = SumProducts.widest(plan)
     network = network_of(plan, design)
     weights = np.random.default_rng(2).normal(size=network.size)
-    about = design, network.widths, network.activation, np.ones(network.widths[0]), weights, 1
-    return SumUpdates.at(plan, about, 1)
+    return SumUpdates(plan, design, np.ones(network.widths[0]), weights, 1, 1)
 
 
 def steps_of(plan: Plan, table: Examples) -> list[np.ndarray]:

@@ -265,7 +265,7 @@ def test_units_drop_out_by_the_cohorts_secret_and_the_question() -> None:
         assert kept.shape == (2000, width) and set(np.unique(kept)) == {0.0, 1 / (1 - 0.4)}
         assert kept.mean() == pytest.approx(1, abs=0.02)
     # Nothing drops out of the fold that is left out.
-    honest = replace(question, dropout=0.0).local(table)
+    honest = replace(question, plan=replace(question.plan, dropout=0.0)).local(table)
     assert question.local(drawing(table, question, bytes(32)))["held_out"] == honest["held_out"]
     assert federation.total(place, question)["far"] == 0
 

@@ -94,8 +94,8 @@ def central_sum(question: SumClipped, table: Examples) -> np.ndarray:
 def answers(plan: Plan, turns: int) -> tuple[np.ndarray, np.ndarray, SumClipped]:
     """Return what each cohort answers in many rounds about the same weights, and what without noise."""
     tables = [replace(table, secret=bytes([k]) * 32) for k, table in enumerate(tables_of(plan))]
-    weights = np.random.default_rng(1).normal(size=SumClipped.about(plan, np.zeros(43), 1).size)
-    asked = [SumClipped.about(plan, weights, turn + 1) for turn in range(turns)]
+    weights = np.random.default_rng(1).normal(size=SumClipped(plan, np.zeros(43), 1).size)
+    asked = [SumClipped(plan, weights, turn + 1) for turn in range(turns)]
     given = np.array([[question.local(table)["gradient"] for table in tables] for question in asked])
     return given, np.array([central_sum(asked[0], table) for table in tables]), asked[0]
 
@@ -115,7 +115,7 @@ def test_a_sum_has_the_noise_of_the_promise_even_without_one_cohorts() -> None:
 
 def test_people_are_drawn_each_by_their_own_chance() -> None:
     plan = plan_of(taking_part=0.25)
-    question, table = SumClipped.about(plan, np.zeros(43), 1), tables_of(plan)[0]
+    question, table = SumClipped(plan, np.zeros(43), 1), tables_of(plan)[0]
     drawn = np.array(
         [replace(question, iteration=k).taken(replace(table, secret=b"k" * 32)) for k in range(200)]
     )
@@ -139,7 +139,7 @@ def test_no_person_adds_more_than_the_bound_however_many_rows_they_have() -> Non
     plan = plan_of(taking_part=1.0, epsilon=100.0, delta=0.01, training_rounds=1, clip=1e-3)
     table = tables_of(plan)[0]
     one = replace(table, patients=np.zeros(len(table.values), np.int64), secret=b"k" * 32)
-    question = SumClipped.about(plan, np.zeros(43), 1)
+    question = SumClipped(plan, np.zeros(43), 1)
     (person,) = question._of_people(one)
     assert np.linalg.norm(person) <= (UNITS + 0.5) * np.sqrt(43)
 

@@ -141,8 +141,8 @@ def test_what_drops_out_is_what_the_last_layer_takes(name: str, pixels: int) -> 
 def test_images_drop_out_by_cohort_and_round() -> None:
     plan = plan_of("image-network", image_dropout=0.5)
     network, design = ImageNetwork((*SIZE, 3), KNCONV), SumProducts.widest(plan)
-    about = design, network.widths, KNCONV, np.zeros(0), start(network, 0), 0
-    first, second = (SumGradient.at(plan, about, turn) for turn in (1, 2))
+    about = plan, design, np.zeros(0), start(network, 0), 0
+    first, second = (SumGradient(*about, turn) for turn in (1, 2))
     one, other = (replace(cohorts(plan)[0], secret=bytes([k]) * 32) for k in (1, 2))
 
     def found(question: SumGradient, table: Examples) -> np.ndarray:
@@ -188,8 +188,7 @@ def test_local_updates_are_steps_of_torch_on_a_cohorts_own_images(
     network, table = ImageNetwork((*SIZE, 3), KNCONV), cohorts(plan)[0]
     begun, design = start(network, 0), SumProducts.widest(plan)
     held_out = design.folds - 1
-    about = design, network.widths, KNCONV, np.zeros(0), begun, held_out
-    question = SumUpdates.at(plan, about, 1)
+    question = SumUpdates(plan, design, np.zeros(0), begun, held_out, 1)
     module = module_of(network, begun)
     optimizer, batches = torch.optim.SGD(module.parameters(), lr=0.05), list(question.batches(table))
     for rows in batches:
@@ -223,7 +222,7 @@ def test_a_persons_images_are_clipped_together() -> None:
     table = cohorts(plan)[0]
     network = ImageNetwork((*SIZE, 3), KNCONV)
     weights = start(network, 0)
-    question, module = SumClipped.about(plan, weights, 1), module_of(network, weights)
+    question, module = SumClipped(plan, weights, 1), module_of(network, weights)
     each = []
     for person in np.unique(table.patients):
         total = np.zeros(network.size)
@@ -243,7 +242,7 @@ def test_a_persons_images_are_clipped_together() -> None:
 def test_a_study_asked_again_answers_alike() -> None:
     plan = plan_of("private-image-network", epsilon=8.0)
     table, network = cohorts(plan)[1], ImageNetwork((*SIZE, 3), KNCONV)
-    question = SumClipped.about(plan, start(network, 0), 1)
+    question = SumClipped(plan, start(network, 0), 1)
     assert (question.local(table)["gradient"] == question.local(table)["gradient"]).all()
 
 

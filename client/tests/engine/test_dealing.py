@@ -50,7 +50,7 @@ def answerer_of(terms: Terms, folder: StateFolder, seeds: tuple[bytes, bytes]) -
 
 def named(message: messages.Question) -> questions.Question:
     """The question that a message names: this cohort's own run of the study is not what is tried here."""
-    return questions.decode(NAMED[message.place], [READ, COMPARED])
+    return questions.decode(NAMED[message.place], [READ, COMPARED], terms_of().plan)
 
 
 NAMED: dict[str, bytes] = {}
@@ -75,7 +75,7 @@ def answerer(folder: StateFolder, seeds: tuple[bytes, bytes]) -> Answerer:
 
 
 def question(kind: type[Narrow] = COMPARED) -> Narrow:
-    return kind.first_about(np.full(FEATURES, 120), np.tile([1, 120], (FEATURES, 1)))
+    return kind.first_about(terms_of().plan, np.full(FEATURES, 120), np.tile([1, 120], (FEATURES, 1)))
 
 
 def asked(round_: int, of: questions.Question | None = None) -> messages.Question:
@@ -189,7 +189,7 @@ def test_what_the_plan_does_not_allow_is_not_dealt_for(
 def test_more_than_can_be_compared_is_not_answered(answerer: Answerer) -> None:
     """A question of a dishonest server: an honest one asks in parts."""
     features = two_party.MAX_COMPARISONS // (2 * 255) + 1
-    wide = COMPARED.first_about(np.full(features, 120), np.tile([1, 120], (features, 1)))
+    wide = COMPARED.first_about(terms_of().plan, np.full(features, 120), np.tile([1, 120], (features, 1)))
     answerer = replace(answerer, terms=terms_of(schema=tuple(Column(f"f{k}") for k in range(features))))
     with pytest.raises(Distrust, match="cannot be compared"):
         answerer.question(asked(4, wide))

@@ -28,8 +28,13 @@ from unpooled.methods.algorithm import Method, TableMethod
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import MODELS, OF_CLASSES
 from unpooled.methods.phenotypes import CountApart
-from unpooled.methods.regression.options import COHORTS_APART, FEWEST_APART
-from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES, FREQUENCY_FLAGS
+from unpooled.methods.shared.options import (
+    COHORTS_APART,
+    DOSAGE_FILES,
+    DOSAGES,
+    FEWEST_APART,
+    FREQUENCY_FLAGS,
+)
 from unpooled.methods.shared.privacy_options import EPSILON
 from unpooled.plan.common_options import (
     BITS,

@@ -72,7 +72,7 @@ def train(study: Study, described: Described, at: Training) -> Asks[None]:
     """Take one round; then go on, or test the network."""
     plan = study.plan
     about = network_about(plan, described, at.weights)
-    sums = yield SumGradient.at(plan, about, at.round + 1)
+    sums = yield SumGradient(*about, at.round + 1)
     yield from go_on(study, described, at, sums, train)
 
 
@@ -100,9 +100,8 @@ def go_on(study: Study, described: Described, at: Training, sums: Arrays, train:
 def network_about(plan: Plan, described: Described, weights: np.ndarray) -> About:
     """The first fields of all questions about a network with these weights."""
     question = described.question
-    network, features = network_of(plan, question), question.columns - question.targets
-    scale, held_out = scale_of(described)[:features], fold_left_out(described)
-    return question, network.widths, network.activation, scale, weights, held_out
+    scale = scale_of(described)[: question.columns - question.targets]
+    return plan, question, scale, weights, fold_left_out(described)
 
 
 def scale_of(described: Described) -> np.ndarray:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import CipherContext
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.draws import key_of
-from unpooled.asking.question import Arrays, Count, Foreseen, Real, Sent
+from unpooled.asking.question import Arrays, Count, Foreseen, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
-from unpooled.fitted.image_network import ARCHITECTURES, ImageNetwork
+from unpooled.fitted.image_network import ImageNetwork
 from unpooled.fitted.model import LOGISTIC, SOFTMAX, probabilities
 from unpooled.fitted.network import Network
 from unpooled.methods.learning.design import OfDesign, SumProducts
@@ -40,7 +40,7 @@ from unpooled.methods.tables.encoding.reading import drawn
 from unpooled.plan.plan import Plan
 from unpooled.protocol.masking import keystream
 
-About: TypeAlias = tuple[SumProducts, tuple[int, ...], str, np.ndarray, np.ndarray, int]
+About: TypeAlias = tuple[Plan, SumProducts, np.ndarray, np.ndarray, int]
 
 _LARGEST = 1 << 20
 """Largest loss, and derivative, of a row on average: beyond it the fit has diverged."""
@@ -54,27 +54,24 @@ Threads of so small products wait for one another, ten times as long as it takes
 """
 
 
-class OfNetwork(OfDesign):
+class OfNetwork(OfDesign, UnderPlan):
     """About the scores that a network has for the rows of a table."""
 
-    widths: tuple[int, ...]
-    """Numbers of inputs, of units of each hidden layer, and of scores; of a network on images, channels, rows
-    and columns of these, and number of scores."""
-    activation: str
-    """The activation, or the name of a network on images."""
     scale: np.ndarray
     """float64 (inputs,): multiplies a column of the design; 0 of one that does not vary"""
     weights: np.ndarray
     """float64 (size,)"""
     held_out: int
     """The fold that the network is not fitted to."""
-    share: float
-    """Probability with which a person takes part."""
 
     @property
     def network(self) -> Network | ImageNetwork:
-        kind = ImageNetwork if self.activation in ARCHITECTURES else Network
-        return kind(self.widths, self.activation)
+        return network_of(self.plan, self.design)
+
+    @property
+    def share(self) -> float:
+        """Probability with which a person takes part."""
+        return TAKING_PART.of(self.plan)
 
     @property
     def size(self) -> int:
@@ -92,9 +89,9 @@ class OfNetwork(OfDesign):
 
         Of a network on images these: uint8 (n, channels, rows, columns).
         """
-        if self.activation not in ARCHITECTURES:
+        if self.plan.images is None:
             return np.asarray(z[:, : len(self.scale)] * self.scale)
-        if found.images is None or found.images.shape[1:] != self.widths[:3]:
+        if found.images is None or found.images.shape[1:] != self.plan.images.size:
             raise ProtocolError("the question is about other images than this cohort has")
         return np.asarray(found.images[rows])
 
@@ -200,28 +197,16 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
 
     design: SumProducts
     """Design that turns a row into columns."""
-    widths: tuple[int, ...]
-    activation: str
     scale: np.ndarray
     weights: np.ndarray
     held_out: int
-    share: float
-    dropout: float
-    """Probability with which a hidden unit drops out; of a network on images, an input of its last layer."""
     iteration: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         design = SumProducts.widest(plan)
-        network = network_of(plan, design)
-        scale, weights = np.zeros(design.columns - design.targets), np.zeros(network.size)
-        about = design, network.widths, network.activation, scale, weights, 0
-        return Foreseen([cls.at(plan, about, 1)], cls.most_turns(plan), exact=False)
-
-    @classmethod
-    def at(cls, plan: Plan, about: About, turn: int) -> Self:
-        """The question of a round; `about` are its first fields, which all questions about a network have."""
-        return cls(*about, TAKING_PART.of(plan), dropout_of(plan), turn)
+        scale, weights = np.zeros(design.columns - design.targets), np.zeros(network_of(plan, design).size)
+        return Foreseen([cls(plan, design, scale, weights, 0, 1)], cls.most_turns(plan), exact=False)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -231,6 +216,11 @@ class SumGradient(OfNetwork, name="network/gradient", title="Train the network",
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
         return ROUNDS.of(plan) + 1  # the last weights are tested, too
+
+    @property
+    def dropout(self) -> float:
+        """Probability with which a hidden unit drops out, or of images an input of the last layer."""
+        return dropout_of(self.plan)
 
     @property
     def draws(self) -> bool:

@@ -12,7 +12,6 @@ from unpooled.asking.question import Arrays, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.fitted.model import ranked
 from unpooled.methods.learning.design import SumProducts
-from unpooled.methods.learning.models import network_link
 from unpooled.methods.learning.network_questions import OfNetwork, network_of
 from unpooled.methods.learning.performance import (
     FRACTION_BITS,
@@ -33,8 +32,6 @@ class OfNetworkScores(OfNetwork, Scored):
     """About the scores of the rows in the fold that is left out."""
 
     design: SumProducts
-    widths: tuple[int, ...]
-    activation: str
     scale: np.ndarray
     weights: np.ndarray
     held_out: int
@@ -44,20 +41,13 @@ class OfNetworkScores(OfNetwork, Scored):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         design = SumProducts.widest(plan)
-        network = network_of(plan, design)
-        scale, weights = np.zeros(design.columns - design.targets), np.zeros(network.size)
-        about = network.widths, network.activation, scale, weights, 0
-        return Foreseen([cls(design, *about, *cls.widest_of(design.targets))], exact=False)
+        scale, weights = np.zeros(design.columns - design.targets), np.zeros(network_of(plan, design).size)
+        return Foreseen([cls(plan, design, scale, weights, 0, *cls.widest_of(design.targets))], exact=False)
 
     @classmethod
     def widest_of(cls, scores: int) -> tuple[np.ndarray, np.ndarray]:
         """Edges and sizes of as many ranges as there can be."""
         return widest_ranges(scores)
-
-    @property
-    def link(self) -> str:  # type: ignore[override]
-        """Kind of score, as named in the model file."""
-        return network_link(self.design.classes)
 
     def tested(self, found: Examples) -> tuple[Examples, np.ndarray]:
         places, scores = [np.zeros(0, np.int64)], [np.zeros((0, self.design.targets))]

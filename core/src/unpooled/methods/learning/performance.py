@@ -22,7 +22,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
-from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Real, Sent
+from unpooled.asking.question import UNREAD, Arrays, Bits, Condition, Count, Foreseen, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.fitted.model import NUMBER, SOFTMAX, has_probabilities, probabilities, ranked
 from unpooled.kernels.fixed_order import normal_quantile, product, settled, total
@@ -119,7 +119,7 @@ def measure_odds(
 ) -> Asks[None]:
     """Ask for mean and spread of log odds; then as for other scores."""
     scores = weights.shape[2]
-    about = design, SOFTMAX, weights, intercepts, np.zeros(0), np.ones(scores, np.int64)
+    about = study.plan, design, weights, intercepts, np.zeros(0), np.ones(scores, np.int64)
     sums = yield AverageScores(*about)
     mean = sums["sums"] / rows
     deviation = np.sqrt(np.maximum(sums["squares"] / rows - mean**2, 0))
@@ -136,7 +136,7 @@ def measure(
     sizes: np.ndarray,
 ) -> Asks[None]:
     """Join ranges of a score so that none is of few people; then count the rows in each."""
-    fields = design, link_of(study.plan), weights, intercepts
+    fields = study.plan, design, weights, intercepts
     if not study.plan.alone:
         sifted = SiftScores(*fields, ends, sizes)
         ends, sizes = joined(sifted, (yield sifted)["enough"])
@@ -209,19 +209,22 @@ _FARTHEST = 1 << 20
 FRACTION_BITS = 60
 
 
-class Scored(OfDesign, ring_bits=128):
+class Scored(OfDesign, UnderPlan, ring_bits=128):
     """About the scores of rows that a model has not seen, and their ranges."""
 
     each: ClassVar[dict[str, str]] = {"cells": "range", "classified": "range", "predicted": "range"}
     farthest: ClassVar[int] = MOST_PEOPLE * _FARTHEST
     """Largest sum of scores, which are cut off."""
 
-    link: str
-    """Kind of score, as named in the model file."""
     edges: np.ndarray
     """float64 (edges of all scores,): the ends of ranges, each but the last of a score"""
     sizes: np.ndarray
     """int64 (scores,): into how many ranges each score is split"""
+
+    @property
+    def link(self) -> str:
+        """Kind of score, as named in the model file."""
+        return link_of(self.plan)
 
     def tested(self, found: Examples) -> tuple[Examples, np.ndarray]:
         """The rows that are tested, and their scores, float64 (n, scores)."""
@@ -258,8 +261,6 @@ class OfScores(Scored):
 
     design: SumProducts
     """Design that turns a row into columns: the question whose sums the models were fitted to."""
-    link: str
-    """Kind of score, as named in the model file."""
     weights: np.ndarray
     """float64 (folds, columns before the outcome, scores): of the model that was fitted without a fold"""
     intercepts: np.ndarray
@@ -278,8 +279,8 @@ class OfScores(Scored):
         scores, columns = design.targets, design.columns - design.targets
         edges, sizes = widest_ranges(scores)
         return {
+            "plan": plan,
             "design": design,
-            "link": link_of(plan),
             "weights": np.zeros((design.folds, columns, scores)),
             "intercepts": np.zeros((design.folds, scores)),
             "edges": edges,

@@ -42,5 +42,5 @@ def fit_by_local_updates(study: Study) -> Asks[None]:
 def train_locally(study: Study, described: Described, at: Training) -> Asks[None]:
     """Take one round; then go on, or test the network."""
     about = network_about(study.plan, described, at.weights)
-    sums = yield SumUpdates.at(study.plan, about, at.round + 1)
+    sums = yield SumUpdates(*about, at.round + 1)
     yield from go_on(study, described, at, sums, train_locally)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import CipherContext
 
 from unpooled.asking.draws import key_of
 from unpooled.asking.question import Real, Sent
-from unpooled.methods.learning.network_options import RATE, dropout_of
-from unpooled.methods.learning.network_questions import About, SumGradient
+from unpooled.methods.learning.network_options import RATE
+from unpooled.methods.learning.network_questions import SumGradient
 from unpooled.methods.learning.reading import Examples, examples
 from unpooled.methods.local_updates.options import ALGORITHM, BATCH, FEDAVG, WEIGHTED, work_of
-from unpooled.plan.plan import Plan
 from unpooled.protocol.masking import keystream
 
 
@@ -36,18 +35,6 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
         ),
         *SumGradient.sends[1:],
     )
-
-    algorithm: str
-    work: int
-    """Steps in a round; of FedAvg passes through all rows."""
-    batch: int
-    """Rows of a step."""
-    rate: float
-
-    @classmethod
-    def at(cls, plan: Plan, about: About, turn: int) -> Self:
-        own = ALGORITHM.of(plan), work_of(plan), BATCH.of(plan), RATE.of(plan)
-        return cls(*about, 1.0, dropout_of(plan), turn, *own)
 
     @property
     def draws(self) -> bool:
@@ -70,6 +57,7 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
     def accumulated(self, found: Examples) -> np.ndarray:
         """The sum of the gradients of this cohort's steps, each a mean over its batch: float64 (size,)."""
         units, total, weights = self.units(found), np.zeros(self.size), self.weights
+        rate = RATE.of(self.plan)
         rows = examples(found, self.design.bends)
         for step, batch in enumerate(self.batches(found)):
             gradient = np.zeros(self.size)
@@ -77,7 +65,7 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
                 gradient += self._of_some(weights, rows, batch[first : first + self.at_once], units)
             gradient /= len(batch)
             total += self.share_of(step) * gradient
-            weights = weights - self.rate * gradient
+            weights = weights - rate * gradient
         return total
 
     def _of_some(
@@ -95,10 +83,10 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
     def batches(self, found: Examples) -> Iterator[np.ndarray]:
         """The rows of each step: parts of a random order of all, and of another once they are used up."""
         rows = np.flatnonzero(self.design.part_of[found.folds] != self.held_out)
-        stream, size = keystream(key_of(found, self, b"batches")), min(self.batch, len(rows))
-        in_a_pass = len(rows) // max(1, size)
+        stream, size = keystream(key_of(found, self, b"batches")), min(BATCH.of(self.plan), len(rows))
+        in_a_pass, work = len(rows) // max(1, size), work_of(self.plan)
         order = rows
-        for step in range(self.work * in_a_pass if self.algorithm == FEDAVG or not size else self.work):
+        for step in range(work * in_a_pass if ALGORITHM.of(self.plan) == FEDAVG or not size else work):
             at = step % in_a_pass * size
             if not at:
                 order = rows[np.argsort(np.frombuffer(stream.update(bytes(8 * len(rows))), "<u8"))]
@@ -110,7 +98,8 @@ class SumUpdates(SumGradient, name="local-updates/updates", title="Average local
         Weighted, the first of n steps counts n, the second n/2, the last 1, and those between fall evenly;
         all over their mean, without which they would add up to some n²/4.
         """
-        if self.algorithm != WEIGHTED:
+        if ALGORITHM.of(self.plan) != WEIGHTED:
             return 1.0
-        counts = np.append(float(self.work), np.linspace(self.work / 2, 1, self.work - 1))
+        work = work_of(self.plan)
+        counts = np.append(float(work), np.linspace(work / 2, 1, work - 1))
         return float(counts[step] / counts.mean())

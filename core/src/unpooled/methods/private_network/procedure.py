@@ -59,7 +59,7 @@ def fit_private_network(study: Study) -> Asks[None]:
 def train_privately(study: Study, at: PrivateTraining) -> Asks[None]:
     """Take one round; then go on, or report the weights."""
     plan = study.plan
-    sums = yield SumClipped.about(plan, at.weights, at.rounds + 1)
+    sums = yield SumClipped(plan, at.weights, at.rounds + 1)
     size = len(at.weights)
     # Of so many people as are expected: how many it were would tell of each.
     unit = CLIP.of(plan) / (UNITS * math.sqrt(size)) / max(1.0, TAKING_PART.of(plan) * at.people)

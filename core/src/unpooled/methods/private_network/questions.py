@@ -5,6 +5,7 @@ Features are scaled by the limits in the plan, so that nothing else has to be as
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -16,7 +17,7 @@ from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real, Se
 from unpooled.asking.sizes import Sizes
 from unpooled.fitted.curves import transformed
 from unpooled.methods.learning.design import SumProducts
-from unpooled.methods.learning.network_options import ROUNDS, TAKING_PART
+from unpooled.methods.learning.network_options import ROUNDS
 from unpooled.methods.learning.network_questions import OfNetwork, network_of
 from unpooled.methods.learning.reading import Examples, examples
 from unpooled.methods.private_network.options import CLIP, promise_of
@@ -71,33 +72,34 @@ class SumClipped(OfNetwork, name="private-network/gradient", title="Train the ne
     each: ClassVar[dict[str, str]] = {"size": "weight"}
     held_out: ClassVar[int] = -1  # type: ignore[misc]  # all are trained on
 
-    design: SumProducts
-    widths: tuple[int, ...]
-    activation: str
-    scale: np.ndarray
     weights: np.ndarray
-    share: float
-    clip: float
-    """Longest gradient of a person."""
-    promise: Promise
     iteration: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         weights = np.zeros(network_of(plan, SumProducts.widest(plan)).size)
-        return Foreseen([cls.about(plan, weights, 1)], cls.most_turns(plan))
-
-    @classmethod
-    def about(cls, plan: Plan, weights: np.ndarray, turn: int) -> SumClipped:
-        """The question of a round."""
-        design, scale = scaled_by_limits(plan)
-        network = network_of(plan, design)
-        of_plan = TAKING_PART.of(plan), CLIP.of(plan), promise_of(plan)
-        return cls(design, network.widths, network.activation, scale, weights, *of_plan, turn)
+        return Foreseen([cls(plan, weights, 1)], cls.most_turns(plan))
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
         return ROUNDS.of(plan)
+
+    @functools.cached_property
+    def design(self) -> SumProducts:  # type: ignore[override]
+        return scaled_by_limits(self.plan)[0]
+
+    @functools.cached_property
+    def scale(self) -> np.ndarray:  # type: ignore[override]
+        return scaled_by_limits(self.plan)[1]
+
+    @property
+    def clip(self) -> float:
+        """Longest gradient of a person."""
+        return CLIP.of(self.plan)
+
+    @property
+    def promise(self) -> Promise:
+        return promise_of(self.plan)
 
     @property
     def draws(self) -> bool:

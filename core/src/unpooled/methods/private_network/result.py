@@ -68,7 +68,7 @@ def private_model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
 def tried(model: Mapping[str, Any], rows: Examples, plan: Plan) -> tuple[str, float]:
     """Try a model file's content on rows, as its study could not; return what is measured, and the number."""
     weights = Layers(model["network"], model["features"], model["outcome"]).weights
-    question = SumClipped.about(plan, weights, 1)
+    question = SumClipped(plan, weights, 1)
     everyone = np.arange(len(rows.values))
     z = question.design.standardised(rows, everyone)
     scores = question.scores(rows, everyone, z)

@@ -30,12 +30,13 @@ from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.counts import TIES, count, ordered
 from unpooled.methods.regression.floors import are_few, foreseen_parts, has_floors, split_by_carriers
 from unpooled.methods.regression.least_squares import Fitting, Problem
-from unpooled.methods.regression.options import COHORTS_APART, is_apart, is_exact
+from unpooled.methods.regression.options import is_exact
 from unpooled.methods.regression.pool import Pool, everyone, foreseen_chunks
 from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, by_plink2, by_sex, most_copies, on_x
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, Y, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.groups import MEN, complete
+from unpooled.methods.shared.options import COHORTS_APART, is_apart
 from unpooled.methods.shared.standardise import Columns, PooledColumns, column_names, standardised
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan

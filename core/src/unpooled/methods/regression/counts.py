@@ -23,7 +23,7 @@ from unpooled.kernels.dosages import COPY
 from unpooled.methods.frequencies import count_far
 from unpooled.methods.regression.floors import CountInside, find_few, has_floors
 from unpooled.methods.regression.heterogeneity import compare_cohorts
-from unpooled.methods.regression.options import is_apart, is_exact
+from unpooled.methods.regression.options import is_exact
 from unpooled.methods.regression.pool import (
     Census,
     Pool,
@@ -330,7 +330,7 @@ def _place(study: Study, name: str) -> int:
 def pooled_columns(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[PooledColumns]:
     """Standardise the columns of a regression; a report has conditions as copies of A1."""
     first_is_a1 = yield from _order(study, pool, conditions)
-    columns = yield from standardise(study, pool.complete, apart=is_apart(study.plan))
+    columns = yield from standardise(study, pool.complete)
     turned = np.zeros(len(columns.centre), bool)
     turned[: len(conditions)] = ~first_is_a1
     return replace(

@@ -20,7 +20,7 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, UnderPl
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.calls import Calls
-from unpooled.methods.regression.options import is_apart, is_exact
+from unpooled.methods.regression.options import is_exact
 from unpooled.methods.regression.pool import Pool, foreseen_fits
 from unpooled.methods.shared import dosage_table, genotype_counts
 from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
@@ -28,7 +28,7 @@ from unpooled.methods.shared.beside_means import CountBeside, few_beside, refuse
 from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted, carriers
 from unpooled.methods.shared.groups import COMPLETE, MEN, NOT_MEN, complete, members
-from unpooled.methods.shared.options import DOSAGES
+from unpooled.methods.shared.options import DOSAGES, is_apart
 from unpooled.methods.shared.standardise import Columns, about_own_means, column_names
 from unpooled.methods.shared.without_any import capped, is_few_without_any
 from unpooled.plan.genotype_model import terms_of

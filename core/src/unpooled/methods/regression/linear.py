@@ -28,10 +28,11 @@ from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
 from unpooled.methods.regression.least_squares import Block, Fit
 from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes, one_by_one
 from unpooled.methods.regression.method import HETEROGENEITY, regression
-from unpooled.methods.regression.options import COHORTS_APART, few_cohorts, is_apart, is_exact
+from unpooled.methods.regression.options import few_cohorts, is_exact
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
+from unpooled.methods.shared.options import COHORTS_APART, is_apart
 from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import Plan

@@ -17,11 +17,11 @@ from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.counts import TIES
 from unpooled.methods.regression.floors import foreseen_parts
 from unpooled.methods.regression.least_squares import Block, places_of_sex
-from unpooled.methods.regression.options import is_apart
 from unpooled.methods.regression.own_columns import OwnSums
 from unpooled.methods.regression.pool import Pool, everyone
 from unpooled.methods.shared.allele_coding import PLACES, by_sex, counted, on_x
 from unpooled.methods.shared.chunks import X, Y, foreseen_of
+from unpooled.methods.shared.options import is_apart
 from unpooled.methods.shared.standardise import Columns, PooledColumns, column_names, standardised
 from unpooled.plan.genotype_model import Terms
 from unpooled.plan.plan import Plan

@@ -1,56 +1,14 @@
-"""Options of regressions: cohorts apart, heterogeneity across cohorts, Firth's penalised fit."""
+"""Options of regressions: heterogeneity across cohorts, Firth's penalised fit."""
 
 from __future__ import annotations
 
-from unpooled.plan.common_options import COVAR_VARIANCE_STANDARDIZE, EXACT, MISSING
+from unpooled.methods.shared.options import COHORTS_APART, FEWEST_APART, is_apart
+from unpooled.plan.common_options import EXACT, MISSING
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Answer, Choice, Place, Switch, of_test
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import META
 from unpooled.protocol.messages import MIN_COHORTS
-
-FEWEST_APART = 4
-"""Cohorts, at the least. From the results follows the sum of n p^2 over the cohorts, for n people and
-frequency p of an allele: with it one of three cohorts could work out the frequencies of both others."""
-
-
-def _apart_problem(is_on: bool, plan: Plan) -> str:
-    if not is_on:
-        return ""
-    if plan.masking != "modular":
-        return "goes with modular masks only: normal noise would hide whether a variant varies in a cohort"
-    if not terms_of(plan).is_plain:
-        return "goes with the additive model without interactions"
-    if COVAR_VARIANCE_STANDARDIZE.of(plan):
-        return (
-            "the pool's variance of a covariate is not known where cohorts are apart: leave out "
-            f"{COVAR_VARIANCE_STANDARDIZE.flag}"
-        )
-    return ""
-
-
-# Frisch and Waugh: about the cohorts' own means, the estimates are those with an indicator of each cohort.
-COHORTS_APART = Switch(
-    name="cohorts_apart",
-    came_later=True,
-    label="Cohorts apart",
-    hint="As with an indicator of each cohort among the covariates: cohorts are not compared with one "
-    f"another. Each subtracts its own means, so that no sum is one cohort's. From {FEWEST_APART} cohorts on.",
-    place=Place.MODEL,
-    fact="as with an indicator of each cohort among the covariates. No sum is one cohort's; but how far "
-    "allele frequencies differ between cohorts follows from the results, and with few cohorts of known size "
-    "that leaves few possibilities for the allele counts of each. With variants on X or Y the server and the "
-    "cohorts learn sums by sex: by the exact rule for missing calls, of a person who alone is of another sex "
-    "than the rest, that person's values about a cohort's means",
-    methods="Cohorts were kept apart, as by an indicator of each among the covariates: genotypes, phenotypes "
-    "and covariates were taken about each cohort's own means.",
-    rule=_apart_problem,
-)
-
-
-def is_apart(plan: Plan) -> bool:
-    """Tell whether each cohort is centred on its own means."""
-    return bool(COHORTS_APART.of(plan))
 
 
 def few_cohorts(plan: Plan) -> dict[str, str]:

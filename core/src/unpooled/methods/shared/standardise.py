@@ -25,9 +25,9 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError, Refuse, listed
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.methods.shared.groups import complete
+from unpooled.methods.shared.options import is_apart
 from unpooled.plan.common_options import COMPONENTS, COVAR_VARIANCE_STANDARDIZE, COVARIATES
 from unpooled.plan.plan import Plan, component_titles
-from unpooled.protocol.codec import came_later
 
 THRESHOLDS = 32
 """Number of exponents that one round asks about."""
@@ -99,11 +99,8 @@ class PooledColumns(Columns):
         return np.asarray(self._one / self.unit)
 
 
-def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[PooledColumns]:
-    """Standardise the covariates, and phenotypes that are numbers, of so many people with complete data.
-
-    `apart`: each cohort's columns are centred on its own means.
-    """
+def standardise(study: Study, people: int) -> Asks[PooledColumns]:
+    """Standardise the covariates, and phenotypes that are numbers, of so many people with complete data."""
     names = column_names(study.plan)
     about = study.plan, people
     if not names:
@@ -111,26 +108,26 @@ def standardise(study: Study, people: int, *, apart: bool = False) -> Asks[Poole
 
     highest = first_exponents(len(names))
     # First over all that float64 holds; whoever is within the lowest power, 2^-960, counts as 0.
-    sums = yield Magnitude(*about, highest, COARSE, apart)
+    sums = yield Magnitude(*about, highest, COARSE)
     zeros, highest = sums["within"][:, -1], covering(sums["within"], people, exponents(highest, COARSE))
 
     # Then below the power that was found, finely enough to tell outliers from the others.
-    sums = yield Magnitude(*about, highest, _WIDE, apart)
+    sums = yield Magnitude(*about, highest, _WIDE)
     powers = exponents(highest, _WIDE)
     refuse_outliers(study.plan, outlying(sums["within"], people, powers, zeros))
     magnitude = covering(sums["within"], people, powers)
 
-    sums = yield Mean(*about, magnitude, apart)
+    sums = yield Mean(*about, magnitude)
     centre = np.ldexp(sums["sum"] / max(people, 1), magnitude.astype(np.int32))
 
     # A value and the centre are at most 2^magnitude each: their difference is at most twice that.
     magnitude = magnitude + 1
-    sums = yield Spread(*about, centre, magnitude, apart)
+    sums = yield Spread(*about, centre, magnitude)
     centre, deviation, constant = settle(sums, people, centre, magnitude)
     _, lost = errors(study.plan.noise, people, deviation)
     refuse_what_masks_hide(names, lost > _MOST_HIDDEN * deviation)
     if not study.plan.alone:
-        refuse_constant(study.plan, constant, apart)
+        refuse_constant(study.plan, constant)
     # Raised a little: of a deviation that is a power of two, rounding must not decide the exponent.
     exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + magnitude
     columns = PooledColumns.as_in_files(centre, np.where(constant, 0, exponent))
@@ -256,10 +253,11 @@ def refuse_what_masks_hide(titles: Sequence[str], hidden: np.ndarray) -> None:
         )
 
 
-def refuse_constant(plan: Plan, constant: np.ndarray, apart: bool) -> None:
+def refuse_constant(plan: Plan, constant: np.ndarray) -> None:
     """Refuse if the phenotype or a covariate is `constant` in the pool: bool (columns,)."""
     if names := [column_names(plan)[k] for k in np.flatnonzero(constant)]:
-        whom = "everybody of each cohort, and cohorts are apart" if apart else "everybody in the pool"
+        apart = "everybody of each cohort, and cohorts are apart"
+        whom = apart if is_apart(plan) else "everybody in the pool"
         raise Refuse(
             plan.field_of(names[0]),
             f"{listed(names)}: the same value for {whom}, so that no variant has a result",
@@ -271,8 +269,6 @@ class OfColumns(UnderPlan):
     """A question about the real columns of everyone with complete data."""
 
     people: int
-    apart: bool
-    """True if each cohort's columns are centred on its own means."""
 
     sends: ClassVar[tuple[Count | Real, ...]]
     each: ClassVar[Mapping[str, str]] = {"columns": "column"}
@@ -290,7 +286,7 @@ class OfColumns(UnderPlan):
         found = real_columns(cohort.samples, is_number(self.plan))[complete(cohort.samples)]
         if found.shape[1] != self.columns:
             raise ProtocolError("the question has another number of columns than this cohort's data")
-        return about_own_means(found) if self.apart else np.asarray(found)
+        return about_own_means(found) if is_apart(self.plan) else np.asarray(found)
 
 
 def is_number(plan: Plan) -> bool:
@@ -323,7 +319,6 @@ class Magnitude(OfColumns, name="standardise/magnitude", title="Find the magnitu
     people: int
     highest: np.ndarray
     distance: int
-    apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -361,7 +356,6 @@ class Mean(OfColumns, name="standardise/mean", title="Average covariates", ring_
 
     people: int
     magnitude: np.ndarray
-    apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -395,7 +389,6 @@ class Spread(OfColumns, name="standardise/spread", title="Measure the spread of 
     people: int
     centre: np.ndarray
     magnitude: np.ndarray
-    apart: bool = came_later(False)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:

@@ -19,7 +19,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Each, Go, Rows, Study, procedure
-from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, Question
+from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.fitted import scaler
 from unpooled.methods.tables.census import count_values
@@ -30,11 +30,10 @@ from unpooled.methods.tables.table import (
     known,
     places_under,
     scaled_under,
-    table_values,
+    scaled_values,
 )
 from unpooled.plan.common_options import ELEMENTS, QUANTILES
 from unpooled.plan.plan import Plan
-from unpooled.protocol import codec
 
 THRESHOLDS = 255
 TOP_BYTE = 56
@@ -68,7 +67,7 @@ def report_elements(study: Study, *kinds: type[Narrow]) -> Asks[None]:
 def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.ndarray) -> Asks[np.ndarray]:
     """The `wanted` elements, from 1, int64 (features, elements), of `n` values each: float64, NaN for 0."""
     each, column = np.unique(wanted, axis=1, return_inverse=True)  # what is wanted twice is asked once
-    first = kind.first_about(n, each, places_under(kind.scaling, study.plan))
+    first = kind.first_about(study.plan, n, each)
     (found,) = yield Each([narrow(study, first, each)])
     return np.where(each > 0, values_of(found), np.nan)[:, column]
 
@@ -87,7 +86,7 @@ def narrow(study: Study, asked: Narrow, wanted: np.ndarray) -> Asks[np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Narrow(Question, name="normalization/narrow", title="Narrow down order statistics"):
+class Narrow(UnderPlan, name="normalization/narrow", title="Narrow down order statistics"):
     """Asks for one byte of the key of each wanted element, given the bytes above it."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -115,13 +114,11 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
     """uint64 (features, elements): the bytes that are known, and zeros below them."""
     shift: int
     """Number of bits below the byte that is asked for."""
-    columns: tuple[int, ...] = codec.came_later(())
-    """Places of the features in the table; empty if they are all of its columns."""
 
     @classmethod
-    def first_about(cls, n: np.ndarray, wanted: np.ndarray, columns: tuple[int, ...] = ()) -> Self:
+    def first_about(cls, plan: Plan, n: np.ndarray, wanted: np.ndarray) -> Self:
         """The first question about the `wanted` elements of features of `n` values."""
-        return cls(**cls.first_fields(n, wanted), columns=columns)
+        return cls(plan, **cls.first_fields(n, wanted))
 
     @classmethod
     def first_fields(cls, n: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
@@ -159,7 +156,7 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         nothing = np.zeros(len(scaled_under(cls.scaling, plan)), np.int64)
-        first = cls.first_about(nothing, np.zeros((len(nothing), cls.asked_under(plan)), np.int64))
+        first = cls.first_about(plan, nothing, np.zeros((len(nothing), cls.asked_under(plan)), np.int64))
         return Foreseen([first], rounds=(TOP_BYTE - cls.lowest_shift) // 8 + 1, exact=False)
 
     def local(self, table: Table) -> Arrays:
@@ -173,10 +170,10 @@ class Narrow(Question, name="normalization/narrow", title="Narrow down order sta
 
     def sorted_keys(self, table: Table) -> Iterable[np.ndarray]:
         """The keys of each column of a table in their order, without its missing values."""
-        values = table_values(table, self.features, self.columns)
+        values = scaled_values(table, self.scaling, self.plan)
         return derived(
             table,
-            f"sorted keys {self.columns}",
+            f"sorted keys {places_under(self.scaling, self.plan)}",
             lambda: [keys(np.sort(known(values, feature))) for feature in range(self.features)],
         )
 

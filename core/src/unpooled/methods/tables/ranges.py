@@ -53,9 +53,9 @@ class FindRange(order.Narrow, name="normalization/range", title="Find the range"
     """float64 (features,)"""
 
     @classmethod
-    def about(cls, n: np.ndarray, centre: np.ndarray, columns: tuple[int, ...] = ()) -> Self:
-        """The first question about features of `n` values, which are these columns of the table."""
-        return cls(**cls.first_fields(n, ends(n)), centre=centre, columns=columns)
+    def about(cls, plan: Plan, n: np.ndarray, centre: np.ndarray) -> Self:
+        """The first question about features of `n` values."""
+        return cls(plan, **cls.first_fields(n, ends(n)), centre=centre)
 
     @classmethod
     def asked_under(cls, plan: Plan) -> int:
@@ -66,7 +66,7 @@ class FindRange(order.Narrow, name="normalization/range", title="Find the range"
         nothing = np.zeros(len(scaled_under(cls.scaling, plan)))
         rounds = (order.TOP_BYTE - cls.lowest_shift) // 8 + 1
         is_certain = cls.searches == 1 and bool(cls.sends_under(plan))
-        first = cls.about(nothing.astype(np.int64), nothing)
+        first = cls.about(plan, nothing.astype(np.int64), nothing)
         return Foreseen([first], cls.searches * rounds, is_certain, usual_rounds=rounds)
 
     def range_of(self, found: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -76,8 +76,7 @@ class FindRange(order.Narrow, name="normalization/range", title="Find the range"
         return lowest, highest
 
     def sorted_keys(self, table: Table) -> Iterator[np.ndarray]:
-        asked = range(self.features)
-        return map(order.keys, sorted_offsets(table, self.features, asked, self.centre, self.columns))
+        return map(order.keys, sorted_offsets(table, self.plan, range(self.features), self.centre))
 
 
 @dataclass(frozen=True, eq=False)

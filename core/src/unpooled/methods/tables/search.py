@@ -14,7 +14,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Finish, Go, Rows, Study, procedure
-from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real, Sent, fraction_bits
+from unpooled.asking.question import Arrays, Condition, Foreseen, Real, Sent, UnderPlan, fraction_bits
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse, listed
 from unpooled.fitted import yeo_johnson as transform
@@ -29,11 +29,10 @@ from unpooled.methods.tables.table import (
     known,
     places_under,
     scaled_under,
-    table_values,
+    scaled_values,
 )
 from unpooled.plan.encodings import YEO_JOHNSON
 from unpooled.plan.plan import Plan
-from unpooled.protocol import codec
 
 _LARGEST_POWER = 700.0
 """Exponent of e beyond which the transform, or an intermediate result, may not be finite."""
@@ -85,23 +84,23 @@ def found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Array
     # A difference of two nearly equal numbers has no digits left: that feature is a constant.
     spread = np.sqrt(np.where(variance > _LOST * square, variance, 0))
     mean, spread = np.ldexp([mean, spread], asked.size[:, 0].astype(np.int32))
-    found = {name: np.full(asked.features, np.nan) for name in YeoJohnson.parameters}
-    flat = np.zeros(asked.features, bool)
+    found = {name: np.full(len(pool.n), np.nan) for name in YeoJohnson.parameters}
+    flat = np.zeros(len(pool.n), bool)
     if pool.n.any():
         own = _parameters(power, asked.centre, mean, spread)
         for name, values in own.items():
             found[name][asked.asked] = values
         flat[asked.asked] = pool.flat(asked.asked, power, own["centre"])
     marks = {"edge": brackets.edge, "flat": flat}
-    return Rows(FEATURES, {"feature": np.arange(asked.features), "n": pool.n, **found, **marks})
+    return Rows(FEATURES, {"feature": np.arange(len(pool.n)), "n": pool.n, **found, **marks})
 
 
 def sorted_offsets(
-    table: Table, features: int, asked: Iterable[int], centre: np.ndarray, columns: tuple[int, ...] = ()
+    table: Table, plan: Plan, asked: Iterable[int], centre: np.ndarray
 ) -> Iterator[np.ndarray]:
     """phi(x) - phi(centre) of all values of each feature that is asked, in their order."""
-    values = table_values(table, features, columns)
-    kept: dict[int, tuple[float, np.ndarray]] = derived(table, f"offsets {columns}", dict)
+    values, of = scaled_values(table, YEO_JOHNSON, plan), places_under(YEO_JOHNSON, plan)
+    kept: dict[int, tuple[float, np.ndarray]] = derived(table, f"offsets {of}", dict)
     for feature, around in zip(asked, centre.tolist(), strict=True):
         # Sorting is dear, and all rounds of a search are about one centre.
         if feature not in kept or kept[feature][0] != around:
@@ -162,12 +161,11 @@ class Pool:
                 "Give such columns in a larger unit, or declare them as text in its schema.",
             )
         return {
-            "features": len(self.n), "most": max(1, int(self.n.max())),
+            "plan": plan, "most": max(1, int(self.n.max())),
             "asked": asked, "centre": self.centre[asked], "powers": powers,
             "size": exponent(
                 np.maximum(*map(np.abs, self.bends(asked, powers))), 1 + np.abs(self.centre[asked, None])
             ),
-            "columns": places_under(YEO_JOHNSON, plan),
         }  # fmt: skip
 
     def bends(self, asked: np.ndarray, powers: np.ndarray) -> list[np.ndarray]:
@@ -213,7 +211,7 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class OfBends(Question, ring_bits=128):
+class OfBends(UnderPlan, ring_bits=128):
     """About some features, each transformed about a centre at some lambdas."""
 
     lambdas: ClassVar[int] = 1
@@ -224,8 +222,6 @@ class OfBends(Question, ring_bits=128):
     """True if asked only where the plan says that nobody reads the sums; False if only where it does not."""
     each: ClassVar[dict[str, str]] = {"count": "feature"}
 
-    features: int
-    """Number of features of the table."""
     most: int
     """The largest number of values of a feature."""
     asked: np.ndarray
@@ -236,8 +232,6 @@ class OfBends(Question, ring_bits=128):
     """float64 (asked, lambdas)"""
     size: np.ndarray
     """int64 (asked, lambdas): no transformed value is larger than 2 to this power."""
-    columns: tuple[int, ...] = codec.came_later(())
-    """Places of the features in the table; empty if they are all of its columns."""
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -253,7 +247,7 @@ class OfBends(Question, ring_bits=128):
         """The fields of a question about all features."""
         features = len(scaled_under(YEO_JOHNSON, plan))
         return {
-            "features": features,
+            "plan": plan,
             "most": 1,
             "asked": np.arange(features),
             "centre": np.zeros(features),
@@ -270,7 +264,7 @@ class OfBends(Question, ring_bits=128):
         return tuple(features[k].title for k in self.asked)
 
     def offsets(self, table: Table) -> Iterator[np.ndarray]:
-        return sorted_offsets(table, self.features, self.asked.tolist(), self.centre, self.columns)
+        return sorted_offsets(table, self.plan, self.asked.tolist(), self.centre)
 
 
 _SEARCH_TELLS = (

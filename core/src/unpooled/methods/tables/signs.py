@@ -48,7 +48,7 @@ def by_signs(study: Study, n: np.ndarray, centre: np.ndarray, searches: int = 1)
     together than that tells, they are asked for again, about the middle between them. A study of models
     is given what was found.
     """
-    asked = FindRangeByBits.about(n, centre, places_under(YEO_JOHNSON, study.plan))
+    asked = FindRangeByBits.about(study.plan, n, centre)
     (bytes_,) = yield Each([order.narrow(study, asked, ends(n))])
     pool = Pool(n, *asked.range_of(bytes_, n), centre)
     middle = transform.shifted(centre, (pool.lowest + pool.highest) / 2)

@@ -49,6 +49,11 @@ def _is_of_all(plan: Plan) -> bool:
     return plan.test not in method_modules.MODELS
 
 
+def scaled_values(table: Table, scaling: str, plan: Plan) -> np.ndarray:
+    """The values of the features that a plan scales so: float64 (n, features)."""
+    return table_values(table, len(scaled_under(scaling, plan)), places_under(scaling, plan))
+
+
 def table_values(table: Table, features: int, columns: tuple[int, ...] = ()) -> np.ndarray:
     """The values of a cohort's table, float64 (n, features); where they are named, of these columns only."""
     values = table.values

@@ -48,7 +48,7 @@ def yeo_johnson(study: Study) -> Asks[None]:
     sums = yield AverageLogarithms(n)
     # The mean of phi: about it offsets add up to 0, so neither side overflows long before the other.
     centre = transform.exponential(sums["logarithms"] / np.maximum(n, 1))
-    asked = FindRange.about(n, centre)
+    asked = FindRange.about(study.plan, n, centre)
     (found,) = yield Each([narrow(study, asked, ends(n))])
     pool = Pool(n, *asked.range_of(found, n), centre)
     yield from Go(search(study, pool, Brackets.first(n > 0, pool.first_step())))
