@@ -206,7 +206,7 @@ def begin_apart(study: Study, asked: StartApart, fitting: Fitting, left: Left) -
 def approach(study: Study, asked: Approach, fitting: Fitting, ascent: Ascent, left: Left) -> Asks[Left]:
     """Take another step without a look at the likelihood, where it is a small one."""
     sums = yield asked
-    step, decrement, _, code = newton(sums["gradient"], sums["hessian"])
+    step, decrement, _, code = newton(asked.gradient(sums), sums["hessian"])
     tame = (code == codes.FITTED) & (decrement <= _TAME) & (decrement >= _NOISE)
     beta = np.where(tame[:, None], asked.beta + step, asked.beta)
     following = about_some(Evaluate, asked, np.ones(len(tame), bool), beta=beta)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from unpooled.asking.cohort import MALE, Cohort, Samples
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent, fraction_bits
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
 from unpooled.kernels.elementary import log
@@ -441,15 +441,42 @@ class StartApart(Evaluate, name="logistic/start-apart", title="Start from a mode
 
 
 @dataclass(frozen=True, eq=False)
-class Approach(Evaluate, name="logistic/approach", title="Approach the estimates"):
-    """Gradient and Hessian in single precision, one step from the null model: nothing is decided by them."""
+class Approach(Evaluate, name="logistic/approach", title="Approach the estimates", ring_bits=32):
+    """Gradient and Hessian in single precision, one step from the null model: nothing is decided by them.
+
+    Half the bits are enough for the Hessian, by which a step is off by a share of itself. An error of the
+    gradient is one of the estimate, so what is below its bits is sent as well.
+    """
 
     most_rounds: ClassVar[int] = 1
     usual_rounds: ClassVar[int] = 1
-    sends: ClassVar[tuple[Real, ...]] = tuple(array for array in Evaluate.sends if array.name != "likelihood")
+    sends: ClassVar[tuple[Real, ...]] = (
+        *Evaluate.sends[1:],
+        Real(
+            "rest",
+            ("variants", "parameters"),
+            1,
+            "per variant: the remaining digits of its gradient",
+            _MODEL_TELLS,
+            of_one=True,
+        ),
+    )
+
+    @property
+    def bits(self) -> int:
+        """Bits after the point of the gradient without its rest."""
+        return fraction_bits(self.bound, self.plan.cohorts, self.ring_bits)
 
     def local(self, cohort: Cohort) -> Arrays:
-        return {name: sums for name, sums in super().local(cohort).items() if name != "likelihood"}
+        found = super().local(cohort)
+        units = np.ldexp(found["gradient"], self.bits)
+        whole = np.rint(units)
+        gradient = np.ldexp(whole, -self.bits)
+        return {"gradient": gradient, "hessian": found["hessian"], "rest": units - whole}
+
+    def gradient(self, sums: Arrays) -> np.ndarray:
+        """The whole gradient: float64 (m, parameters)."""
+        return np.asarray(sums["gradient"] + np.ldexp(sums["rest"], -self.bits))
 
     @property
     def turn(self) -> int:
