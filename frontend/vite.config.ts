@@ -27,7 +27,14 @@ function compressed(): Plugin {
 export default defineConfig(({ command }) => ({
   plugins: [react(), compressed()],
   base: command === "build" ? "/static/app/" : "/",
-  build: { outDir: BUILT, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    outDir: BUILT,
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // jsPDF would load these to read HTML, which no page asks it to.
+    rolldownOptions: { external: ["canvg", "dompurify", "html2canvas"] },
+  },
   // `npm run dev` beside `unpooled up`: pages from here, answers from there.
   server: { proxy: { "/api": "http://127.0.0.1:8000" } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },

@@ -117,9 +117,12 @@ class Pages:
         return saved
 
     def save_picture(self, about: str, as_what: str, folder: Path) -> Path:
-        """Save a picture, by its menu."""
-        self.page.locator("summary").filter(has_text=about).click()
-        return self.saved(folder, lambda: self.press(f"Save {as_what} of the {about}"))
+        """Save a picture, of which the first words are given, as a figure of its own."""
+        self.page.get_by_role("button", name=f"Make a figure with {about}").click()
+        expect(self.dialog.get_by_role("img")).to_be_visible()
+        saved = self.saved(folder, lambda: self.press(f"Save {as_what}"))
+        self.press("Close")
+        return saved
 
     def look(self, name: str) -> None:
         """Take pictures of the page as it is, light and dark, on a laptop and a small screen. AssertionError

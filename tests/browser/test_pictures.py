@@ -118,12 +118,12 @@ def test_from_the_whole_genome_to_one_variant(pages: Pages, study: tuple[Trial, 
     page.mouse.up()
     expect(here).to_contain_text("Mb")
     expect(page).to_have_url(region)
-    drawn = ET.parse(pages.save_picture("Manhattan plot", "SVG", tmp_path)).getroot()  # noqa: S314
+    drawn = ET.parse(pages.save_picture("Region", "SVG", tmp_path)).getroot()  # noqa: S314
     assert drawn.get("width") == "183mm"
     assert drawn.tag.endswith("svg") and len(drawn.findall(".//{*}path")) > 3
     assert "class=" not in ET.tostring(drawn, "unicode")
     assert f'fill="{TEXT_ON_WHITE}"' in ET.tostring(drawn, "unicode"), "light, though the page is dark"
-    image = pages.save_picture("QQ plot", "PNG", tmp_path).read_bytes()
+    image = pages.save_picture("QQ plot", "PNG, 600 dpi", tmp_path).read_bytes()
     assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) == round(89 / 25.4 * 600)
     with Image.open(BytesIO(image)) as opened:
         assert opened.info["dpi"] == pytest.approx((600, 600), rel=1e-3)

@@ -129,7 +129,7 @@ def names_stand_apart(plot: Locator) -> None:
 
 
 def saved_svg(pages: Pages, folder: Path) -> ET.Element:
-    drawn = pages.save_picture("Manhattan plot", "SVG", folder)
+    drawn = pages.save_picture("Region", "SVG", folder)
     return ET.parse(drawn).getroot()  # noqa: S314
 
 

@@ -5,6 +5,8 @@ import styles from "./Dialog.module.css";
 interface Props {
   title: string;
   children: ReactNode;
+  /** As wide as the window. */
+  isWide?: boolean;
   /** Buttons, the one that does it first. */
   actions?: ReactNode;
   /** Escape, and what else closes it; a dialog without it must be answered. */
@@ -12,7 +14,7 @@ interface Props {
 }
 
 /** A modal dialog while it is rendered. The browser keeps the focus in it, and gives it back afterwards. */
-export function Dialog({ title, children, actions, onClose }: Props) {
+export function Dialog({ title, children, isWide = false, actions, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useLayoutEffect(() => {
@@ -25,7 +27,7 @@ export function Dialog({ title, children, actions, onClose }: Props) {
   return (
     <dialog
       ref={dialog}
-      className={styles.dialog}
+      className={isWide ? `${styles.dialog} ${styles.wide}` : styles.dialog}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

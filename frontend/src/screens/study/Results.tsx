@@ -13,6 +13,7 @@ import { Pictures } from "./results/Pictures";
 import { addressOf, CopyMethods, Files } from "./ResultFiles";
 import { Components } from "./results/Components";
 import { Encoding } from "./results/Encoding";
+import { Figures } from "./results/figures";
 import { Model } from "./results/Model";
 import { Polygenic } from "./results/Polygenic";
 import { Parameters, SummaryOfTable } from "./results/Tables";
@@ -27,7 +28,7 @@ export function Results() {
   if (study.state !== "done") return <NotYet study={study} />;
   const shown = resultsOf(study, address.get("phenotype") ?? "");
   return (
-    <>
+    <Figures people={summaryOf(study, shown)}>
       {shown.phenotype && (
         <Columns>
           <SelectField
@@ -47,7 +48,7 @@ export function Results() {
       )}
       <FromFiles study={study} />
       <Files study={study} />
-    </>
+    </Figures>
   );
 }
 

@@ -1,13 +1,7 @@
-/** What every picture has: its frame, its width, a tip beside what is pointed at, and its files. */
+/** What every picture has: its frame, its width, and a tip beside what is pointed at. */
 import { useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
-import { Button } from "../../../ui/Button";
-import { Refusal } from "../../../ui/Callout";
-import { Menu } from "../../../ui/Menu";
-import { savePng, saveSvg } from "./save";
 import styles from "./Figure.module.css";
-import { Rich } from "../../../ui/Rich";
-import { t } from "../../../words/language";
 
 /**
  * The width of an element in pixels, also after it has changed; of an element that the asking component itself has:
@@ -60,42 +54,6 @@ export function TipFacts({ facts }: { facts: readonly (readonly [string, ReactNo
         </div>
       ))}
     </dl>
-  );
-}
-
-/** Saves the picture that `frame` holds. */
-export function SaveFigure({
-  frame,
-  name,
-  about,
-}: {
-  frame: RefObject<HTMLElement | null>;
-  name: string;
-  about: string;
-}) {
-  const [error, setError] = useState<Error | null>(null);
-  const save = async (write: (name: string, svg: SVGSVGElement) => void | Promise<void>) => {
-    const svg = frame.current?.querySelector("svg");
-    if (!svg) return;
-    try {
-      await write(name, svg);
-      setError(null);
-    } catch (problem) {
-      setError(new Error(t("The picture could not be written. Save the SVG instead."), { cause: problem }));
-    }
-  };
-  return (
-    <>
-      <Menu title={<Rich text="Save picture<unseen>: {{about}}</unseen>" values={{ about }} />}>
-        <Button look="quiet" onClick={() => save(saveSvg)}>
-          <Rich text="Save SVG<unseen> of the {{about}}</unseen>" values={{ about }} />
-        </Button>
-        <Button look="quiet" onClick={() => save(savePng)}>
-          <Rich text="Save PNG<unseen> of the {{about}}</unseen>" values={{ about }} />
-        </Button>
-      </Menu>
-      <Refusal error={error} />
-    </>
   );
 }
 

@@ -1,29 +1,25 @@
 /** The Manhattan plot with what leads around in it. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
 import type { Schemas } from "../../../api/client";
-import {
-  region as regionQuery,
-  surroundings as surroundingsQuery,
-  type ResultsOf,
-} from "../../../api/queries";
+import { region as regionQuery, type ResultsOf } from "../../../api/queries";
 import { Button } from "../../../ui/Button";
 import { Refusal } from "../../../ui/Callout";
 import { Card, Row, Section, Unseen } from "../../../ui/Layout";
-import { fileName } from "../../../words/files";
 import { sentences } from "../../../words/format";
 import { megabases, place, pValue, span } from "../../../words/genetics";
 import { Around } from "./Around";
-import { SaveFigure, useFrame, useWidth } from "./Figure";
+import { useFrame, useWidth } from "./Figure";
 import figure from "./Figure.module.css";
 import { chromosomeOf, kept, type Genome, type Region } from "./genome";
 import { GoTo } from "./GoTo";
 import styles from "./Manhattan.module.css";
 import type { GenesOfLeads } from "./ManhattanMarks";
+import { ManhattanPanels } from "./ManhattanPanels";
 import { ManhattanPlot } from "./ManhattanPlot";
 import { moved, type Move } from "./moves";
-import { WIDEST } from "./Tracks";
+import { useSurroundings } from "./surroundings";
 import * as counted from "../../../words/counted";
 import { plural, t } from "../../../words/language";
 
@@ -54,12 +50,6 @@ export function Manhattan({ study, genome, overview, region, onRegion, wanted, g
         ? { id: wanted.id, at: start + wanted.position, negLog10P: wanted.neg_log10_p }
         : null,
     [wanted, start],
-  );
-  const name = fileName(
-    study.name,
-    "manhattan",
-    region ? region.chromosome : "",
-    region ? megabases(region.from, region.to) : "",
   );
   return (
     <Card>
@@ -92,7 +82,7 @@ export function Manhattan({ study, genome, overview, region, onRegion, wanted, g
               genesToldOf(surroundings),
             )}
           </figcaption>
-          <SaveFigure frame={frame} name={name} about={t("Manhattan plot")} />
+          <ManhattanPanels study={study} genome={genome} overview={overview} genes={genes} region={region} />
         </figure>
         {region && surroundings && (
           <Around
@@ -116,18 +106,6 @@ function useRegions(of: ResultsOf, region: Region | null) {
   const [regions, setRegions] = useState<readonly Schemas["Region"][]>([]);
   if (data && data !== regions[0]) setRegions([data, ...regions.slice(0, 1)]);
   return { regions, error };
-}
-
-/** Of a region that is not too wide for names of genes; of the one before until they are there. */
-function useSurroundings(of: ResultsOf, region: Region | null) {
-  const isNarrow = region !== null && region.to - region.from <= WIDEST;
-  const { data, error } = useQuery({
-    ...surroundingsQuery(of, region ?? { chromosome: "", from: 0, to: 0 }),
-    enabled: isNarrow,
-    placeholderData: keepPreviousData,
-  });
-  const isHere = isNarrow && data?.chromosome === region.chromosome;
-  return { surroundings: isHere ? data : null, problem: error };
 }
 
 /** Where the reader is, and how to get elsewhere without a mouse on the picture. */

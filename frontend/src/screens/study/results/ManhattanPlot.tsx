@@ -182,7 +182,7 @@ export function ManhattanPlot({
   );
 }
 
-function tracksOf(
+export function tracksOf(
   genome: Genome,
   region: Region | null,
   surroundings: Schemas["Surroundings"] | null,
@@ -193,7 +193,7 @@ function tracksOf(
   return { surroundings, start, packing: packed(surroundings.genes, region, width, MOST_ROWS) };
 }
 
-function sizeOf(width: number) {
+export function sizeOf(width: number) {
   const { left, right } = marginsOf(width);
   return { width: width - left - right, height: width < 600 ? 260 : 340 };
 }

@@ -7,8 +7,9 @@ import { fileName } from "../../../words/files";
 import { loci, variants } from "../../../words/counted";
 import { place, pValue } from "../../../words/genetics";
 import { genomeOfBoth } from "./both";
-import { SaveFigure, TipBox, TipFacts, useFrame, useWidth } from "./Figure";
+import { TipBox, TipFacts, useFrame, useWidth } from "./Figure";
 import figure from "./Figure.module.css";
+import { MakeFigure } from "./figures";
 import { across, nearest, overviewLayer, type Layer, type Point, type Size } from "./layer";
 import type { Genome, Window } from "./genome";
 import { chromosomes, Heights, Leads, Limits, Marks, marginsOf, Stripes } from "./ManhattanMarks";
@@ -32,7 +33,14 @@ export function Miami({ studies, overviews }: Props) {
   return (
     <Section
       title={t("Miami plot")}
-      beside={<SaveFigure frame={frame} name={fileName(...names, "miami")} about={t("Miami plot")} />}
+      beside={
+        <MakeFigure
+          about={t("Miami plot")}
+          file={fileName(...names, "miami")}
+          isWide
+          draw={(width) => <Plot studies={studies} overviews={overviews} width={width} />}
+        />
+      }
     >
       <figure className={figure.figure}>
         <div ref={frame}>

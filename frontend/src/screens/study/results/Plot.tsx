@@ -1,7 +1,8 @@
 /** A plot with two axes of numbers: as high as it is wide. */
 import { decimal } from "../../../words/format";
-import { SaveFigure, useFrame, useWidth } from "./Figure";
+import { useFrame, useWidth } from "./Figure";
 import figure from "./Figure.module.css";
+import { MakeFigure } from "./figures";
 
 const MARGIN = { left: 52, right: 16, top: 26, bottom: 44 };
 
@@ -23,49 +24,57 @@ interface Props {
   draw: (path: Path) => React.ReactNode;
 }
 
-export function Plot({ about, name, summary, x, y, caption, draw }: Props) {
+export function Plot({ about, name, caption, ...drawn }: Props) {
   const frame = useFrame();
   const width = useWidth(frame, 400);
+  return (
+    <figure className={figure.figure}>
+      <MakeFigure about={about} file={name} draw={(width) => <Drawn {...drawn} width={width} />} />
+      <div ref={frame} className={figure.frame}>
+        <Drawn {...drawn} width={width} />
+      </div>
+      <figcaption>{caption}</figcaption>
+    </figure>
+  );
+}
+
+type DrawnProps = Pick<Props, "summary" | "x" | "y" | "draw"> & { width: number };
+
+function Drawn({ summary, x, y, draw, width }: DrawnProps) {
   const side = width - MARGIN.left - MARGIN.right;
   const across = (value: number) => along(x, value) * side;
   const up = (value: number) => (1 - along(y, value)) * side;
   const path: Path = (points) =>
     `M${points.map(([right, high]) => `${across(right).toFixed(1)} ${up(high).toFixed(1)}`).join("L")}`;
   return (
-    <figure className={figure.figure}>
-      <SaveFigure frame={frame} name={name} about={about} />
-      <div ref={frame} className={figure.frame}>
-        <svg role="img" aria-label={summary} viewBox={`0 0 ${width} ${side + MARGIN.top + MARGIN.bottom}`}>
-          <g transform={`translate(${MARGIN.left} ${MARGIN.top})`}>
-            <path
-              className={figure.grid}
-              d={ticksOf(y)
-                .map((tick) => `M0 ${up(tick)}H${side}`)
-                .join("")}
-            />
-            {draw(path)}
-            <path className={figure.axis} d={`M0 0V${side}H${side}`} />
-            {ticksOf(y).map((tick) => (
-              <text key={tick} className={figure.tick} x={-8} y={up(tick)} dy="0.32em" textAnchor="end">
-                {decimal(tick)}
-              </text>
-            ))}
-            {ticksOf(x).map((tick) => (
-              <text key={tick} className={figure.tick} x={across(tick)} y={side + 18} textAnchor="middle">
-                {decimal(tick)}
-              </text>
-            ))}
-            <text className={figure.title} x={-8} y={-11}>
-              {y.title}
-            </text>
-            <text className={figure.title} x={side / 2} y={side + 38} textAnchor="middle">
-              {x.title}
-            </text>
-          </g>
-        </svg>
-      </div>
-      <figcaption>{caption}</figcaption>
-    </figure>
+    <svg role="img" aria-label={summary} viewBox={`0 0 ${width} ${side + MARGIN.top + MARGIN.bottom}`}>
+      <g transform={`translate(${MARGIN.left} ${MARGIN.top})`}>
+        <path
+          className={figure.grid}
+          d={ticksOf(y)
+            .map((tick) => `M0 ${up(tick)}H${side}`)
+            .join("")}
+        />
+        {draw(path)}
+        <path className={figure.axis} d={`M0 0V${side}H${side}`} />
+        {ticksOf(y).map((tick) => (
+          <text key={tick} className={figure.tick} x={-8} y={up(tick)} dy="0.32em" textAnchor="end">
+            {decimal(tick)}
+          </text>
+        ))}
+        {ticksOf(x).map((tick) => (
+          <text key={tick} className={figure.tick} x={across(tick)} y={side + 18} textAnchor="middle">
+            {decimal(tick)}
+          </text>
+        ))}
+        <text className={figure.title} x={-8} y={-11}>
+          {y.title}
+        </text>
+        <text className={figure.title} x={side / 2} y={side + 38} textAnchor="middle">
+          {x.title}
+        </text>
+      </g>
+    </svg>
   );
 }
 

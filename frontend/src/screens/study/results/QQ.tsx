@@ -10,8 +10,9 @@ import { Table, type Column } from "../../../ui/Table";
 import { fileName } from "../../../words/files";
 import { count, decimal } from "../../../words/format";
 import { inflation, pValue } from "../../../words/genetics";
-import { SaveFigure, TipBox, TipFacts, useFrame, useWidth } from "./Figure";
+import { TipBox, TipFacts, useFrame, useWidth } from "./Figure";
 import figure from "./Figure.module.css";
+import { MakeFigure } from "./figures";
 import { FOLD } from "./fold";
 import plot from "./Plot.module.css";
 import styles from "./QQ.module.css";
@@ -34,18 +35,17 @@ const MARGIN = { left: 44, right: 12, top: 24, bottom: 42 };
 
 export function QQ({ study }: { study: ResultsOf }) {
   const query = useQuery(quantiles(study));
-  const frame = useFrame();
-  const name = fileName(study.name, "qq");
   return (
     <Card>
-      <Section title={t("QQ plot")} beside={<SaveFigure frame={frame} name={name} about={t("QQ plot")} />}>
-        <Loaded query={query}>{(found) => <Curves found={found} frame={frame} />}</Loaded>
+      <Section title={t("QQ plot")}>
+        <Loaded query={query}>{(found) => <Curves found={found} file={fileName(study.name, "qq")} />}</Loaded>
       </Section>
     </Card>
   );
 }
 
-function Curves({ found, frame }: { found: Schemas["Quantiles"]; frame: ReturnType<typeof useFrame> }) {
+function Curves({ found, file }: { found: Schemas["Quantiles"]; file: string }) {
+  const frame = useFrame();
   const { curves, confidence } = found;
   const width = useWidth(frame, 480);
   const [isShown, setShown] = useState(() => curves.map((_, number) => number === 0));
@@ -62,6 +62,11 @@ function Curves({ found, frame }: { found: Schemas["Quantiles"]; frame: ReturnTy
             { percent: confidence * 100 },
           )}
         </figcaption>
+        <MakeFigure
+          about={t("QQ plot")}
+          file={file}
+          draw={(width) => <Plot curves={curves} isShown={isShown} width={width} summary={inWords(curves)} />}
+        />
       </figure>
       <Lambdas curves={curves} isShown={isShown} onToggle={toggle} />
     </div>
