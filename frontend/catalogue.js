@@ -22,6 +22,8 @@ const READ = new Set([
 const NAMES = new Set([
   "Unpooled",
   "−log₁₀ P",
+  "PC1",
+  "PC2",
   "SHA-256",
   "A1 / A2",
   "NA",

@@ -84,3 +84,16 @@ def test_a_figure_of_panels_is_saved_as_it_is_seen(pages: Pages, study: Trial, t
     assert narrow.get("width") == "89mm" and "Times" in narrow.get("font-family", "")
     pages.press("Close")
     expect(pages.dialog).to_be_hidden()
+
+
+def test_the_density_of_people_is_a_picture(pages: Pages, site: Site, tmp_path: Path) -> None:
+    made = simulate(tmp_path, cohorts=(500,) * 5, variants=300, seed=4, pooled=False)
+    site.coordinator.sign_in(*site.administrator)
+    trial = site.study(made.cohorts, test="pca", phenotype="", pca=2)
+    trial.start()
+    trial.until_over()
+    pages.open(f"/studies/{trial.id}/results")
+    drawn = pages.page.get_by_role("img", name=re.compile(r"Density of people by PC1 and PC2: \d+ cells"))
+    expect(drawn).to_be_visible()
+    pages.look("density")
+    trial.stop()

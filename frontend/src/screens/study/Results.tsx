@@ -11,7 +11,7 @@ import { inflation } from "../../words/genetics";
 import { resultsOf, summaryOf } from "./results/phenotype";
 import { Pictures } from "./results/Pictures";
 import { addressOf, CopyMethods, Files } from "./ResultFiles";
-import { Components } from "./results/Components";
+import { Components, Density } from "./results/Components";
 import { Encoding } from "./results/Encoding";
 import { Figures } from "./results/figures";
 import { Model } from "./results/Model";
@@ -63,7 +63,8 @@ function FromFiles({ study }: { study: Study }) {
   const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
   const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
   const [encoding, model] = [named(".encoding.json"), named(".model.json")];
-  const [score, eigenvalues] = [named(".performance.json"), named(".eigenval.error") ?? named(".eigenval")];
+  const [score, density] = [named(".performance.json"), named(".density")];
+  const eigenvalues = named(".eigenval.error") ?? named(".eigenval");
   return (
     <>
       {parameters && <Parameters study={study} file={parameters} />}
@@ -72,6 +73,7 @@ function FromFiles({ study }: { study: Study }) {
       {model && <Model study={study} file={model} />}
       {score && <Polygenic study={study} file={score} />}
       {eigenvalues && <Components study={study} file={eigenvalues} />}
+      {density && <Density study={study} file={density} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** The results of a study of principal components: their eigenvalues. */
+/** The results of a study of principal components: their eigenvalues, and where in their plane people are dense. */
 import { useQuery } from "@tanstack/react-query";
 
 import type { Study } from "../../../api/client";
@@ -7,9 +7,18 @@ import { Card, Muted, Section } from "../../../ui/Layout";
 import { Loaded } from "../../../ui/Loading";
 import { Table, type Column } from "../../../ui/Table";
 import { fileName } from "../../../words/files";
+import { count } from "../../../words/format";
 import { measured } from "../../../words/genetics";
 import { t } from "../../../words/language";
-import { readEigenvalues, topOf, type Eigenvalue } from "./components";
+import {
+  reachOf,
+  readDensity,
+  readEigenvalues,
+  shadeOf,
+  topOf,
+  type Cell,
+  type Eigenvalue,
+} from "./components";
 import { Plot } from "./Plot";
 import styles from "./Plot.module.css";
 
@@ -32,6 +41,69 @@ export function Components({ study, file }: { study: Study; file: string }) {
         </Card>
       )}
     </Loaded>
+  );
+}
+
+/** The density of the pool's people by the first two components. */
+export function Density({ study, file }: { study: Study; file: string }) {
+  return (
+    <Loaded query={useQuery({ ...resultText(study.id, file), select: readDensity })}>
+      {(cells) =>
+        cells.length > 0 && (
+          <Card>
+            <Section title={t("People by the first two components")}>
+              <div className={styles.both}>
+                <DensityMap cells={cells} name={fileName(study.name, "density")} />
+              </div>
+            </Section>
+          </Card>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function DensityMap({ cells, name }: { cells: readonly Cell[]; name: string }) {
+  const reach = reachOf(cells);
+  const limits = [-reach, reach] as const;
+  const people = cells.map((cell) => cell.people);
+  return (
+    <Plot
+      about={t("Density of people")}
+      name={name}
+      summary={t(
+        "Density of people by PC1 and PC2: {{cells}} cells with at least {{least}} to {{most}} people.",
+        {
+          cells: count(cells.length),
+          least: count(Math.min(...people)),
+          most: count(Math.max(...people)),
+        },
+      )}
+      x={{ title: "PC1", limits }}
+      y={{ title: "PC2", limits }}
+      caption={t(
+        "The darker, the more people: each shade stands for twice as many as the one before. Cells with fewer than 10 are left out; numbers are known only to a factor of two, and of no cohort by itself.",
+      )}
+      draw={(path) =>
+        cells.map((cell) => {
+          const { left, right, low, high } = cell;
+          const corners = [
+            [left, low],
+            [right, low],
+            [right, high],
+            [left, high],
+          ] as const;
+          return (
+            <path
+              key={corners[0].join(" ")}
+              className={styles.cell}
+              fillOpacity={shadeOf(cell, cells)}
+              d={`${path(corners)}z`}
+            />
+          );
+        })
+      }
+    />
   );
 }
 

@@ -1,4 +1,4 @@
-/** Eigenvalues of principal components, read for the screen. */
+/** Eigenvalues of principal components, and the density of people, read for the screen. */
 
 export interface Eigenvalue {
   /** From 1: PC1. */
@@ -27,3 +27,31 @@ export function topOf(eigenvalues: readonly Eigenvalue[]): number {
   const factor = [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((factor) => most <= factor * power) ?? 10;
   return Number((factor * power).toPrecision(3));
 }
+
+/** A rectangle in the plane of two components, and how many people are in it at least. */
+export interface Cell {
+  left: number;
+  right: number;
+  low: number;
+  high: number;
+  people: number;
+}
+
+/** The cells of a file of density, one a line under a head. */
+export function readDensity(text: string): Cell[] {
+  const lines = text.split("\n").filter((line) => line && !line.startsWith("#"));
+  return lines.map((line) => {
+    const [left = NaN, right = NaN, low = NaN, high = NaN, people = NaN] = line.split("\t").map(Number);
+    return { left, right, low, high, people };
+  });
+}
+
+/** Where both axes of a picture of cells end, alike on both sides of 0: lengths in it can be compared. */
+export const reachOf = (cells: readonly Cell[]): number =>
+  Math.max(...cells.flatMap(({ left, right, low, high }) => [left, right, low, high].map(Math.abs)));
+
+const [FAINTEST, DOUBLING, DARKEST] = [0.12, 0.1, 0.9];
+
+/** How opaque a cell is: each doubling of its people adds as much; as in the cohorts' own pictures. */
+export const shadeOf = ({ people }: Cell, cells: readonly Cell[]): number =>
+  Math.min(DARKEST, FAINTEST + DOUBLING * Math.log2(people / Math.min(...cells.map((cell) => cell.people))));
