@@ -33,7 +33,7 @@ def harden_process(log_format: str) -> None:
     Raise the limit of open files, as far as allowed, to suffice for all connections.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_lines(log_format == "json"))
+    handler.setFormatter(log_lines(log_format == "json"))
     logging.basicConfig(handlers=[handler], level=logging.INFO)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     os.umask(0o077)
@@ -48,7 +48,7 @@ def harden_process(log_format: str) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _lines(is_json: bool) -> structlog.stdlib.ProcessorFormatter:
+def log_lines(is_json: bool) -> structlog.stdlib.ProcessorFormatter:
     """Format the log as the platform does: for people, or a JSON object on each line."""
     # Neither shows the values of variables in a traceback: there are secrets among them.
     plain = structlog.dev.ConsoleRenderer(
