@@ -1,4 +1,4 @@
-"""What a release says that it would meet on a platform."""
+"""`unpooled preflight` on a platform that this release can take over, and on others."""
 
 from __future__ import annotations
 
