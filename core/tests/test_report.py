@@ -341,3 +341,15 @@ def test_a_short_page_loads_and_runs_nothing() -> None:
     assert not any(
         word in page for word in ("<script", "<link", "src=", "http:", "https:", "url(", "@import")
     )
+
+
+def test_where_the_pool_is_dense_is_drawn() -> None:
+    plan = Plan("pca", "", 5, NO_KEY, trait="quantitative")
+    cells = {
+        "edges": np.array([[-1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+        "at_least": np.array([10, 40]),
+    }
+    page = report(plan, about(), None, {"density": cells})
+    assert "2 cells with the pool's people." in texts(page) and page.count('class="cell"') == 2
+    assert "PC1" in texts(page) and 'class="people" d=""' in page
+    assert "People of all cohorts" not in texts(report(plan, about(), None, {}))

@@ -88,9 +88,8 @@ def draw_people(target: Path, options: DataOptions, plan: Plan, folder: Path) ->
     errors = (folder / report_name(ERRORS_FILE, plan)).read_text("utf-8") if ERRORS_FILE in plan.files else ""
     off = [f"{float(line.split()[2]):.1e}" for line in errors.splitlines()[1:3]]
     told = (
-        f"Dots are this cohort's {len(scores):,} people. Cells are shaded by how many people of all cohorts "
-        "are in them, a step for each doubling from 10 on; cells with fewer are blank, and nobody knows how "
-        "many are there. Whoever is beyond the outermost cells is counted, and drawn, in these."
+        f"Dots are this cohort's {len(scores):,} people, drawn at the edge if they are beyond it. "
+        f"{people_svg.SHADED}"
         + (f" The error of PC1 and PC2, as 1 - |cos|, is at most {' and '.join(off)}." if off else "")
     )
     page = document(

@@ -26,7 +26,7 @@ from unpooled.methods.shared.options import FAR
 from unpooled.methods.shared.summary import FREQUENCIES_FAR
 from unpooled.pages.page import Html, document, facts, mark, section, table, tag
 from unpooled.panel.panel import Panel
-from unpooled.pictures import drawing, forest_svg, manhattan_svg, quantiles_svg
+from unpooled.pictures import drawing, forest_svg, manhattan_svg, people_svg, quantiles_svg
 from unpooled.pictures.associations import ODDS_RATIO, confidence
 from unpooled.pictures.drawing import shortened
 from unpooled.pictures.loci import GENOME_WIDE, REACH, SUGGESTIVE
@@ -39,6 +39,7 @@ _LONGEST_NAME = 40  # letters of an ID or an allele, which may have thousands
 
 STYLE = (
     drawing.STYLE
+    + people_svg.STYLE
     + table_summary.STYLE
     + """
 main { max-width: 72rem }
@@ -113,8 +114,8 @@ def report(
         _numbers(plan, about.run, found),
         *_of_x(plan, panel, tables),
         *(_results(plan, found) if found else []),
-        *([shown(tables, plan)] if shown else []),
         *([components.shown(tables)] if components.VALUES in tables else []),
+        *([shown(tables, plan)] if shown else []),
         _asked(plan, about),
         _people(plan, about),
         _methods(plan, about.run),

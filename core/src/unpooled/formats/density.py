@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import BinaryIO
 
 from unpooled.asking.question import Arrays
@@ -31,9 +31,18 @@ class Cell:
 def write_density(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:
     """Write the columns `edges` and `at_least`, a line per cell; only the head where there are none."""
     file.write("\t".join(_HEADS).encode() + b"\n")
-    if rows:
-        for edges, people in zip(rows["edges"][:].tolist(), rows["at_least"][:].tolist(), strict=True):
-            file.write("\t".join([*map(repr, edges), str(people)]).encode() + b"\n")
+    for cell in cells_of(rows):
+        file.write("\t".join(map(repr, astuple(cell))).encode() + b"\n")
+
+
+def cells_of(rows: Arrays) -> tuple[Cell, ...]:
+    """Return the cells in columns of `edges`, float64 (cells, 4), and `at_least`; none of no columns."""
+    if not rows:
+        return ()
+    return tuple(
+        Cell(*edges, people)
+        for edges, people in zip(rows["edges"][:].tolist(), rows["at_least"][:].tolist(), strict=True)
+    )
 
 
 def read_density(data: bytes) -> tuple[Cell, ...]:

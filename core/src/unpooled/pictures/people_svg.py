@@ -12,6 +12,11 @@ from unpooled.pages.page import Html, tag
 from unpooled.pictures.drawing import dot, plot, short, text, ticks
 
 _FRAME, _SIDE = ((540, 520), 60, 28), 440
+SHADED = (
+    "Cells are shaded by how many people of all cohorts are in them, a step for each doubling from 10 on; "
+    "cells with fewer are blank, and nobody knows how many are there. Whoever is beyond the outermost cells "
+    "is counted in these."
+)
 _FAINTEST, _STEP = 0.12, 0.1
 """Opacity of the faintest cell, and how much a doubling adds to it."""
 STYLE = """
@@ -22,7 +27,7 @@ STYLE = """
 
 
 def people_over_density(cells: Sequence[Cell], scores: np.ndarray, titles: tuple[str, str]) -> Html:
-    """Scores, float64 (people, 2), as dots over cells; who is beyond all cells is drawn where they end."""
+    """Draw scores, float64 (people, 2), as dots over cells: whoever is beyond all of them, where they end."""
     low, high = _ends(cells, scores)
 
     def at(values: np.ndarray | float) -> np.ndarray:
@@ -41,7 +46,8 @@ def people_over_density(cells: Sequence[Cell], scores: np.ndarray, titles: tuple
         for cell in cells
     ]
     marks = "".join(dot(x, _SIDE - y) for x, y in at(scores).tolist())
-    said = f"{len(scores):,} people of this cohort over {len(cells):,} cells with the pool's people."
+    own = f"{len(scores):,} people of this cohort over " if len(scores) else ""
+    said = f"{own}{len(cells):,} cells with the pool's people."
     return plot(
         said,
         _FRAME,

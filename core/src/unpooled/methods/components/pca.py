@@ -9,7 +9,7 @@ import numpy as np
 
 from unpooled.asking.procedure import Asks, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays
-from unpooled.formats.density import write_density
+from unpooled.formats.density import cells_of, write_density
 from unpooled.formats.eigenvectors import write_allele_weights, write_counts, write_eigenval, write_errors
 from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
 from unpooled.methods.components.density import COMPONENTS as DRAWN
@@ -22,6 +22,8 @@ from unpooled.methods.ld.options import INDEP_PAIRWISE, PRUNE_COMPONENTS
 from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.layout import laid_out
+from unpooled.pages.page import Html, joined, section, tag
+from unpooled.pictures.people_svg import SHADED, people_over_density
 from unpooled.plan.common_options import BY_PLACE, FILTERS, MODULAR, SEXES
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.plan.plan import component_titles as titles
@@ -64,6 +66,15 @@ def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     return ChainMap(others, tables[summary.VARIANTS])  # type: ignore[arg-type]  # nothing is written to it
 
 
+def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """Draw where the pool's people are dense, as a part of the report."""
+    if not (cells := cells_of(tables.get(DENSITY, {}))):
+        return joined([])
+    first, second = titles(DRAWN)
+    picture = people_over_density(cells, np.empty((0, DRAWN)), (first, second))
+    return section("People of all cohorts", tag("p", SHADED), tag("figure", picture))
+
+
 def _rules(plan: Plan) -> dict[str, str]:
     found = {}
     if plan.masking != "modular":
@@ -91,6 +102,7 @@ PCA = VariantMethod(
         COUNTS_FILE: laid_out(write_counts),
         DENSITY_FILE: laid_out(write_density),
     },
+    shown=shown,
     needs_phenotype=False,
     usual_files=(EIGENVAL_FILE, ERRORS_FILE, LOADINGS_FILE, COUNTS_FILE, DENSITY_FILE),
     about_files={
