@@ -39,10 +39,8 @@ def cells_of(rows: Arrays) -> tuple[Cell, ...]:
     """Return the cells in columns of `edges`, float64 (cells, 4), and `at_least`; none of no columns."""
     if not rows:
         return ()
-    return tuple(
-        Cell(*edges, people)
-        for edges, people in zip(rows["edges"][:].tolist(), rows["at_least"][:].tolist(), strict=True)
-    )
+    columns = [*rows["edges"][:].T.tolist(), rows["at_least"][:].tolist()]
+    return tuple(Cell(*values) for values in zip(*columns, strict=True))
 
 
 def read_density(data: bytes) -> tuple[Cell, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
@@ -11,14 +12,17 @@ from unpooled.asking.question import Arrays
 from unpooled.pages.page import Html, document, encoded, joined, section, table, tag
 from unpooled.plan.schema import Column
 
-WIDTH, HEIGHT, MARGIN = 300, 34, 6
-MIDDLE = HEIGHT // 2
+WIDTH, HEIGHT, MARGIN = 300, 64, 6
+BARS = 30
+"""Height of the histogram, above the box."""
+MIDDLE = (HEIGHT + BARS) // 2
 
 TITLE = "Summary of the pooled table"
 
 STYLE = """
 .ends { display: flex; justify-content: space-between; width: 300px; font-size: .8rem; color: var(--muted) }
 .strip line { stroke: var(--muted) }
+.strip .bar { fill: var(--soft) }
 .strip .middle { fill: var(--soft); stroke: var(--mark) }
 .strip .median { stroke: var(--mark); stroke-width: 3 }
 .strip .mean { fill: var(--mean); stroke: var(--surface) }
@@ -27,9 +31,11 @@ STYLE = """
 """
 """Goes with `unpooled.pages.page.STYLE`."""
 
-LEGEND = """In each picture, on a scale of its own: the box holds the middle half of the values, the line
-across it is the median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to
-99 %, and the diamond is the mean. With few values the outer quantiles are single people's, and left out."""
+LEGEND = """In each picture, on a scale of its own: above, a histogram whose bars reach from each known
+quantile to the next, each as large as its share of the values; below, the box holds the middle half of the
+values, the line across it is the median, the thick line reaches from the 5 % to the 95 % quantile, the thin
+one from 1 % to 99 %, and the diamond is the mean. With few values the outer quantiles are single people's,
+and left out."""
 
 HEADS = ("Column", "Values", "Missing", "Mean", "Deviation", "Median", "Distribution")
 
@@ -133,6 +139,7 @@ def _picture(at: dict[float, float], mean: float) -> Html:
 
 
 def _shapes(known: dict[float, float], mean: float, x: Callable[[float], float]) -> Iterator[Html]:
+    yield from _bars(known, x)
     for outer, thickness in ((0.01, 1), (0.05, 4)):
         if outer in known and 1 - outer in known:
             ends = {"x1": x(known[outer]), "x2": x(known[1 - outer]), "y1": MIDDLE, "y2": MIDDLE}
@@ -145,3 +152,15 @@ def _shapes(known: dict[float, float], mean: float, x: Callable[[float], float])
         at = x(known[0.5])
         yield tag("line", class_="median", x1=at, x2=at, y1=MIDDLE - 9, y2=MIDDLE + 9)
     yield tag("path", class_="mean", d=f"M{x(mean)} {MIDDLE - 5}l5 5l-5 5l-5 -5z")
+
+
+def _bars(known: dict[float, float], x: Callable[[float], float]) -> Iterator[Html]:
+    """Draw a histogram between the known quantiles: a bar's area is the share of values in it."""
+    between = list(itertools.pairwise(known.items()))
+    widths = [max(x(right) - x(left), 1) for (_, left), (_, right) in between]  # ties are still seen
+    heights = [(high - low) / width for ((low, _), (high, _)), width in zip(between, widths, strict=True)]
+    for ((_, left), _), width, height in zip(between, widths, heights, strict=True):
+        tall = round(BARS * height / max(heights), 1)
+        yield tag(
+            "rect", class_="bar", x=x(left), y=round(BARS - tall, 1), width=round(width, 1), height=tall
+        )

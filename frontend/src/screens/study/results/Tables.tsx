@@ -88,7 +88,7 @@ export function SummaryOfTable({ study, file }: { study: Study; file: string }) 
         </Loaded>
         <Muted>
           {t(
-            "In each picture, on a scale of its own: the box holds the middle half of the values, the line across it is the median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to 99 %, and the diamond is the mean. With few values the outer quantiles are single people’s, and left out.",
+            "In each picture, on a scale of its own: above, a histogram whose bars reach from each known quantile to the next, each as large as its share of the values; below, the box holds the middle half of the values, the line across it is the median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to 99 %, and the diamond is the mean. With few values the outer quantiles are single people’s, and left out.",
           )}
         </Muted>
       </Section>
@@ -126,14 +126,26 @@ function Distribution({ row }: { row: Summary }) {
   );
 }
 
-const [WIDTH, HEIGHT, MARGIN] = [208, 26, 6];
+const [WIDTH, HEIGHT, MARGIN, BARS] = [208, 52, 6, 26];
 
-function StripPicture({ strip: { spans, median, mean }, words }: { strip: Strip; words: string }) {
-  const x = (share: number) => MARGIN + share * (WIDTH - 2 * MARGIN);
-  const middle = HEIGHT / 2;
+function StripPicture({ strip: { bars, spans, median, mean }, words }: { strip: Strip; words: string }) {
+  const inside = WIDTH - 2 * MARGIN;
+  const x = (share: number) => MARGIN + share * inside;
+  const middle = (HEIGHT + BARS) / 2;
+  const most = Math.max(...bars.map(({ height }) => height));
   return (
     <svg role="img" aria-label={words} viewBox={`0 0 ${WIDTH} ${HEIGHT}`}>
       <title>{words}</title>
+      {bars.map(({ from, width, height }, k) => (
+        <rect
+          key={k}
+          className={styles.bar}
+          x={x(from)}
+          width={width * inside}
+          y={BARS * (1 - height / most)}
+          height={(BARS * height) / most}
+        />
+      ))}
       {spans.map(({ share, from, to }) =>
         share === 0.25 ? (
           <rect
@@ -141,8 +153,8 @@ function StripPicture({ strip: { spans, median, mean }, words }: { strip: Strip;
             className={styles.box}
             x={x(from)}
             width={Math.max(1, x(to) - x(from))}
-            y={4}
-            height={HEIGHT - 8}
+            y={BARS + 4}
+            height={HEIGHT - BARS - 8}
           />
         ) : (
           <path
@@ -152,7 +164,7 @@ function StripPicture({ strip: { spans, median, mean }, words }: { strip: Strip;
           />
         ),
       )}
-      {median !== null && <path className={styles.median} d={`M${x(median)} 4V${HEIGHT - 4}`} />}
+      {median !== null && <path className={styles.median} d={`M${x(median)} ${BARS + 4}V${HEIGHT - 4}`} />}
       {mean !== null && <path className={styles.mean} d={diamond(x(mean), middle, 5)} />}
     </svg>
   );

@@ -58,8 +58,10 @@ test("a strip reaches from the first known quantile to the last", () => {
   expect(strip?.spans[0]).toMatchObject({ from: 0, to: 1 });
   expect(strip?.spans[1]?.from).toBeCloseTo(20 / 60);
   expect(strip?.median).toBeCloseTo(28.5 / 60);
+  const areas = strip?.bars.map(({ width, height }) => width * height) ?? [];
+  expect(areas.reduce((sum, area) => sum + area, 0)).toBeCloseTo(0.98);
   // A mean beyond the scale stands at its end.
-  expect(rare && stripOf(rare)).toEqual({ spans: [], median: 0.5, mean: 0.5, low: 2, high: 2 });
+  expect(rare && stripOf(rare)).toEqual({ bars: [], spans: [], median: 0.5, mean: 0.5, low: 2, high: 2 });
   expect(stripOf({ quantiles: [{ share: 0.5, value: null }], mean: 1 })).toBeNull();
 });
 

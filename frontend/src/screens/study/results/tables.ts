@@ -69,6 +69,8 @@ export function readSummary(text: string): Summary[] {
 
 /** What a strip draws, as shares of its width; null where no quantile is told. */
 export interface Strip {
+  /** A histogram between the known quantiles: a bar's area is its share of the values. */
+  bars: { from: number; width: number; height: number }[];
   /** From one quantile to its counterpart: 1 to 99 %, 5 to 95 %, 25 to 75 %; the widest first. */
   spans: { share: number; from: number; to: number }[];
   median: number | null;
@@ -76,6 +78,9 @@ export interface Strip {
   low: number;
   high: number;
 }
+
+/** Width of a bar between quantiles that are the same number. */
+const NARROWEST = 0.005;
 
 export function stripOf({ quantiles, mean }: Pick<Summary, "quantiles" | "mean">): Strip | null {
   const known = quantiles.filter((each): each is { share: number; value: number } => each.value !== null);
@@ -88,8 +93,20 @@ export function stripOf({ quantiles, mean }: Pick<Summary, "quantiles" | "mean">
     const other = known.find((each) => Math.abs(each.share - (1 - share)) < 1e-9);
     return share < 0.5 && other ? [{ share, from: x(value), to: x(other.value) }] : [];
   });
+  const bars = known.slice(1).map(({ share, value }, k) => {
+    const before = known[k] ?? first;
+    const width = Math.max(x(value) - x(before.value), NARROWEST); // ties are still seen
+    return { from: x(before.value), width, height: (share - before.share) / width };
+  });
   const median = known.find(({ share }) => share === 0.5);
-  return { spans, median: median ? x(median.value) : null, mean: mean === null ? null : x(mean), low, high };
+  return {
+    bars,
+    spans,
+    median: median ? x(median.value) : null,
+    mean: mean === null ? null : x(mean),
+    low,
+    high,
+  };
 }
 
 /** A column of words in an encoding file. */
