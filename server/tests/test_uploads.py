@@ -232,3 +232,20 @@ def test_a_token_that_is_revoked_in_the_middle_of_a_share_stores_nothing(
     with pytest.raises(refusal):
         uploads.commit(cohort, asked.round, nonce, body(), len(data))
     assert_nothing_stored(trial)
+
+
+def test_a_full_disk_loses_nothing_and_says_so(
+    trial: Federation, asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, nonce = share(trial, asked)
+    really = Path.open
+
+    def on_a_full_disk(path: Path, mode: str = "r", *more: Any) -> Any:
+        return really(Path("/dev/full"), "wb") if "x" in mode else really(path, mode, *more)
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "open", on_a_full_disk)
+        answer = put(trial.clients[0], asked.round, data, nonce)
+    assert answer.status_code == 507 and answer.json()["error"]["code"] == "disk-full"
+    assert_nothing_stored(trial)
+    assert put(trial.clients[0], asked.round, data, nonce).status_code == 201

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from logging import Logger
@@ -17,6 +18,14 @@ DATABASE_AWAY = (OperationalError, InterfaceError)
 def first_line(error: Exception) -> str:
     """Shorten a database driver's message, which is often a page, for a line of a log."""
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__
+
+
+def is_full(error: Exception) -> bool:
+    """Tell whether a file or the database found no room on the disk; databases say so in words."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    words = str(error).lower()
+    return isinstance(error, OperationalError) and ("disk is full" in words or "no space left" in words)
 
 
 @contextmanager
@@ -87,3 +96,13 @@ class Unavailable(Refused):
     """Another service does not answer; the same request may succeed later."""
 
     status = 503
+
+
+class NoRoom(Refused):
+    """The platform's disk is full."""
+
+    status = 507
+
+    def __init__(self) -> None:
+        remedy = "Send it again once the platform's operator has made room."
+        super().__init__("disk-full", "The platform's disk is full.", remedy)

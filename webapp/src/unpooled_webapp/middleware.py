@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 
-from unpooled_server.errors import DATABASE_AWAY, Refused, Unavailable, first_line
+from unpooled_server.errors import DATABASE_AWAY, NoRoom, Refused, Unavailable, first_line, is_full
 from unpooled_webapp import tokens
 from unpooled_webapp.http_worker import SMALL_BODY
 
@@ -50,11 +50,25 @@ class WithoutDatabase(Middleware):
         return _come_again(request, exception) if isinstance(exception, DATABASE_AWAY) else None
 
 
+class WithoutRoom(Middleware):
+    """While a disk is full nothing new is taken; whatever was acknowledged is kept."""
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
+        if not is_full(exception):
+            return None
+        log.error("%s %s: the disk is full (%s)", request.method, request.path, first_line(exception))
+        return _refused(NoRoom())
+
+
 def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
     log.error("%s %s: the database does not answer (%s)", request.method, request.path, first_line(error))
     refusal = Unavailable(
         "database", "The platform's database does not answer.", "Try again in a few seconds."
     )
+    return _refused(refusal)
+
+
+def _refused(refusal: Refused) -> HttpResponseBase:
     response = JsonResponse(refusal.body(), status=refusal.status, headers={"Retry-After": str(AWAY_SECONDS)})
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django's own mark
     return response

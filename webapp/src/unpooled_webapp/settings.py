@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "unpooled_webapp.middleware.WithoutDatabase",
+    "unpooled_webapp.middleware.WithoutRoom",
     "unpooled_webapp.middleware.LargeBodiesOfKnownPeople",
     "unpooled_webapp.audit.Audit",
 ]
