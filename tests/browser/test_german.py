@@ -101,7 +101,7 @@ def test_a_study_in_german_from_its_form_to_its_results(german: GermanPages) -> 
     pages.look("cohorts")
     pages.press("Widerrufen (Einladung von Graz)")
     pages.look("revoke")
-    pages.press("Abbrechen", pages.dialog)
+    pages.press("Zurück", pages.dialog)
     for tab, name in TABS.items():
         pages.follow(tab)
         pages.is_at(tab)
