@@ -153,20 +153,6 @@ def test_a_full_disk_pauses_the_study_until_there_is_room(
     to_the_end(answered)
 
 
-def test_a_share_for_which_there_is_no_room_is_to_be_sent_later(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trial.running()
-    client = trial.clients[0]
-    asked = client.questions()
-    cohort = trial.cohort(client, asked.panel_digest)
-    monkeypatch.setattr(store, "keep_share", raising(OSError(28, "No space left on device")))
-    answer = client.send(asked.items[0], cohort)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "disk")
-    monkeypatch.undo()
-    assert client.send(asked.items[0], cohort).status_code == 201
-
-
 @pytest.mark.services
 def test_results_of_workers_that_were_second_are_deleted(answered: Federation) -> None:
     stray = store.results_path(answered.study_id, "stray")

@@ -98,11 +98,11 @@ class Unavailable(Refused):
     status = 503
 
 
-class NoRoom(Refused):
-    """The platform's disk is full."""
-
-    status = 507
-
-    def __init__(self) -> None:
-        remedy = "Send it again once the platform's operator has made room."
-        super().__init__("disk-full", "The platform's disk is full.", remedy)
+def no_room() -> Refused:
+    """Return the refusal of a request for which the platform's disk has no room."""
+    return Refused(
+        "disk-full",
+        "The platform's disk is full.",
+        "Send it again once the platform's operator has made room.",
+        status=507,
+    )

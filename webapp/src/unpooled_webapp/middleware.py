@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 
-from unpooled_server.errors import DATABASE_AWAY, NoRoom, Refused, Unavailable, first_line, is_full
+from unpooled_server.errors import DATABASE_AWAY, Refused, Unavailable, first_line, is_full, no_room
 from unpooled_webapp import tokens
 from unpooled_webapp.http_worker import SMALL_BODY
 
@@ -57,7 +57,7 @@ class WithoutRoom(Middleware):
         if not is_full(exception):
             return None
         log.error("%s %s: the disk is full (%s)", request.method, request.path, first_line(exception))
-        return _refused(NoRoom())
+        return _refused(no_room())
 
 
 def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:

@@ -14,7 +14,15 @@ from unpooled.errors import ProtocolError
 from unpooled.protocol import masking
 from unpooled.protocol.encrypted import carrier
 from unpooled_server.bells import doorbell
-from unpooled_server.errors import Conflict, Missing, NoRoom, Refused, Unauthorized, Unavailable, is_full
+from unpooled_server.errors import (
+    Conflict,
+    Missing,
+    Refused,
+    Unauthorized,
+    Unavailable,
+    is_full,
+    no_room,
+)
 from unpooled_server.models import Cohort, Round, Share
 from unpooled_server.names import RoundState
 from unpooled_server.reads.prepared import Prepared
@@ -74,7 +82,7 @@ def keep(path: Path, blocks: Iterator[bytes], size: int, what: str) -> None:
 
 def not_stored(what: str, error: OSError) -> Refused:
     if is_full(error):
-        return NoRoom()
+        return no_room()
     return Unavailable("disk", f"The {what} cannot be stored ({error.strerror}).", "Send it later.")
 
 
