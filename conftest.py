@@ -58,6 +58,9 @@ def _needs_qt() -> bool:
     return False
 
 
+# A worker of a test loads machine code when a study needs it, and not that of every method at each start.
+os.environ.setdefault("UNPOOLED_READY_FOR", "none")
+
 # Encryption has an interpreter of its own, which `scripts/openfhe-python` prepares.
 for _python in sorted(ROOT.glob(".cache/openfhe-*/bin/python")):
     os.environ.setdefault("UNPOOLED_OPENFHE_PYTHON", str(_python))

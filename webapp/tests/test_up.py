@@ -45,7 +45,7 @@ class Platform:
         command = [sys.executable, "-m", "unpooled_webapp", "up"]
         self.process = subprocess.Popen(
             [*command, "--home", str(home), "--port", "0", "--with-compensator", *arguments],
-            env={**clean, "UNPOOLED_ADMIN_PASSWORD": PASSWORD, **variables},
+            env={**clean, "UNPOOLED_ADMIN_PASSWORD": PASSWORD, "UNPOOLED_READY_FOR": "none", **variables},
             stdout=self.log,
             stderr=self.log,
         )
