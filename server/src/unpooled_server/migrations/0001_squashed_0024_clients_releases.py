@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
         ("unpooled_server", "0021_states_in_files"),
         ("unpooled_server", "0022_keys_of_pairs"),
         ("unpooled_server", "0023_encrypted"),
+        ("unpooled_server", "0024_clients_releases"),
     ]
 
     dependencies = [
@@ -152,6 +153,7 @@ class Migration(migrations.Migration):
                 ("compared_by", models.CharField(blank=True, default="", max_length=150)),
                 ("compared_at", models.DateTimeField(null=True)),
                 ("instance", models.CharField(blank=True, max_length=32)),
+                ("release", models.CharField(blank=True, default="", max_length=40)),
                 ("public_key", models.CharField(blank=True, max_length=128)),
                 ("sealing_key", models.BinaryField(blank=True, default=b"")),
                 ("box_sealed", models.BinaryField(blank=True, default=b"")),
