@@ -67,7 +67,11 @@ class Manifest:
 
 def size() -> int:
     """Count the bytes of the files that a backup would hold, without the database."""
-    return sum(path.stat().st_size for path in _kept() if path.exists())
+    found = 0
+    for path in _kept():
+        with contextlib.suppress(FileNotFoundError):
+            found += path.stat().st_size
+    return found
 
 
 def make(target: Path, done: Done = lambda count: None) -> Manifest:
