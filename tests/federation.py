@@ -34,6 +34,8 @@ ABOUT_THE_RUN = (
     "own-against-pool.html",
 )
 PASSWORD = "only for these tests"
+NAME = "Study 17"
+"""Name of a study: no sentence of the pages, which would be looked for where they are in German."""
 
 
 class Federation:
@@ -149,7 +151,7 @@ class Federation:
             "file_stem": "study",
             **plan,
         }
-        study = self.coordinator.call("POST", "studies", json={"name": "A trial", "plan": fields})["id"]
+        study = self.coordinator.call("POST", "studies", json={"name": NAME, "plan": fields})["id"]
         if panel_list:
             self.coordinator.call("PUT", f"studies/{study}/list", content=panel_list)
         trial = Trial(self, study)

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from unpooled.simulate import simulate
 
-from ..federation import Trial
+from ..federation import NAME, Trial
 from .conftest import AXE, Site
 from .pages import Pages
 from .studies import begin_study_of_variants, with_pictures
@@ -211,7 +211,7 @@ def test_the_report_and_everything_at_once(
     with browser.new_context(offline=True, java_script_enabled=False) as context:
         page = context.new_page()
         page.goto(report.as_uri())
-        expect(page.get_by_role("heading", name="A trial")).to_be_visible()
+        expect(page.get_by_role("heading", name=NAME)).to_be_visible()
         expect(page.get_by_role("img", name="Manhattan plot").locator("text.label").first).to_have_text(
             variant
         )
