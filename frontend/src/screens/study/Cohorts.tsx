@@ -44,7 +44,7 @@ export function Cohorts() {
           key={issued[0].cohort}
           issued={issued[0]}
           study={study}
-          onClose={() => setIssued(issued.slice(1))}
+          onClose={() => setIssued((shown) => shown.slice(1))} // another one may come meanwhile
         />
       )}
     </>
