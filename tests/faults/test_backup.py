@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import stat
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,8 @@ def test_a_finished_study_is_opened_where_the_backup_is_restored(
     elsewhere = Federation(tmp_path / "elsewhere", fresh_stores())
     try:
         assert_nothing_damaged_is_restored(elsewhere, file)
+        if elsewhere.stores.database:
+            assert_what_cannot_be_filled_is_empty_again(elsewhere, file)
         assert "could be restored" in said_by(elsewhere, "restore", "--check", file)
         assert "are restored" in said_by(elsewhere, "restore", file)
         assert files_of(elsewhere.home, trial.id) == files_of(running.home, trial.id) != {}
@@ -57,6 +62,19 @@ def test_a_finished_study_is_opened_where_the_backup_is_restored(
         elsewhere.study(small)  # the numbers of new rows follow those of old ones
     finally:
         elsewhere.stop()
+
+
+def assert_what_cannot_be_filled_is_empty_again(elsewhere: Federation, file: Path) -> None:
+    other = file.with_name("other.zip")
+    with zipfile.ZipFile(file) as whole, zipfile.ZipFile(other, "w") as changed:
+        manifest = json.loads(whole.read("manifest.json"))
+        for name in manifest["files"]:
+            changed.writestr(name, whole.read(name))
+        changed.writestr("database/no_table_of_ours", b"")
+        manifest["files"]["database/no_table_of_ours"] = hashlib.sha256().hexdigest()
+        changed.writestr("manifest.json", json.dumps(manifest))
+    said_by(elsewhere, "restore", other, status=1)
+    assert elsewhere.dump() == {} and not (elsewhere.home / "studies").exists()
 
 
 def assert_nothing_damaged_is_restored(elsewhere: Federation, file: Path) -> None:

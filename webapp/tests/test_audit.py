@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
-from django.db import connection
+from django.db import OperationalError, connection
 from signing_in import PASSWORD, Http, Person, signed_in
 from whole_studies import PLAN, created
 
@@ -57,6 +57,16 @@ def test_it_has_no_secret_no_reading_and_no_stranger(me: httpx.Client, http: Htt
     assert [what for _, what, _ in found] == ["POST session", "POST account/tokens", "POST studies"]
     written = json.dumps(list(audit.lines()))
     assert PASSWORD not in written and made["token"] not in written
+
+
+@pytest.mark.parametrize("address", ["studies", "studies/1/pause"])
+def test_while_the_database_is_away_people_are_asked_to_come_again(me: httpx.Client, address: str) -> None:
+    def is_away(*_: Any) -> Any:
+        raise OperationalError("no connection")
+
+    with connection.execute_wrapper(is_away):
+        answer = me.post(f"/api/v1/{address}", json={})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
 
 
 def changed(entry: AuditEntry) -> None:

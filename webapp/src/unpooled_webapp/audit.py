@@ -6,17 +6,19 @@ elsewhere notices if an earlier entry is changed, or gone. A study's own log goe
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.http import HttpRequest, HttpResponseBase
 
+from unpooled_server.errors import DATABASE_AWAY
 from unpooled_server.models import Study
-from unpooled_webapp.middleware import COHORT_API
+from unpooled_webapp.middleware import COHORT_API, Middleware, come_again
 from unpooled_webapp.models import AuditEntry, Installation
 
 API = "/api/v1/"
@@ -61,33 +63,34 @@ def _digest(before: str, entry: AuditEntry) -> str:
     return hashlib.sha256(json.dumps([before, _content(entry)], sort_keys=True).encode()).hexdigest()
 
 
-class Audit:
-    """Middleware that records each request of a known person that could change something."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+class Audit(Middleware):
+    """Records each request of a known person that could change something."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         place = request.path.removeprefix(API)
         is_of_people = request.path.startswith(API) and not request.path.startswith(COHORT_API)
         if not is_of_people or request.method in _SAFE or place in _CHANGES_NOTHING:
             return self.get_response(request)
-        before = _name(request)  # whoever signs out is nobody afterwards
+        try:
+            before = _name(request)  # whoever signs out is nobody afterwards
+        except DATABASE_AWAY as error:
+            return come_again(request, error)
         response = self.get_response(request)
         # Strangers are in the log of requests: they could fill this one.
         if who := _name(request) or before:
             subject = _subject(request, response)
             try:
                 record(who, f"{request.method} {_route(request)}", subject, response.status_code)
-            except DatabaseError as error:  # what was done stays done
+            except Error as error:  # what was done stays done
                 log.error("not in the audit log (%s): %s %s %s", error, who, request.method, subject)
         return response
 
     def process_view(self, request: HttpRequest, view: Any, positional: Any, named: dict[str, Any]) -> None:
-        # Before the view may delete it.
+        # Before the view may delete it; where the database is away, the view says so.
         if request.method not in _SAFE and (study := named.get("study")):
-            found = Study.objects.filter(pk=study).values_list("name", flat=True).first()
-            request.name_of_study = found  # type: ignore[attr-defined]
+            with contextlib.suppress(*DATABASE_AWAY):
+                found = Study.objects.filter(pk=study).values_list("name", flat=True).first()
+                request.name_of_study = found  # type: ignore[attr-defined]
 
 
 def _name(request: HttpRequest) -> str:

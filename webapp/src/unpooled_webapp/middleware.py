@@ -47,7 +47,7 @@ class WithoutDatabase(Middleware):
     """While the database is away everybody is asked to come again, and the log has one line a request."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
-        return _come_again(request, exception) if isinstance(exception, DATABASE_AWAY) else None
+        return come_again(request, exception) if isinstance(exception, DATABASE_AWAY) else None
 
 
 class WithoutRoom(Middleware):
@@ -60,7 +60,7 @@ class WithoutRoom(Middleware):
         return _refused(no_room())
 
 
-def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
+def come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
     log.error("%s %s: the database does not answer (%s)", request.method, request.path, first_line(error))
     refusal = Unavailable(
         "database", "The platform's database does not answer.", "Try again in a few seconds."
@@ -86,7 +86,7 @@ class LargeBodiesOfKnownPeople(Middleware):
             if length <= SMALL_BODY or request.path.startswith(COHORT_API) or _is_known(request):
                 return self.get_response(request)
         except DATABASE_AWAY as error:
-            return _come_again(request, error)
+            return come_again(request, error)
         text = f"Without signing in you may send {SMALL_BODY} bytes at most."
         return JsonResponse(Refused("not-signed-in", text, "Sign in first.").body(), status=401)
 

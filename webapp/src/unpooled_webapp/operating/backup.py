@@ -207,6 +207,17 @@ def _tables() -> Iterator[tuple[str, Iterator[bytes]]]:
 
 
 def _fill_tables(archive: zipfile.ZipFile, manifest: Manifest, done: Done) -> None:
+    """Make the tables and fill them; where that fails the database is as empty as before."""
+    try:
+        _copy_tables(archive, manifest, done)
+    except BaseException:
+        with connection.cursor() as cursor:
+            for table in connection.introspection.table_names(cursor):
+                cursor.execute(f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE")
+        raise
+
+
+def _copy_tables(archive: zipfile.ZipFile, manifest: Manifest, done: Done) -> None:
     call_command("migrate", verbosity=0, interactive=False, fail_running=False)
     tables = {name.removeprefix(_DATABASE): name for name in manifest.files if name.startswith(_DATABASE)}
     quoted = {table: connection.ops.quote_name(table) for table in tables}
