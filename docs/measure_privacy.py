@@ -24,7 +24,7 @@ from unpooled.methods.learning.training import optimizer_of
 from unpooled.methods.private_network.questions import SumClipped
 from unpooled.methods.shared.privacy import UNITS
 from unpooled.plan.categories import Words
-from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.plan import NO_KEY, OwnPlan, Plan
 from unpooled.plan.schema import Column
 
 WRITES = (measuring.Table("privacy", free=(3, 4, 5)),)
@@ -65,7 +65,8 @@ def share_right(
     The whole noise is there without one of `cohorts` cohorts: of two, each adds all of it. With `together_at`
     above 1 each cohort takes so many steps by its own sums, and then their weights are averaged by people.
     """
-    first = SumClipped(replace(plan, cohorts=cohorts), np.zeros(0), 1)
+    # No study has two cohorts; a plan of one's own may say any number.
+    first = SumClipped(OwnPlan(**vars(plan) | {"cohorts": cohorts}), np.zeros(0), 1)
     weights, (x, y) = start(first.network, 0), rest
     groups = [tables] if together_at == 1 else [[table] for table in tables]
     people = np.array([sum(len(table.values) for table in group) for group in groups])

@@ -393,7 +393,7 @@ def test_the_page_has_a_picture_of_each_column() -> None:
         assert "0.5: " in str(picture[0].text) and "mean" in str(picture[0].text)
         places = [float(shape.get(side, 0)) for shape in picture[1:] for side in ("x", "x1", "x2")]
         assert all(0 <= place <= 300 for place in places)
-    box = rows[0].find(".//rect")
+    box = rows[0].find(".//rect[@class='middle']")
     lines = rows[0].findall(".//line")
     quartiles = np.nanquantile(breast_cancer()[:, 0], [0.01, 0.25, 0.75, 0.99])
     assert box is not None and float(lines[0].attrib["x1"]) == 6 and float(lines[0].attrib["x2"]) == 294

@@ -26,7 +26,7 @@ LONGEST = 1 << 17
 MOST_FILES = 16
 READ_AT_START = ("PYTHON", "LANG", "LC_", "NUMBA_", "OPENBLAS_", "OMP_", "MKL_")
 """Prefixes of what Python and libraries read of the environment when they are loaded."""
-_OWN = ("UNPOOLED_", "DJANGO_")
+TOLD = ("UNPOOLED_", "DJANGO_")
 """Prefixes of what parties are told by the environment: no fork server has any of it."""
 CLIENT = (
     "cryptography.hazmat.backends.openssl.backend",
@@ -159,7 +159,7 @@ class ForkServer:
     @contextlib.contextmanager
     def running(cls, command: Sequence[str], environment: Mapping[str, str]) -> Iterator[ForkServer]:
         """Run a fork server until the block ends; its command takes the number of its socket last."""
-        loaded_with = {name: value for name, value in environment.items() if not name.startswith(_OWN)}
+        loaded_with = {name: value for name, value in environment.items() if not name.startswith(TOLD)}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             process = subprocess.Popen(  # noqa: S603  # our own commands, no shell
