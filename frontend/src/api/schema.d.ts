@@ -1510,10 +1510,10 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
@@ -1546,7 +1546,7 @@ export interface components {
              *     * `value` - value
              */
             missing_words?: components["schemas"]["MissingWordsEnum"];
-            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word never count, nor do two ways to write ü. */
             ignore_case?: boolean;
             /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
             smooth?: string;
@@ -1618,12 +1618,12 @@ export interface components {
             learning_rate?: number;
             /**
              * Format: double
-             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             * @description Momentum. For gradient descent: the share of the previous step that each step keeps.
              */
             momentum?: number;
             /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
             training_rounds?: number;
-            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights with the lowest loss are the model. With 0 all rounds take place, and the last weights are it. */
             patience?: number;
             /**
              * Format: double
@@ -1647,9 +1647,9 @@ export interface components {
              *     * `weighted` - weighted
              */
             local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
-            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            /** @description Local steps. For FedCMB: the steps that a cohort takes in a round. More of them save rounds, and lead farther from the pooled result. */
             local_steps?: number;
-            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            /** @description Local passes. For FedAvg: how often a cohort goes through its rows in a round. */
             local_passes?: number;
             /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
             batch_rows?: number;
@@ -1659,7 +1659,7 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
+             * @description Network. For each weight a cohort sends 16 bytes a round, 8 with differential privacy, and receives as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide
@@ -2310,10 +2310,10 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
@@ -2346,7 +2346,7 @@ export interface components {
              *     * `value` - value
              */
             missing_words?: components["schemas"]["MissingWordsEnum"];
-            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word never count, nor do two ways to write ü. */
             ignore_case?: boolean;
             /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
             smooth?: string;
@@ -2418,12 +2418,12 @@ export interface components {
             learning_rate?: number;
             /**
              * Format: double
-             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             * @description Momentum. For gradient descent: the share of the previous step that each step keeps.
              */
             momentum?: number;
             /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
             training_rounds?: number;
-            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights with the lowest loss are the model. With 0 all rounds take place, and the last weights are it. */
             patience?: number;
             /**
              * Format: double
@@ -2447,9 +2447,9 @@ export interface components {
              *     * `weighted` - weighted
              */
             local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
-            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            /** @description Local steps. For FedCMB: the steps that a cohort takes in a round. More of them save rounds, and lead farther from the pooled result. */
             local_steps?: number;
-            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            /** @description Local passes. For FedAvg: how often a cohort goes through its rows in a round. */
             local_passes?: number;
             /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
             batch_rows?: number;
@@ -2459,7 +2459,7 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
+             * @description Network. For each weight a cohort sends 16 bytes a round, 8 with differential privacy, and receives as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide
@@ -2805,10 +2805,10 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
@@ -2841,7 +2841,7 @@ export interface components {
              *     * `value` - value
              */
             missing_words?: components["schemas"]["MissingWordsEnum"];
-            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word never count, nor do two ways to write ü. */
             ignore_case?: boolean;
             /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
             smooth?: string;
@@ -2913,12 +2913,12 @@ export interface components {
             learning_rate?: number;
             /**
              * Format: double
-             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             * @description Momentum. For gradient descent: the share of the previous step that each step keeps.
              */
             momentum?: number;
             /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
             training_rounds?: number;
-            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights with the lowest loss are the model. With 0 all rounds take place, and the last weights are it. */
             patience?: number;
             /**
              * Format: double
@@ -2942,9 +2942,9 @@ export interface components {
              *     * `weighted` - weighted
              */
             local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
-            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            /** @description Local steps. For FedCMB: the steps that a cohort takes in a round. More of them save rounds, and lead farther from the pooled result. */
             local_steps?: number;
-            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            /** @description Local passes. For FedAvg: how often a cohort goes through its rows in a round. */
             local_passes?: number;
             /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
             batch_rows?: number;
@@ -2954,7 +2954,7 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
+             * @description Network. For each weight a cohort sends 16 bytes a round, 8 with differential privacy, and receives as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide
@@ -3163,10 +3163,10 @@ export interface components {
             pca?: number;
             /**
              * Format: double
-             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
+             * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
-            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
@@ -3199,7 +3199,7 @@ export interface components {
              *     * `value` - value
              */
             missing_words?: components["schemas"]["MissingWordsEnum"];
-            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word never count, nor do two ways to write ü. */
             ignore_case?: boolean;
             /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
             smooth?: string;
@@ -3271,12 +3271,12 @@ export interface components {
             learning_rate?: number;
             /**
              * Format: double
-             * @description Momentum. Of gradient descent: the share of the step before that each step goes on with.
+             * @description Momentum. For gradient descent: the share of the previous step that each step keeps.
              */
             momentum?: number;
             /** @description Rounds. A round is one step of the optimizer. There are fewer where the loss stops falling. */
             training_rounds?: number;
-            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights of its least are the model. With 0 all rounds take place, and the last weights are the model. */
+            /** @description Rounds without progress. Training ends when the loss in the fold that is left out has not fallen for so many rounds; the weights with the lowest loss are the model. With 0 all rounds take place, and the last weights are it. */
             patience?: number;
             /**
              * Format: double
@@ -3300,9 +3300,9 @@ export interface components {
              *     * `weighted` - weighted
              */
             local_algorithm?: components["schemas"]["LocalAlgorithmEnum"];
-            /** @description Local steps. Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the pooled result. */
+            /** @description Local steps. For FedCMB: the steps that a cohort takes in a round. More of them save rounds, and lead farther from the pooled result. */
             local_steps?: number;
-            /** @description Local passes. Of FedAvg: how often a cohort goes through its rows in a round. */
+            /** @description Local passes. For FedAvg: how often a cohort goes through its rows in a round. */
             local_passes?: number;
             /** @description Rows in a batch. Each step is taken on so many rows, drawn anew by a secret of the cohort's own; on all, if it has fewer. */
             batch_rows?: number;
@@ -3312,7 +3312,7 @@ export interface components {
              */
             weight_decay?: number;
             /**
-             * @description Network. Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as many: a million weights are 16 MB, and 8 MB.
+             * @description Network. For each weight a cohort sends 16 bytes a round, 8 with differential privacy, and receives as many: a million weights are 16 MB, and 8 MB.
              *
              *     * `knconv` - knconv
              *     * `knconv-wide` - knconv-wide

@@ -35,7 +35,7 @@ def create_administrator(given: str, name: str, password: str) -> User:
     if not (token_file().exists() and secrets.compare_digest(given.encode(), token().encode())):
         raise Refused(
             "wrong-token",
-            "This is not the address of the first run, or it was used already.",
+            "This is not the address of the first run, or it has already been used.",
             "Open the address that `unpooled up` printed, or run `unpooled administrator NAME` there.",
             status=403,
         )

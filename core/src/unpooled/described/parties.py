@@ -67,7 +67,7 @@ def _parties(plan: Plan) -> tuple[Party, ...]:
             + ("; masked parts of sums that are compared" if compared else "")
             + (f"; {_small(CODES)}" if plan.searched else ""),
             ("all of that but what is masked" if compared else "all of that")
-            + ", and so when each round takes place"
+            + ", and thus when each round takes place"
             + (", and how many variants there are" if agreed else ""),
             f"a share, a sum, {f'a {agreed}, ' if agreed else ''}a result, or a digest of any of these",
         ),

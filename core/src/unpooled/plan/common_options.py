@@ -177,11 +177,11 @@ MISSING = options.Choice(
         options.Answer(
             EXACT,
             "Leave the person out of that variant, as PLINK does",
-            "Where a single person lacks a call, the server learns that person's covariates; in a logistic "
-            "regression, and with clumps, the cohorts do, too, and of a single carrier.",
-            "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, and "
-            "in a logistic regression, or with clumps, so do the cohorts, and of single carriers, too; in "
-            "any regression of people who stand apart by a covariate; without name or cohort",
+            "Where a single person lacks a call, the server learns that person's covariates. In a logistic "
+            "regression, or with clumps, the cohorts learn them too, and those of a single carrier.",
+            "exact, as in PLINK: the server sees covariates and phenotype of single people who lack a call, "
+            "or who stand apart by a covariate; in a logistic regression, or with clumps, so do the "
+            "cohorts, and those of single carriers; never a name or a cohort",
             "People without a call were left out of the variant's test.",
         ),
     ),

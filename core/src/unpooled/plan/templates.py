@@ -64,8 +64,8 @@ def with_components(test: str) -> Template:
     return Template(
         f"{test}-components",
         f"{test.capitalize()}, {COMPONENTS} components",
-        "Principal components as covariates, usual filters, and confidence limits. Add age, sex and what "
-        "else you adjust for.",
+        "Principal components as covariates, usual filters, and confidence limits. Add age, sex and "
+        "whatever else you adjust for.",
         ADJUSTED,
         files=("assoc", "glm"),
     )

@@ -80,7 +80,7 @@ const OF_COHORTS: Record<Stage, Omit<Meaning, "said">> = {
   },
   offline: {
     means: message(
-      "Nothing has been heard of its program for longer than if it ran; since when, the pill says.",
+      "Nothing has been heard of its program for longer than if it ran; the pill says since when.",
     ),
     acts: message("Its data manager: start the same command again, or look at the network."),
   },

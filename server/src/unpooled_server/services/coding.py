@@ -34,7 +34,9 @@ def coded(cohort: Cohort, column: int, points: bytes, signature: bytes) -> bytes
     study = cohort.study
     require_not_over(study)
     if study.enrolled_at is None:  # the compensator's answer would fix the boxes, and the plan with them
-        raise Conflict("not-enrolled", "No round of this study was released yet.", "Ask when you are asked.")
+        raise Conflict(
+            "not-enrolled", "No round of this study has been released yet.", "Ask when you are asked."
+        )
     about = _signed(cohort, column, points, signature)
     try:
         part = codes.answered(bytes(study.code_key), about, points)

@@ -146,7 +146,7 @@ def require_changeable(study: Study) -> None:
     if study.enrolled_at:
         raise Conflict(
             "plan-final",
-            "A sum over the cohorts was asked for already: the plan cannot be changed any more.",
+            "A sum over the cohorts has already been asked for: the plan can no longer be changed.",
             "Abort the study, and use Change and repeat: a new study with the same cohorts, by the plan as "
             "you change it.",
         )
@@ -275,12 +275,14 @@ def _accept(
         if roster_hash != roster.hash().hex():
             raise Conflict("roster-changed", "The roster has changed.", "Read it again, then accept.")
         if plan.in_pairs != in_pairs:
-            raise Refused("other-trust", "What was sealed is not for whom this plan trusts with masks.")
+            raise Refused(
+                "other-trust", "What was sealed is for others than those whom this plan trusts with masks."
+            )
         if bytes(cohort.box_signature) == signature and bytes(cohort.box_sealed) == sealed:
             return
         if study.enrolled_at:
             raise Conflict(
-                "already-enrolled", "A sum that rests on the seeds of before was asked for already."
+                "already-enrolled", "A sum that rests on the earlier seeds has already been asked for."
             )
         try:
             verify(study, plan, roster, cohort)

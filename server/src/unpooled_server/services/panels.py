@@ -70,7 +70,7 @@ def announce(cohort: Cohort, digest: str) -> bool:
         if study.begun or study.panel_digest:
             raise Conflict(
                 "panel-agreed",
-                "The cohorts have agreed on variants, and this cohort's list is another one by now.",
+                "The cohorts have agreed on variants, and this cohort's list has changed since.",
                 "Go on with the files whose list was agreed on.",
             )
         old = cohort.list_digest
@@ -308,7 +308,7 @@ def accept_overlap(study: Study, who: str) -> None:
             raise Conflict(
                 "nothing-shared",
                 "The cohorts have no variant in common.",
-                "Wait until the cohort that has to has given other files.",
+                "Wait until the cohort that has to give other files has done so.",
             )
         note(study.pk, who, f"goes on with the {fresh.lists_share} variants that all lists share")
         fresh.cohorts.update(list_apart=False)

@@ -142,7 +142,7 @@ def _require_repeatable(old: Study, fields: Mapping[str, Any]) -> list[str]:
         raise Conflict(
             "too-many-invited",
             f"The study to repeat has {len(names)} cohorts, more than the plan now asks for.",
-            "First revoke, in the study to repeat, the invitations of those who shall not take part again.",
+            "First revoke, in the study to repeat, the invitations of those who are not to take part again.",
         )
     return names
 

@@ -42,8 +42,8 @@ PCA_COUNT = Whole(
 COMPONENT_TOLERANCE = Number(
     name="component_tolerance",
     label="Tolerance of a component",
-    hint="Of the angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least "
-    f"{STANDS_OUT} times the next.",
+    hint="The error of its angle, as 1 - |cos|, for each component up to the last whose "
+    f"eigenvalue is at least {STANDS_OUT} times the next.",
     default=1e-9,
     least=1e-14,
     most=WORST_COVARIATE,

@@ -274,7 +274,7 @@ def shown(tables: Mapping[str, Arrays]) -> Html:
             titles(len(found["eigenvalue"])), *(found[name].tolist() for name in columns), strict=True
         )
     ]
-    heads = ["Component", "Eigenvalue", "Times the next", "Error at most", "Stands out"]
+    heads = ["Component", "Eigenvalue", "Ratio to the next", "Error at most", "Stands out"]
     rounds, block = (int(tables[FIT][name][0]) for name in ("rounds", "block"))
     return section(
         "Principal components",

@@ -432,8 +432,8 @@ def _write(file: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
 _ABOUT = AboutFile(
     "Clumps",
     ".clumped: lead variants and those in linkage with them; also colours regions by linkage. Leads of a "
-    "regression follow from sums that the server and the cohorts learn: by the exact rule for missing "
-    "calls, of a variant that one person carries, that person's covariates and phenotype",
+    "regression follow from sums that the server and the cohorts learn; under the exact rule for "
+    "missing calls those of a variant with one carrier are that person's covariates and phenotype",
     "Associations were clumped by r² between haplotypes of the founders of all cohorts together, as "
     "plink1.9 --clump does.",
 )

@@ -68,7 +68,7 @@ PRUNE = VariantMethod(
         Template(
             "prune",
             "LD pruning with QC",
-            "Usual filters of variants, and one of each few in linkage: a list for PLINK's --extract.",
+            "Usual filters of variants, and one of each group in linkage: a list for PLINK's --extract.",
             {option: QUALITY[option] for option in _FILTERS},
         ),
     ),

@@ -218,7 +218,9 @@ def _of_model(
             MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
             COEFFICIENTS_FILE: AboutFile("Coefficients", "of each feature, as a table"),
             WEIGHTS_FILE: AboutFile("Weights", "of the network, as safetensors"),
-            CARD_FILE: AboutFile("Model card", "people, performance, and what the model is not for"),
+            CARD_FILE: AboutFile(
+                "Model card", "people, performance, and what the model must not be used for"
+            ),
             SUMS_FILE: AboutFile("Sums", "means and covariances of the pool, as JSON: for “without us”"),
         },
         options=(

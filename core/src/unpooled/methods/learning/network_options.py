@@ -121,7 +121,7 @@ OPTIMIZER = Choice(
         Answer(
             LBFGS,
             "L-BFGS",
-            "Of everyone in each round only. It finds the length of its steps by itself, and an optimum in "
+            "Only with everyone in each round. It finds the length of its steps by itself, and an optimum in "
             "the fewest rounds.",
             methods="The optimizer was L-BFGS.",
         ),
@@ -202,7 +202,7 @@ RATE = Number(
 MOMENTUM = Number(
     name="momentum",
     label="Momentum",
-    hint="Of gradient descent: the share of the step before that each step goes on with.",
+    hint="For gradient descent: the share of the previous step that each step keeps.",
     default=0.0,
     least=0,
     most=1,
@@ -227,7 +227,7 @@ PATIENCE = Whole(
     name="patience",
     label="Rounds without progress",
     hint="Training ends when the loss in the fold that is left out has not fallen for so many rounds; the "
-    "weights of its least are the model. With 0 all rounds take place, and the last weights are the model.",
+    "weights with the lowest loss are the model. With 0 all rounds take place, and the last weights are it.",
     default=20,
     least=0,
     most=10_000,
@@ -274,8 +274,8 @@ IN_A_ROUND = Whole(
 ARCHITECTURE = Choice(
     name="architecture",
     label="Network",
-    hint="Of each weight a cohort sends 16 bytes a round, 8 with differential privacy, and is told as "
-    "many: a million weights are 16 MB, and 8 MB.",
+    hint="For each weight a cohort sends 16 bytes a round, 8 with differential privacy, and receives "
+    "as many: a million weights are 16 MB, and 8 MB.",
     default=KNCONV,
     place=Place.MODEL,
     is_always_said=True,

@@ -392,7 +392,7 @@ class Summed(Scored):
             ("is_likely",),
             2 * MOST_PEOPLE,
             "the sum of (p - y)^2 over rows and classes, p the predicted probability and y 1 or 0",
-            "how far predicted probabilities are from what became true",
+            "how far predicted probabilities are from what came true",
             fraction_bits=FRACTION_BITS,
         ),
         Real(

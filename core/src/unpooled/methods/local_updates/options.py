@@ -45,7 +45,7 @@ ALGORITHM = Choice(
         Answer(
             WEIGHTED,
             "FedCMB, weighted",
-            "Early steps count more than late ones, before which a cohort's weights have gone their own way.",
+            "Early steps count more than late ones, when a cohort's weights have drifted from the others'.",
             methods="In each round every cohort took the same number of steps (FedCMB), of which early ones "
             "counted more (weighted gradient accumulation).",
         ),
@@ -60,8 +60,8 @@ def _is_fedavg(plan: Plan) -> bool:
 STEPS = Whole(
     name="local_steps",
     label="Local steps",
-    hint="Of FedCMB: the steps that a cohort takes in a round. More save rounds, and lead farther from the "
-    "pooled result.",
+    hint="For FedCMB: the steps that a cohort takes in a round. More of them save rounds, and lead farther "
+    "from the pooled result.",
     default=5,
     least=1,
     most=1_000,
@@ -73,7 +73,7 @@ STEPS = Whole(
 PASSES = Whole(
     name="local_passes",
     label="Local passes",
-    hint="Of FedAvg: how often a cohort goes through its rows in a round.",
+    hint="For FedAvg: how often a cohort goes through its rows in a round.",
     default=1,
     least=1,
     most=100,

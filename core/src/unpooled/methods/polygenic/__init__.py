@@ -70,15 +70,15 @@ POLYGENIC = VariantMethod(
     about_files={
         SCORE_FILE: AboutFile("Scoring file", "of the PGS Catalog, which plink2 --score takes"),
         PERFORMANCE_FILE: AboutFile("Performance", "of each share of variance that was tried, as JSON"),
-        CARD_FILE: AboutFile("Card", "people, performance, and what the score is not for"),
+        CARD_FILE: AboutFile("Card", "people, performance, and what the score must not be used for"),
     },
     options=(COVARIATES, COHORT_SUMS, HELD_OUT, SHARES, SEXES, BY_PLACE, *FILTERS),
     templates=(
         Template(
             "polygenic",
             "Polygenic score",
-            "Usual filters of people and variants. Add age, sex, principal components and what else you "
-            "adjust for.",
+            "Usual filters of people and variants. Add age, sex, principal components and whatever else "
+            "you adjust for.",
             QUALITY,
         ),
     ),

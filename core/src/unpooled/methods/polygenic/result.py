@@ -171,10 +171,10 @@ class Performance:
         """Names and numbers, for people."""
         yield "Variants", f"{self.variants:,}"
         yield "People", f"{self.people:,}"
-        yield "Left out to choose", f"{self.left_out:,}"
+        yield "Held out to choose", f"{self.left_out:,}"
         yield "Share of variance", f"{self.share:g}"
         yield "R² in people left out", f"{self.r_squared:.4f}"
-        yield "Error taken away there", f"{100 * self.explained:.1f} %"
+        yield "Error removed there", f"{100 * self.explained:.1f} %"
         yield "Rounds", f"{self.rounds:,}"
 
 
@@ -225,7 +225,7 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
             strict=True,
         )
     ]
-    heads = ["Share of variance", "R²", "Error taken away, %", ""]
+    heads = ["Share of variance", "R²", "Error removed, %", ""]
     return joined(
         [
             section("Polygenic score", facts(Performance.of(columns).facts)),

@@ -82,7 +82,7 @@ def _method(model: Model, options: tuple[Option[Any], ...], templates: tuple[Tem
         about_files={
             MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
             WEIGHTS_FILE: AboutFile("Weights", "of the network, as safetensors"),
-            CARD_FILE: AboutFile("Model card", "people, privacy, and what the model is not for"),
+            CARD_FILE: AboutFile("Model card", "people, privacy, and what the model must not be used for"),
         },
         options=options,
         templates=templates,

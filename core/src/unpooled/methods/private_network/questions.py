@@ -40,7 +40,7 @@ class CountTrained(Question, name="private-network/people", title="Count people"
             (1,),
             MOST_PEOPLE,
             "number of people whose outcome is known",
-            "how many people the network is trained on: exactly, and beside what epsilon promises",
+            "how many people the network is trained on: exactly, and outside what epsilon promises",
         ),
     )
 

@@ -56,7 +56,7 @@ METHOD = TableMethod(
     usual_files=(MODEL_FILE, CARD_FILE),
     about_files={
         MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
-        CARD_FILE: AboutFile("Model card", "people, privacy, and what the model is not for"),
+        CARD_FILE: AboutFile("Model card", "people, privacy, and what the model must not be used for"),
     },
     options=(EPSILON, DELTA),
     templates=(

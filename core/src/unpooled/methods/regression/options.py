@@ -98,7 +98,7 @@ FIRTH = Choice(
             FALLBACK,
             "Where the usual fit has no estimate",
             "As PLINK 2 does unless told otherwise.",
-            "where the usual fit has no estimate, as PLINK 2; in its report only",
+            "where the usual fit has no estimate, as in PLINK 2; in its report only",
             "Where the likelihood has no maximum, the PLINK 2 report has Firth's penalised estimates.",
         ),
         Answer(

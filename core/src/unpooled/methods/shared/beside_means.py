@@ -34,7 +34,9 @@ class CountBeside(UnderPlan, title="Count people beside the means", ring_bits=64
         """Declare what is sent of people, in words."""
         dims = ("groups", "sides")
         return (
-            Count("people", dims, MOST_PEOPLE, whom, "how many people of the pool are beside each mean"),
+            Count(
+                "people", dims, MOST_PEOPLE, whom, "how many people of the pool are above and below each mean"
+            ),
             capped_count(
                 dims, f"whether these are {FEWEST_AT_A_LEVEL} without any one cohort; fewer end the study"
             ),

@@ -140,7 +140,7 @@ function Eigenvalues({ found }: { found: readonly Eigenvalue[] }) {
   const columns: Column<Eigenvalue>[] = [
     { title: t("Component"), cell: ({ number }) => `PC${number}` },
     { title: t("Eigenvalue"), cell: ({ value }) => measured(value, 6), isNumber: true },
-    { title: t("Times the next"), cell: ({ timesNext }) => measured(timesNext, 4), isNumber: true },
+    { title: t("Ratio to the next"), cell: ({ timesNext }) => measured(timesNext, 4), isNumber: true },
     { title: t("Error at most"), cell: ({ error }) => measured(error, 2), isNumber: true },
     { title: t("Stands out"), cell: ({ standsOut }) => (standsOut ? t("yes") : t("no")) },
   ];

@@ -38,7 +38,7 @@ export function Polygenic({ study, file }: { study: Study; file: string }) {
 }
 
 const numbers = (found: PolygenicFile): [string, string][] => [
-  [t("Left out to choose"), count(found.left_out)],
+  [t("Held out to choose"), count(found.left_out)],
   [t("Share of variance"), decimal(found.share)],
   [t("R² in people left out"), measured(found.r_squared, 4)],
   [t("Rounds"), count(found.rounds)],
@@ -78,7 +78,7 @@ function Shares({ shares }: { shares: readonly Share[] }) {
     { title: t("Share of variance"), cell: ({ share }) => decimal(share) },
     { title: "R²", cell: ({ r_squared }) => measured(r_squared, 4), isNumber: true },
     {
-      title: t("Error taken away, %"),
+      title: t("Error removed, %"),
       cell: ({ explained }) => measured(explained === null ? null : 100 * explained, 3),
       isNumber: true,
     },

@@ -93,7 +93,7 @@ MISSING_WORDS = Choice(
 IGNORE_CASE = Switch(
     name="ignore_case",
     label="Ignore case",
-    hint="Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count.",
+    hint="Aspirin and ASPIRIN are one word. Blanks around a word never count, nor do two ways to write ü.",
     place=Place.MODEL,
     fact="ignored: Aspirin and ASPIRIN are one word",
     methods="Upper and lower case were not told apart.",
@@ -133,17 +133,17 @@ SPELLED = Choice(
     answers=(
         Answer(
             EVERYONE,
-            "Are spelled to everyone",
+            "Are spelled out to everyone",
             "The dictionary names each word that enough people in enough cohorts have. A cohort that does "
             "not have a word cannot verify it.",
-            "are spelled to everyone, if enough people in enough cohorts have them; who does not have a word "
-            "cannot verify it",
+            "are spelled out to everyone, if enough people in enough cohorts have them; who does not have a "
+            "word cannot verify it",
         ),
         Answer(
             OWN,
             "Are known to those who have them",
-            "Each cohort learns which of its own words are in the dictionary; the others stay numbers to it, "
-            "and all do to the server.",
+            "Each cohort learns which of its own words are in the dictionary; to it the others stay numbers, "
+            "as all of them do to the server.",
             "stay codes: each cohort learns only which of its own words are in the dictionary",
         ),
     ),
