@@ -27,6 +27,7 @@ from .patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPOSE_FILES = ("docker-compose.yml", "compensator/docker-compose.yml")
+UNITS = sorted((ROOT / "packaging/systemd").glob("*.service"))
 DOCKERFILES = ("webapp/Dockerfile", "client/Dockerfile", "compensator/Dockerfile")
 OURS = ("unpooled", "unpooled-client", "unpooled-compensator")
 VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::?[-?](?P<rest>[^}]*))?\}")
@@ -330,6 +331,8 @@ def test_services_have_as_few_rights_as_they_need(compose: str, name: str, servi
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["mem_limit"] and service["pids_limit"]
+    assert set(service["logging"]["options"]) == {"max-size", "max-file"}  # no log fills the disk
     if "build" in service:
         uid = re.search(r"--uid (\d+)", (ROOT / dockerfile_of(service)).read_text())
         assert uid and str(service.get("user", uid[1])).split(":")[0] == uid[1] != "0"
@@ -352,6 +355,24 @@ def test_the_stores_are_reached_from_inside_only() -> None:
     for name in ("postgres", "redis"):
         assert compose["services"][name]["networks"] == ["stores"]
     assert compose["networks"]["stores"] == {"internal": True}
+
+
+# Units of systemd
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_runs_a_known_command_with_known_settings_and_few_rights(unit: Path) -> None:
+    lines = [line.partition("=")[::2] for line in unit.read_text().splitlines() if re.match(r"\w+=", line)]
+    said = dict(lines)
+    check_command(said["ExecStart"].replace("%S", "/var/lib").split())
+    known, secret = settings_read()
+    set_here = {value.partition("=")[0] for name, value in lines if name == "Environment"}
+    assert set_here - {"NUMBA_CACHE_DIR"} <= {f"{name}_FILE" for name in secret & known}
+    credentials = {value.partition(":")[0] for name, value in lines if name == "LoadCredential"}
+    assert credentials == set(re.findall(r"=%d/([\w-]+)", unit.read_text()))
+    assert said["DynamicUser"] == "yes" and said["CapabilityBoundingSet"] == "" and said["MemoryMax"]
+    assert said["ProtectSystem"] == "strict" and said["StateDirectoryMode"] == "0700"
+    assert f"%S/{said['StateDirectory']}" in said["ExecStart"].split()
 
 
 # Wheels
