@@ -4,7 +4,7 @@
 # sends what nobody foresaw (tests/fuzz). `make mutants` says whether the tests find seeded faults (tests/mutants).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test test-here test-services wire fuzz mutants check check-python bench bench-parts bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test test-here test-services wire fuzz mutants check check-python bench bench-parts bench-memory bench-tables measured docs bundle freeze release lock sbom audit clean
 PY := .venv/bin/python
 # Each file in one process: its tests share what is dear to start.
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
@@ -97,6 +97,10 @@ freeze:
 	@scripts/setup dev
 	@$(PY) packaging/freeze.py $(ARGS)
 	@$(PY) -m pytest tests/test_frozen.py --frozen dist/unpooled-client
+
+release:
+	@scripts/setup
+	@$(PY) packaging/release.py $(ARGS)
 
 lock:
 	@scripts/setup

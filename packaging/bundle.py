@@ -9,11 +9,10 @@ hashes, which pip compares when it installs them, and a README with the command.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
 from pathlib import Path
 
-from wheels import ROOT, build, locked, pip, size
+from wheels import ROOT, build, locked, pip, sha256, size, sums
 
 # By pip's names. Linux: with the C library of RHEL 8 or a later one; Qt wants that of RHEL 9.
 PLATFORMS = {
@@ -72,7 +71,7 @@ def main() -> None:
     build(out, "core", "client")
     _write(out / "requirements.txt", "".join(map(_requirement, sorted(out.glob("*.whl")))))
     _write(out / "README.txt", _readme(asked))
-    _write(out / "SHA256SUMS", "".join(f"{_sha256(file)}  {file.name}\n" for file in sorted(out.iterdir())))
+    _write(out / "SHA256SUMS", sums(out))
     print(f"{out} ({size(out)})")
 
 
@@ -108,7 +107,7 @@ def _download(locks: list[str], tags: list[str], python: str, out: Path) -> None
 
 def _requirement(wheel: Path) -> str:
     name, version, *_ = wheel.name.split("-")
-    return f"{name}=={version} --hash=sha256:{_sha256(wheel)}\n"
+    return f"{name}=={version} --hash=sha256:{sha256(wheel)}\n"
 
 
 def _readme(asked: argparse.Namespace) -> str:
@@ -127,11 +126,6 @@ def _readme(asked: argparse.Namespace) -> str:
 
 def _write(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ python packaging/wheels.py FOLDER core client    builds two of them into a folde
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,17 @@ def pip(*arguments: object, python: Path | str = sys.executable) -> None:
 def run(*command: object) -> None:
     """Run a program of our choice. Raises CalledProcessError."""
     subprocess.run([*map(str, command)], check=True)  # noqa: S603
+
+
+def sums(folder: Path) -> str:
+    """Return the lines of SHA256SUMS: the digest of each file of a folder, as sha256sum has it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return "".join(f"{sha256(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def size(folder: Path) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -181,3 +182,13 @@ def test_the_batch_job_types_what_the_client_takes() -> None:
     assert [words.split()[0] for words in typed] == ["join", "check", "review", "run"]
     for words in typed:
         check_command(["unpooled-client", *shlex.split(words.replace("$SLURM_CPUS_PER_TASK", "4"))])
+
+
+def test_a_release_has_notes_and_all_distributions_have_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PACKAGING)
+    release = runpy.run_path(str(PACKAGING / "release.py"))
+    notes = release["_notes"](release["_version"]())
+    assert notes.startswith("## ") and notes.count("\n## ") == 0
+    with pytest.raises(SystemExit, match=r"has no part `## 0\.0\.1`"):
+        release["_notes"]("0.0.1")
+    assert set(release["DISTRIBUTIONS"]) == {file.parent.name for file in ROOT.glob("*/pyproject.toml")}
