@@ -3638,6 +3638,11 @@ export interface components {
             last_sum_at?: string | null;
             /** Format: date-time */
             ended_at?: string | null;
+            /**
+             * Format: date-time
+             * @description when the platform deletes it; null where it keeps studies for good, or until it is over
+             */
+            readonly deleted_at: string | null;
         };
         /** @description A study in a list. */
         StudyRow: {

@@ -25,6 +25,9 @@ UNPOOLED_ERROR_REPORTS = environment.secret("UNPOOLED_ERROR_REPORTS")
 UNPOOLED_OPERATORS = environment.words("UNPOOLED_OPERATORS")
 UNPOOLED_WAITED_SECONDS = environment.number("UNPOOLED_WAITED_SECONDS", 600)
 UNPOOLED_THREADS = environment.threads()
+UNPOOLED_KEEP_DAYS = environment.number("UNPOOLED_KEEP_DAYS", 0)
+UNPOOLED_MOST_STUDIES = environment.number("UNPOOLED_MOST_STUDIES", 0)
+UNPOOLED_MOST_GIGABYTES = environment.number("UNPOOLED_MOST_GIGABYTES", 0)
 
 SECRET_KEY = environment.secret("UNPOOLED_SECRET_KEY") or environment.kept_secret(
     UNPOOLED_HOME / "secret-key"

@@ -10,6 +10,9 @@ from celery import shared_task
 from django.db import close_old_connections
 
 from unpooled_server.errors import logged_if_away
+from unpooled_server.services import studies
+from unpooled_server.services.transitions import PLATFORM
+from unpooled_webapp import audit
 from unpooled_webapp.notices import delivering
 from unpooled_webapp.operating import alarms
 
@@ -20,9 +23,11 @@ INTERVAL = 15.0
 
 @shared_task(ignore_result=True)
 def deliver_notices() -> None:
-    """Tell people what became of their studies, and operators what is wrong."""
+    """Tell people of their studies, and operators what is wrong; delete what is kept no longer."""
     with logged_if_away(log, "notices"):
         delivering.deliver_due()
+        for study in studies.delete_what_is_kept_no_longer():
+            audit.record(PLATFORM, "deleted after UNPOOLED_KEEP_DAYS", study)
     alarms.look(time.time())
 
 

@@ -14,6 +14,7 @@ import { FailureCard } from "./FailureCard";
 import { OverlapCard } from "./OverlapCard";
 import { STUDY_PAGES } from "./pages";
 import styles from "./StudyLayout.module.css";
+import { moment } from "../../words/format";
 import { declared, t } from "../../words/language";
 
 /** What is around every page of a study: its name, its state, what went wrong, and its pages. */
@@ -59,6 +60,11 @@ function Head({ study }: { study: Study }) {
       <Muted>
         <Link to="/">{t("All studies")}</Link> · {about}
       </Muted>
+      {study.deleted_at && (
+        <Muted>
+          {t("Will be deleted on {{date}}: keep its results before.", { date: moment(study.deleted_at) })}
+        </Muted>
+      )}
       <NotPooled differs={study.unlike_pool} />
       <FailureCard study={study} />
       <OverlapCard study={study} />

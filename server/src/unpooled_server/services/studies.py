@@ -6,8 +6,10 @@ import logging
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import F
@@ -52,7 +54,8 @@ def with_compensator(plan: Mapping[str, Any]) -> dict[str, Any]:
 def store_new(
     owner: AbstractBaseUser, name: str, description: str, fields: dict[str, Any], **switches: bool
 ) -> Study:
-    """A new draft by a plan in full."""
+    """A new draft by a plan in full. Conflict where its owner has as much as the operator allows."""
+    _require_within_quota(owner)
     with transaction.atomic():
         study = Study.objects.create(
             owner=owner,  # type: ignore[misc]
@@ -157,6 +160,23 @@ def duplicate(study: Study, who: AbstractBaseUser) -> Study:
     return copy
 
 
+def _require_within_quota(owner: AbstractBaseUser) -> None:
+    own = Study.objects.filter(owner=owner)  # type: ignore[misc]
+    most, gigabytes = settings.UNPOOLED_MOST_STUDIES, settings.UNPOOLED_MOST_GIGABYTES
+    if most and own.exclude(state__in=OVER).count() >= most:
+        raise Conflict(
+            "too-many-studies",
+            "You have as many studies that are not over as this platform allows.",
+            "Let one end, or delete one.",
+        )
+    if gigabytes and sum(map(store.size, own.values_list("pk", flat=True))) >= 1e9 * gigabytes:
+        raise Conflict(
+            "too-much-kept",
+            "Your studies take as much room as this platform allows.",
+            "Keep the results of one that is over, and delete it here.",
+        )
+
+
 def plan_to_copy(study: Study) -> dict[str, Any]:
     """The plan but for what is of the release and the compensator of the day."""
     own = ("compensator_key", "version")
@@ -186,6 +206,24 @@ def delete(study: Study) -> None:
     study_id = study.pk
     study.delete()
     store.drop_study(study_id)
+
+
+def ends_its_keep(study: Study) -> datetime | None:
+    """Return when a study that is over will be deleted; None if the operator keeps studies for good."""
+    days = settings.UNPOOLED_KEEP_DAYS
+    return study.ended_at + timedelta(days=days) if days and study.ended_at else None
+
+
+def delete_what_is_kept_no_longer(at_once: int = 20) -> list[str]:
+    """Delete studies that ended longer ago than the operator keeps them; return what to call them."""
+    days, deleted = settings.UNPOOLED_KEEP_DAYS, []
+    due = Study.objects.filter(state__in=OVER, ended_at__lt=timezone.now() - timedelta(days=days))
+    for study in due[: at_once if days else 0]:
+        with suppress(Unavailable):  # a compensator that is away has seeds yet: the next look tries again
+            called = f"study {study.pk}, name {study.name}"
+            delete(study)
+            deleted.append(called)
+    return deleted
 
 
 def advance(study_id: str) -> None:

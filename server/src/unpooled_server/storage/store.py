@@ -22,7 +22,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -487,6 +487,15 @@ def drop_results(study: str, *, folder: str = "*", keep: str = "") -> None:
     for path in study_folder(study).glob(f"results-{folder}"):
         if path.name != f"results-{keep}":
             shutil.rmtree(path, ignore_errors=True)
+
+
+def size(study: str) -> int:
+    """Count the bytes of a study's files."""
+    found = 0
+    for path in study_folder(study).rglob("*"):
+        with suppress(FileNotFoundError):  # one that runs deletes what it no longer needs
+            found += path.stat().st_size
+    return found
 
 
 def drop_study(study: str) -> None:

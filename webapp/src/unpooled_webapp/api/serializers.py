@@ -18,7 +18,7 @@ from unpooled_server.names import CohortState, StudyState
 from unpooled_server.reads import pictures, selectors, stages
 from unpooled_server.reads.result_columns import results_of
 from unpooled_server.reads.stages import Standing
-from unpooled_server.services.studies import why_not_startable
+from unpooled_server.services.studies import ends_its_keep, why_not_startable
 from unpooled_webapp import accounts
 from unpooled_webapp.api.plan_forms import FrozenPlanDict, PlanDict, SomePlanFields
 from unpooled_webapp.models import Following
@@ -309,6 +309,11 @@ class StudyDetail(StudyRow):
         help_text="how the people of the study are called on pages, by user name",
     )
     is_followed = serializers.SerializerMethodField(help_text="whether you are told what becomes of it")
+    deleted_at = found(
+        ends_its_keep,
+        serializers.DateTimeField(allow_null=True),
+        help_text="when the platform deletes it; null where it keeps studies for good, or until it is over",
+    )
 
     class Meta(StudyRow.Meta):
         fields = [
@@ -320,6 +325,7 @@ class StudyDetail(StudyRow):
             *("cohorts", "cohorts_accepted", "observers", "names", "is_followed", "repeats", "repetition"),
             *("may_change", "start_blocked", "lists_said", "lists_share"),
             *("opened_at", "ready_at", "started_at", "panel_at", "last_sum_at", "ended_at"),
+            "deleted_at",
         ]
 
     def get_has_pictures(self, study: Study) -> bool:
