@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+import pyotp
 from playwright.sync_api import expect
 
 from ..patience import PATIENCE
@@ -45,6 +47,38 @@ def test_a_display_name_is_shown_in_place_of_the_user_name(pages: Pages, window:
     pages.press("Change name", pages.dialog)
     expect(pages.dialog).to_be_hidden()
     expect(pages.page.get_by_text("Ada of Tartu")).to_have_count(0)
+
+
+def test_a_second_factor_is_turned_on_asked_for_and_turned_off(
+    pages: Pages, window: Callable[[], Pages]
+) -> None:
+    create_account(pages, "grace", "observer")
+    theirs = window()
+    theirs.sign_in("grace", FIRST)
+    theirs.follow("grace")
+    theirs.press("Set up an app")
+    expect(theirs.page.get_by_role("img", name="QR code of the secret")).to_be_visible()
+    app = pyotp.TOTP(theirs.page.get_by_text(re.compile("^[A-Z2-7]{32}$")).inner_text())
+    theirs.look("second-factor-begun")
+    theirs.fill("Code of the app", app.now())
+    theirs.press("Turn on")
+    codes = theirs.dialog.get_by_label("Codes", exact=True).input_value().split()
+    theirs.press("Close", theirs.dialog)
+    theirs.sees("You sign in with your password and a code of your app.")
+    again = window()
+    again.sign_in("grace", FIRST)
+    again.sees("This account wants a code, too.")
+    again.look("sign-in-code")
+    again.fill("Code of the app", codes[0])
+    again.press("Sign in")
+    again.follow("grace")
+    again.fill("Code of the app", codes[0])
+    again.press("Turn off")
+    again.sees("has already been used")
+    pages.open("/people")
+    pages.press("Turn off second factor of grace")
+    pages.press("Turn off second factor", pages.dialog)
+    expect(pages.page.get_by_role("button", name="Turn off second factor of grace")).to_have_count(0)
 
 
 def test_an_api_token_works_until_it_is_revoked(pages: Pages, site: Site) -> None:

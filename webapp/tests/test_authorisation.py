@@ -101,6 +101,9 @@ outside norole elsewhere observer watcher owner forged admin tokens
 401     403    403       403      403     403   403    +     401    GET platform
 401     403    403       403      403     403   403    +     401    POST platform/sweep
 401     +      +         +        +       +     403    +     401    PATCH session
+401     +      +         +        +       +     403    +     401    POST account/second-factor
+401     +      +         +        +       +     403    +     401    PUT account/second-factor
+401     +      +         +        +       +     403    +     401    POST account/second-factor/off
 401     +      +         +        +       +     +      +     401    GET account/tokens
 401     +      +         +        +       +     403    +     401    POST account/tokens
 401     404    404       404      404     +     403    404   401    DELETE account/tokens/<token>

@@ -74,6 +74,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Turn the second factor on. The answer has the codes for when the app is lost, this once. */
+        put: operations["account_second_factor_update"];
+        /** @description Make a secret for an authenticator app. Nothing changes until a code confirms it. */
+        post: operations["account_second_factor_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/second-factor/off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Turn the second factor off, with a code of the app or one for when it is lost. */
+        post: operations["account_second_factor_off_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/account/tokens": {
         parameters: {
             query?: never;
@@ -230,7 +265,8 @@ export interface paths {
         /**
          * @description Change a name, a role or a password, or close an account. Its studies stay.
          *
-         *     With another password its sessions end, and its API tokens are revoked.
+         *     A second factor is turned off for whoever has lost it. With another password its sessions end, and its
+         *     API tokens are revoked.
          */
         patch: operations["people_partial_update"];
         trace?: never;
@@ -989,6 +1025,12 @@ export interface components {
         AskedPlanRequest: {
             plan: components["schemas"]["PlanFieldsRequest"];
         };
+        BegunFactor: {
+            /** @description to be typed into an authenticator app; in base 32 */
+            secret: string;
+            /** @description the same as a QR code's rows, 1 where it is dark */
+            picture: string[];
+        };
         /** @enum {unknown} */
         BlankEnum: "";
         Cell: {
@@ -1043,6 +1085,9 @@ export interface components {
             /** Format: date-time */
             heard_at: string | null;
             is_silent: boolean;
+        };
+        CodeRequest: {
+            code: string;
         };
         CohortProgress: {
             name: string;
@@ -2108,6 +2153,8 @@ export interface components {
             password?: string;
             role?: components["schemas"]["Role"];
             active?: boolean;
+            /** @description for somebody who has lost app and codes */
+            drop_second_factor?: boolean;
         };
         PatchedChangedStudyRequest: {
             name?: string;
@@ -2491,6 +2538,7 @@ export interface components {
             /** @description empty: the person is called by the user name */
             display_name: string;
             role: components["schemas"]["Role"];
+            has_second_factor: boolean;
         };
         /**
          * @description * `joining` - Joining
@@ -3408,6 +3456,10 @@ export interface components {
             /** @description in cM/Mb; of a long region the highest of each part */
             rate: number[];
         };
+        RecoveryCodes: {
+            /** @description each signs in once in place of the app's code */
+            codes: string[];
+        };
         Region: {
             /** @description of this form */
             version: number;
@@ -3497,6 +3549,8 @@ export interface components {
         SignInRequest: {
             username: string;
             password: string;
+            /** @description of the second factor, where the account has one */
+            code?: string;
         };
         /**
          * @description * `everyone` - everyone
@@ -4040,6 +4094,91 @@ export interface operations {
                 };
             };
             401: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    account_second_factor_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["Refused"];
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            408: components["responses"]["Refused"];
+            409: components["responses"]["Refused"];
+            413: components["responses"]["Refused"];
+            415: components["responses"]["Refused"];
+            429: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    account_second_factor_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BegunFactor"];
+                };
+            };
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            409: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    account_second_factor_off_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeRequest"];
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Refused"];
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            408: components["responses"]["Refused"];
+            413: components["responses"]["Refused"];
+            415: components["responses"]["Refused"];
+            429: components["responses"]["Refused"];
             503: components["responses"]["Refused"];
         };
     };

@@ -60,6 +60,7 @@ function Accounts() {
             <ChangeName person={row} />
             <ChangeRole person={row} />
             <ResetPassword username={row.username} />
+            {row.has_second_factor && <DropFactor username={row.username} />}
             <CloseAccount username={row.username} />
           </Row>
         ),
@@ -139,6 +140,21 @@ function ResetPassword({ username }: { username: string }) {
           "Their sessions end, and their API tokens are revoked. Hand the password over as you would any other secret.",
         )}
       </Muted>
+    </Confirm>
+  );
+}
+
+function DropFactor({ username }: { username: string }) {
+  const drop = usePersonChange(username, { drop_second_factor: true });
+  return (
+    <Confirm
+      label={t("Turn off second factor")}
+      about={t("of {{username}}", { username })}
+      look="quiet"
+      title={t("Turn off the second factor of {{username}}?", { username })}
+      change={drop}
+    >
+      <p>{t("For somebody who has lost app and codes. They then sign in with their password alone.")}</p>
     </Confirm>
   );
 }

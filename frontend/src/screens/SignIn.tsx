@@ -7,6 +7,7 @@ import { Button } from "../ui/Button";
 import { Refusal } from "../ui/Callout";
 import { TextField } from "../ui/Field";
 import { PageTitle, Stack } from "../ui/Layout";
+import { CodeField } from "./account/SecondFactor";
 import { Door } from "./Door";
 import { LanguageChoice } from "./LanguageChoice";
 import { t } from "../words/language";
@@ -31,8 +32,12 @@ export function SignInForm({ username = "", onSignedIn }: Props) {
   const client = useQueryClient();
   const [name, setName] = useState(username);
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [isCodeWanted, setCodeWanted] = useState(false);
   const signIn = useMutation<Person, ApiError>({
-    mutationFn: () => answer(api.POST("/api/v1/session", { body: { username: name, password } })),
+    mutationFn: () =>
+      answer(api.POST("/api/v1/session", { body: { username: name, password, ...(code && { code }) } })),
+    onError: (error) => setCodeWanted(isCodeWanted || error.code === "code-wanted"),
     onSuccess: (me) => {
       client.setQueryData(session.queryKey, me);
       onSignedIn?.(me);
@@ -55,6 +60,7 @@ export function SignInForm({ username = "", onSignedIn }: Props) {
           autoComplete="current-password"
           required
         />
+        {isCodeWanted && <CodeField value={code} onChange={setCode} />}
         <Button type="submit" look="primary" busy={signIn.isPending}>
           {t("Sign in")}
         </Button>

@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import Study
 from unpooled_server.names import RESERVED
-from unpooled_webapp import tries
+from unpooled_webapp import second_factor, tries
 
 ADMINISTRATOR, COORDINATOR, OBSERVER = "administrator", "coordinator", "observer"
 ROLES = (ADMINISTRATOR, COORDINATOR, OBSERVER)
@@ -71,8 +71,9 @@ def may_change(user: User, study: Study) -> bool:
     return may_coordinate(user) and (study.owner_id == user.pk or user.is_superuser)
 
 
-def check_sign_in(request: HttpRequest, name: str, password: str) -> User:
-    """The person of this name and password; Refused otherwise, and after too many tries.
+def check_sign_in(request: HttpRequest, name: str, password: str, code: str = "") -> User:
+    """The person of this name, password and code, if they have a second factor; Refused otherwise, and after
+    too many tries.
 
     Tries are counted by address, and by name *and* address: by name alone, anybody could lock anybody else
     out. From many addresses those at one name become slow, but for who has signed in from there before.
@@ -86,6 +87,7 @@ def check_sign_in(request: HttpRequest, name: str, password: str) -> User:
     user = authenticate(request, username=name, password=password)
     if not isinstance(user, User):
         raise Refused("wrong-password", "User name or password is wrong.", status=401)
+    second_factor.check(user, code)
     tries.take_back(address)  # one's own password must not give anew the tries at those of others
     tries.forget(both)
     if is_strange:

@@ -60,6 +60,24 @@ class ApiToken(models.Model):
         return self.name
 
 
+class SecondFactor(models.Model):
+    """A person's second factor, as `unpooled_webapp.second_factor` keeps it."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor", primary_key=True
+    )
+    # What the app's secret is derived from, beside the platform's own: this row alone does not tell it.
+    nonce = models.CharField(max_length=32)
+    is_confirmed = models.BooleanField(default=False)
+    # Half minutes since 1970, of the last code that was used: none is good twice.
+    last_step = models.BigIntegerField(default=0)
+    # SHA-256 of each recovery code that is not spent.
+    recovery = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return str(self.user_id)
+
+
 class Event(models.TextChoices):
     """Events of a study that people are told of."""
 

@@ -12,6 +12,7 @@ import { Tabs } from "../../ui/Tabs";
 import { shownName } from "../../words/people";
 import { ROLE } from "../../words/states";
 import { LanguageChoice } from "../LanguageChoice";
+import { SecondFactor } from "./SecondFactor";
 import { Rich } from "../../ui/Rich";
 import { t } from "../../words/language";
 
@@ -46,6 +47,7 @@ export function Profile() {
     <>
       <ChangeName />
       <ChangePassword />
+      <SecondFactor />
       <Card>
         <LanguageChoice />
       </Card>

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from rest_framework import serializers
 
-from unpooled_webapp import accounts
+from unpooled_webapp import accounts, second_factor
 
 USERNAME = r"^[\w.@+-]{1,150}$"
 
@@ -35,17 +35,43 @@ class DisplayName(serializers.CharField):
 class SignIn(serializers.Serializer[Any]):
     username = serializers.CharField(max_length=150)
     password = Password()
+    code = serializers.CharField(
+        max_length=40, required=False, help_text="of the second factor, where the account has one"
+    )
+
+
+class Code(serializers.Serializer[Any]):
+    code = serializers.CharField(max_length=40)
+
+
+class BegunFactor(serializers.Serializer[Any]):
+    secret = serializers.CharField(help_text="to be typed into an authenticator app; in base 32")
+    picture = serializers.ListField(
+        child=serializers.CharField(), help_text="the same as a QR code's rows, 1 where it is dark"
+    )
+
+
+class RecoveryCodes(serializers.Serializer[Any]):
+    codes = serializers.ListField(
+        child=serializers.CharField(), help_text="each signs in once in place of the app's code"
+    )
 
 
 class Person(serializers.Serializer[Any]):
     username = serializers.CharField()
     display_name = serializers.CharField(help_text="empty: the person is called by the user name")
     role = serializers.ChoiceField(accounts.ROLES)
+    has_second_factor = serializers.BooleanField()
 
 
 def row(user: User) -> dict[str, object]:
     """A person, as the forms above describe one."""
-    return {"username": user.username, "display_name": user.first_name, "role": accounts.role(user)}
+    return {
+        "username": user.username,
+        "display_name": user.first_name,
+        "role": accounts.role(user),
+        "has_second_factor": second_factor.is_on(user),
+    }
 
 
 class ChangedAccount(serializers.Serializer[Any]):
@@ -79,3 +105,6 @@ class ChangedPerson(serializers.Serializer[Any]):
     password = Password(required=False)
     role = serializers.ChoiceField(accounts.ROLES, required=False)
     active = serializers.BooleanField(required=False)
+    drop_second_factor = serializers.BooleanField(
+        required=False, help_text="for somebody who has lost app and codes"
+    )

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from unpooled_server.errors import Conflict, Missing
-from unpooled_webapp import accounts
+from unpooled_webapp import accounts, second_factor
 from unpooled_webapp.api import account_forms, serializers
 from unpooled_webapp.api.access import IsAdministrator, given, person
 
@@ -47,7 +47,8 @@ class PersonView(APIView):
     def patch(self, request: Request, username: str) -> Response:
         """Change a name, a role or a password, or close an account. Its studies stay.
 
-        With another password its sessions end, and its API tokens are revoked.
+        A second factor is turned off for whoever has lost it. With another password its sessions end, and its
+        API tokens are revoked.
         """
         user = User.objects.filter(username=username).first()
         if user is None:
@@ -61,6 +62,8 @@ class PersonView(APIView):
             user.api_tokens.all().delete()  # as sessions end: somebody else may know the old password
         if "display_name" in values:
             accounts.set_display_name(user, values["display_name"])
+        if values.get("drop_second_factor"):
+            second_factor.remove(user)
         user.is_active = values.get("active", user.is_active)
         user.save()
         if "role" in values:

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from unpooled_webapp import accounts, first_run
+from unpooled_webapp import accounts, first_run, second_factor
 from unpooled_webapp.api import account_forms, serializers
 from unpooled_webapp.api.access import given, person
 
@@ -31,7 +31,9 @@ class SessionView(APIView):
     def post(self, request: Request) -> Response:
         """Sign in. The answer sets the session's cookie and the one for X-CSRFToken."""
         values = given(request, account_forms.SignIn)
-        user = accounts.check_sign_in(request._request, values["username"], values["password"])
+        user = accounts.check_sign_in(
+            request._request, values["username"], values["password"], values.get("code", "")
+        )
         return _signed_in(request, user)
 
     @extend_schema(responses={200: account_forms.Person, 401: serializers.ErrorAnswer})
@@ -65,6 +67,38 @@ class PasswordView(APIView):
         user, values = person(request), given(request, account_forms.ChangedPassword)
         accounts.change_password(request._request, user, values["old"], values["new"])
         update_session_auth_hash(request._request, user)
+        return Response(status=204)
+
+
+class SecondFactorView(APIView):
+    """The codes of an app, with which you sign in besides your password."""
+
+    @extend_schema(request=None, responses={200: account_forms.BegunFactor, 409: serializers.ErrorAnswer})
+    def post(self, request: Request) -> Response:
+        """Make a secret for an authenticator app. Nothing changes until a code confirms it."""
+        return Response(account_forms.BegunFactor(second_factor.begin(person(request))).data)
+
+    @extend_schema(
+        request=account_forms.Code,
+        responses={
+            200: account_forms.RecoveryCodes,
+            409: serializers.ErrorAnswer,
+            429: serializers.ErrorAnswer,
+        },
+    )
+    def put(self, request: Request) -> Response:
+        """Turn the second factor on. The answer has the codes for when the app is lost, this once."""
+        codes = second_factor.confirm(person(request), given(request, account_forms.Code)["code"])
+        return Response({"codes": codes})
+
+
+class SecondFactorOffView(APIView):
+    @extend_schema(request=account_forms.Code, responses={204: None, 429: serializers.ErrorAnswer})
+    def post(self, request: Request) -> Response:
+        """Turn the second factor off, with a code of the app or one for when it is lost."""
+        user = person(request)
+        second_factor.check(user, given(request, account_forms.Code)["code"])
+        second_factor.remove(user)
         return Response(status=204)
 
 

@@ -12,7 +12,7 @@ from unpooled_webapp import environment
 @click.command()
 @click.argument("name")
 def administrator(name: str) -> None:
-    """Make NAME an administrator, or give an administrator a new password.
+    """Make NAME an administrator, or give an administrator a new password, and no second factor.
 
     Takes the password from UNPOOLED_ADMIN_PASSWORD or the file that UNPOOLED_ADMIN_PASSWORD_FILE names; makes
     one up and prints it otherwise.
@@ -22,7 +22,7 @@ def administrator(name: str) -> None:
     django.setup()
     from django.contrib.auth.models import User
 
-    from unpooled_webapp import accounts, audit
+    from unpooled_webapp import accounts, audit, second_factor
 
     given = environment.secret("UNPOOLED_ADMIN_PASSWORD")
     password = given or secrets.token_urlsafe(12)
@@ -30,6 +30,7 @@ def administrator(name: str) -> None:
     user.set_password(password)
     user.is_active = True
     accounts.set_role(user, accounts.ADMINISTRATOR)
+    second_factor.remove(user)
     audit.record("the operator", "unpooled administrator", name)
     click.echo(
         f"{name} is an administrator" + ("" if given else f", with password {password}   (shown only once)")
