@@ -179,6 +179,9 @@ def test_a_variant_across_the_cohorts_in_german(german: GermanPages, site: Site,
     pages.sees("4 Kohorten haben eine eigene Schätzung.")
     expect(page.get_by_role("img", name=re.compile("Zufälliger Effekt: OR"))).to_be_visible()
     pages.look("results-across")
+    page.get_by_role("button", name=re.compile("^Abbildung erstellen mit .* über die Kohorten$")).click()
+    expect(pages.dialog.get_by_role("img", name=re.compile("über die Kohorten$"))).to_be_visible()
+    pages.look("figure-across")
     trial.stop()
 
 

@@ -1,13 +1,17 @@
 /** One variant across the cohorts: the pool beside the meta-analysis of the cohorts' own estimates. */
 import { Muted, Section } from "../../../ui/Layout";
 import { Table, type Column } from "../../../ui/Table";
+import { fileName } from "../../../words/files";
 import { limits, measured, place, pOf } from "../../../words/genetics";
 import { plural, t } from "../../../words/language";
 import styles from "./Across.module.css";
+import figure from "./Figure.module.css";
+import { MakeFigure } from "./figures";
 import { forest, type Effect, type Forest } from "./forest";
 import type { Variant } from "./rows";
 
 const [WIDTH, NAMES, LINE, SCALE] = [420, 120, 26, 22];
+const TITLE = 24; // pixels above a panel of a figure, for its title
 const EDGE = 0.15; // share of the width nearer than which the words below would reach over an end
 
 interface Row extends Effect {
@@ -32,12 +36,22 @@ export function Across({ row, effect, confidence }: { row: Variant; effect: stri
     { title: "P", cell: (of) => pOf(of.p), isNumber: true },
   ];
   const drawn = forest(rows, effect === "OR");
+  const name = row.id || place(row.chromosome, row.position);
+  const title = t("{{name}} across the cohorts", { name });
+  const label = inWords(rows, effect);
   return (
-    <Section
-      title={t("{{name}} across the cohorts", { name: row.id || place(row.chromosome, row.position) })}
-    >
+    <Section title={title}>
       <div className={styles.both}>
-        {drawn && <Picture drawn={drawn} label={inWords(rows, effect)} />}
+        {drawn && (
+          <div className={figure.figure}>
+            <Picture drawn={drawn} label={label} />
+            <MakeFigure
+              about={title}
+              file={fileName(name, "forest")}
+              draw={(width) => <Picture drawn={drawn} label={label} width={width} title={title} />}
+            />
+          </div>
+        )}
         <Table
           caption={t("The pool and the meta-analysis")}
           columns={columns}
@@ -53,15 +67,29 @@ export function Across({ row, effect, confidence }: { row: Variant; effect: stri
   );
 }
 
-function Picture({ drawn, label }: { drawn: Forest; label: string }) {
-  const x = (share: number): number => NAMES + 12 + share * (WIDTH - NAMES - 24);
-  const bottom = LINE * drawn.marks.length;
+interface PictureProps {
+  drawn: Forest;
+  label: string;
+  width?: number;
+  /** In a figure, where no heading stands above it. */
+  title?: string;
+}
+
+function Picture({ drawn, label, width = WIDTH, title }: PictureProps) {
+  const x = (share: number): number => NAMES + 12 + share * (width - NAMES - 24);
+  const top = title ? TITLE : 0;
+  const bottom = top + LINE * drawn.marks.length;
   const ends = [drawn.low, drawn.high].filter((_, end) => Math.abs(drawn.none - end) > 2 * EDGE);
   return (
-    <svg className={styles.picture} viewBox={`0 0 ${WIDTH} ${bottom + SCALE}`} role="img" aria-label={label}>
-      <line className={styles.axis} x1={x(drawn.none)} x2={x(drawn.none)} y1={0} y2={bottom} />
+    <svg className={styles.picture} viewBox={`0 0 ${width} ${bottom + SCALE}`} role="img" aria-label={label}>
+      {title && (
+        <text className={figure.title} x={NAMES} y={13}>
+          {title}
+        </text>
+      )}
+      <line className={styles.axis} x1={x(drawn.none)} x2={x(drawn.none)} y1={top} y2={bottom} />
       {drawn.marks.map((mark, row) => {
-        const y = LINE * row + LINE / 2;
+        const y = top + LINE * row + LINE / 2;
         const [left, middle, right] = [x(mark.lower), x(mark.middle), x(mark.upper)];
         return (
           <g key={mark.name}>
@@ -75,7 +103,7 @@ function Picture({ drawn, label }: { drawn: Forest; label: string }) {
           </g>
         );
       })}
-      <line className={styles.axis} x1={NAMES} x2={WIDTH} y1={bottom} y2={bottom} />
+      <line className={styles.axis} x1={NAMES} x2={width} y1={bottom} y2={bottom} />
       {ends.map((value) => (
         <text
           key={value}
