@@ -9,11 +9,12 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import Site
-from .pages import Pages
+from .pages import SIZES, Pages
 from .studies import create
 
 PLAN = {"test": "chi-square", "phenotype": "asthma", "cohorts": 3}
 MANY = 54
+SHOWN = 50  # at first
 
 
 @pytest.fixture
@@ -51,6 +52,12 @@ def test_a_study_among_many_is_found(pages: Pages, many: list[str]) -> None:
     says(pages, re.compile(r"^\d+ studies$"))
     assert names(pages)[0] == many[-1], "the newest is first"
     pages.look("studies-many")
+    page.set_viewport_size({"width": 375, "height": 667})
+    in_view = "(names) => names.filter((name) => name.getBoundingClientRect().bottom < innerHeight).length"
+    assert page.locator("tbody th").evaluate_all(in_view) >= 3, "a phone's first screen shows studies"
+    assert page.evaluate("document.documentElement.scrollHeight") < 100 * SHOWN
+    pages.picture("studies-many-phone")
+    page.set_viewport_size(SIZES["laptop"])
 
     pages.fill("Search", "grosse")
     says(pages, re.compile(r"^1 of \d+ studies$"))
@@ -96,7 +103,7 @@ def test_studies_are_filtered_and_ordered(pages: Pages, many: list[str]) -> None
     page.go_back()
     expect(state).to_have_value("")
 
-    pages.press("Show archived studies")
+    pages.press("Archived studies")
     pages.heading("Archived studies")
     expect(page).to_have_url(re.compile("archived"))
     page.go_back()

@@ -73,7 +73,7 @@ function ThemeChoice() {
       <select value={theme} onChange={(event) => choose(event.target.value as Theme)}>
         {THEMES.map((each) => (
           <option key={each} value={each}>
-            {{ system: t("As the system"), light: t("Light"), dark: t("Dark") }[each]}
+            {{ system: t("System"), light: t("Light"), dark: t("Dark") }[each]}
           </option>
         ))}
       </select>

@@ -35,7 +35,7 @@ export function Studies() {
         beside={
           <Row>
             <Button look="quiet" onClick={() => change({ isArchived: !wanted.isArchived })}>
-              {wanted.isArchived ? t("Back to current studies") : t("Show archived studies")}
+              {wanted.isArchived ? t("Back to current studies") : t("Archived studies")}
             </Button>
             {mayCreate && (
               <ButtonLink look="primary" to="/studies/new">
@@ -97,16 +97,23 @@ function List({ rows }: { rows: readonly StudyRow[] }) {
     {
       title: t("Test"),
       cell: (row) => declared(known.find((method) => method.name === row.test)?.title ?? row.test),
+      isMinor: true,
     },
     { title: t("State"), cell: (row) => <State row={row} />, isText: true },
     { title: t("Cohorts"), cell: (row) => `${row.cohorts_joined}/${row.cohorts_wanted}`, isNumber: true },
-    { title: t("Coordinator"), cell: (row) => row.owner_name },
+    { title: t("Coordinator"), cell: (row) => row.owner_name, isMinor: true },
     { title: t("Last activity"), cell: (row) => <Ago at={row.active_at} /> },
   ];
   const more = rows.length - shown;
   return (
     <div ref={list} className={styles.list}>
-      <Table caption={t("Studies")} columns={columns} rows={rows.slice(0, shown)} rowKey={(row) => row.id} />
+      <Table
+        caption={t("Studies")}
+        columns={columns}
+        rows={rows.slice(0, shown)}
+        rowKey={(row) => row.id}
+        isLong
+      />
       {more > 0 && (
         <Button look="quiet" onClick={() => setShown(shown + MANY)}>
           {t("Show {{n}} more", { n: Math.min(more, MANY) })}

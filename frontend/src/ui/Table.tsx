@@ -9,6 +9,8 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** Sentences are given room, and are smaller. */
   isText?: boolean;
+  /** Left out where a row is short. */
+  isMinor?: boolean;
 }
 
 interface Props<Row> {
@@ -17,19 +19,22 @@ interface Props<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowKey: (row: Row) => string;
+  /** Of many rows: on small screens one says in two or three lines what it has. */
+  isLong?: boolean;
 }
 
-const look = (column: { isNumber?: boolean; isText?: boolean }): string | undefined =>
-  column.isNumber ? styles.number : column.isText ? styles.text : undefined;
+const look = (column: { isNumber?: boolean; isText?: boolean; isMinor?: boolean }): string | undefined =>
+  column.isNumber ? styles.number : column.isText ? styles.text : column.isMinor ? styles.minor : undefined;
 
 /** A table whose first column names its rows. On small screens it scrolls by itself, by keyboard too. */
-export function Table<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
+export function Table<Row>({ caption, columns, rows, rowKey, isLong = false }: Props<Row>) {
   const [first, ...rest] = columns;
+  const wordy = columns.some((column) => column.isText) ? styles.wordy : "";
   return (
     // A region that scrolls must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={styles.frame} role="region" aria-label={caption} tabIndex={0}>
-      <table className={`${styles.table} ${columns.some((column) => column.isText) ? styles.wordy : ""}`}>
+      <table className={`${styles.table} ${wordy} ${isLong ? styles.long : ""}`}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
