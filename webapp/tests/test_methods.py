@@ -88,6 +88,11 @@ def test_a_plan_is_foreseen_or_refused_as_a_study_would_be(person: Person) -> No
     assert one["bytes"] < two["bytes"] and one["seconds"] <= two["seconds"]
     sent = [line["bytes"] * line["usual_rounds"] for line in one["leaving"] if line["bytes"]]
     assert sum(sent) == one["bytes"]
+    tables = {"test": "network", "phenotype": "", "trait": "none", "panel_mode": "none"}
+    columns = [{"name": "age"}, {"name": "los", "role": "outcome"}]
+    short, long = (asked(**tables, schema=columns, training_rounds=rounds).json() for rounds in (10, 100))
+    assert (long["variants"], long["people"]) == (0, 1_000)
+    assert 4 < (long["seconds"] - short["seconds"]) / 9 < 6, "half a second a round"
     refused = asked(maf=2, cohorts=1)
     assert refused.status_code == 400
     assert set(refused.json()["error"]["fields"]) == {"plan.maf", "plan.cohorts"}

@@ -1337,7 +1337,7 @@ export interface components {
             bytes: number | null;
             /**
              * Format: double
-             * @description of one core at a cohort, without waiting; null where nobody has measured it
+             * @description of one core at a cohort, without waiting; with tables, from the first question to the last if every cohort answers at once; null where nobody has measured it
              */
             seconds: number | null;
             /** @description for which bytes and seconds are; 0 in a study of tables */

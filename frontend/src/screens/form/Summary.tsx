@@ -85,9 +85,15 @@ function foreseenInWords(
 ): string {
   const size = sent === null ? t("an unknown number of bytes") : bytes(sent);
   if (seconds === null) return t("Each cohort sends about {{size}}.", { size });
+  const time = duration(Math.ceil(seconds));
+  if (!variants)
+    return t(
+      "With {{people}} rows, a cohort sends about {{size}}. The questions take about {{time}} if every cohort answers at once.",
+      { people: count(people), size, time },
+    );
   return t(
     "With {{variants}} variants and {{people}} people, a cohort sends about {{size}} and computes for about {{time}} on one core, waiting not counted.",
-    { variants: count(variants), people: count(people), size, time: duration(Math.ceil(seconds)) },
+    { variants: count(variants), people: count(people), size, time },
   );
 }
 

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from unpooled.asking import sizes
+from unpooled.asking.question import words
 from unpooled.described.what_leaves import usual_bytes, what_leaves
-from unpooled.methods import algorithm
+from unpooled.methods import algorithm, questions_of
 from unpooled.methods.algorithm import VariantMethod
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.plan.plan import NO_KEY, Plan
@@ -17,6 +18,10 @@ from unpooled_server.services.changing import as_plan, checked
 
 VARIANTS, PEOPLE = 1_000_000, 1_000
 """A cohort as there are many, for which bytes and seconds are foreseen: nobody knows the real ones yet."""
+_QUESTION, _NUMBER, _PERSON = 0.5, 0.2e-6, 1e-9
+"""Seconds from one question about tables to the next; more for each number of an answer, and for each person
+who is in it: docs/performance.md.
+"""
 _ID_BYTES = 30  # of a variant in a list, with alleles and place
 _SIZES = {
     **dict.fromkeys((sizes.VARIANTS, sizes.AUTOSOMAL, sizes.LISTED), VARIANTS),
@@ -41,6 +46,22 @@ def foreseen(fields: Mapping[str, Any], *, one_operator: bool) -> dict[str, Any]
 def _seconds(plan: Plan) -> float | None:
     method = algorithm(plan.test)
     if not isinstance(method, VariantMethod):
-        return None
+        # How many words there will be, and how large the images are, nobody knows yet.
+        return None if plan.images or plan.searched else _seconds_of_tables(plan)
     covariates = len(plan.covariate_columns)
     return len(plan.each) * method.cost.seconds(PEOPLE, VARIANTS, covariates, dosages=DOSAGES.of(plan))
+
+
+def _seconds_of_tables(plan: Plan) -> float | None:
+    seconds = 0.0
+    for kind in questions_of(plan):
+        if not kind.sends_under(plan):
+            continue
+        if (found := kind.foreseen(plan, None)) is None:
+            return None
+        scheme = plan.scheme(kind.ring_bits)
+        each = (
+            _QUESTION + words(question, scheme) * (_NUMBER + PEOPLE * _PERSON) for question in found.questions
+        )
+        seconds += (found.usual_rounds or found.rounds) * sum(each)
+    return seconds

@@ -90,7 +90,8 @@ class Foreseen(serializers.Serializer[Any]):
     leaving = Leaving(many=True)
     bytes = serializers.IntegerField(help_text="that leave a cohort as a rule", allow_null=True)
     seconds = serializers.FloatField(
-        help_text="of one core at a cohort, without waiting; null where nobody has measured it",
+        help_text="of one core at a cohort, without waiting; with tables, from the first question to the "
+        "last if every cohort answers at once; null where nobody has measured it",
         allow_null=True,
     )
     variants = serializers.IntegerField(help_text="for which bytes and seconds are; 0 in a study of tables")
