@@ -33,7 +33,10 @@ export default defineConfig(({ command }) => ({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // jsPDF would load these to read HTML, which no page asks it to.
-    rolldownOptions: { external: ["canvg", "dompurify", "html2canvas"] },
+    rolldownOptions: {
+      external: ["canvg", "dompurify", "html2canvas"],
+      checks: { bundlerTimings: false }, // compressing takes most of the time
+    },
   },
   // `npm run dev` beside `unpooled up`: pages from here, answers from there.
   server: { proxy: { "/api": "http://127.0.0.1:8000" } },

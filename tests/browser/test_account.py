@@ -120,10 +120,10 @@ def test_notifications_are_asked_for_and_their_deliveries_are_listed(pages: Page
     assert secret.startswith("whsec_")
     pages.press("Close", pages.dialog)
     row = pages.page.get_by_role("row", name="https://localhost/hook").first
-    expect(row).to_contain_text("is done, has failed, waits long for a cohort")
+    expect(row).to_contain_text("is done, has failed, has long been waiting for a cohort")
     assert secret not in pages.page.content()
-    pages.press("Send a trial to https://localhost/hook")
-    pages.sees("1 try: its host is in a private network, where this platform sends nothing")
+    pages.press("Send a test to https://localhost/hook")
+    pages.sees("1 attempt: its host is in a private network, where this platform sends nothing")
     pages.look("notifications")
     pages.press("Change https://localhost/hook")
     pages.dialog.get_by_label("Of all studies that I coordinate", exact=True).uncheck()

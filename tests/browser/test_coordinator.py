@@ -37,6 +37,7 @@ def create_with_mistakes(pages: Pages, name: str) -> None:
     """Fill in the form for a new study, with three mistakes on the way."""
     pages.follow("New study")
     pages.heading("New study")
+    pages.sees("* Has to be filled in.")  # the form has come
     pages.look("new-study")
     pages.fill("Name of the study", name)
     pages.fill("Minimum people per cohort", "20")
@@ -160,7 +161,7 @@ def test_bad_data_and_their_remedy_and_an_abort(
     clients += [graz, munich, tartu]
 
     pages.press("Revoke the invitation of Graz")
-    pages.sees("Nobody is admitted with it any more.")
+    pages.sees("It no longer admits anybody.")
     pages.look("revoke")
     pages.press("Revoke", pages.dialog)
     pages.sees("Invitation revoked")

@@ -54,7 +54,7 @@ def test_a_figure_of_panels_is_saved_as_it_is_seen(pages: Pages, study: Trial, t
     pages.fill("Title", "Asthma in three cohorts")
     pages.choose("Number of people")
     pages.choose("Cases and controls")
-    page.get_by_label("Arranged").select_option(label="Side by side")
+    page.get_by_label("Arrangement").select_option(label="Side by side")
     page.get_by_label("Colours", exact=True).select_option(label="For the colour-blind (Okabe and Ito)")
     seen = pages.dialog.get_by_role("img", name=re.compile("Manhattan plot, QQ plot, Locus"))
     expect(seen).to_be_visible()

@@ -59,12 +59,7 @@ export async function answer<T>(call: Called<T>): Promise<T> {
     called = await call;
   } catch (error) {
     if (error instanceof DOMException) throw error; // nobody waits for it any more
-    throw new ApiError(
-      0,
-      "away",
-      t("The server does not answer."),
-      t("Look at your network, then try again."),
-    );
+    throw new ApiError(0, "away", t("The server does not answer."), t("Check your network, then try again."));
   }
   if (!called.response.ok) throw refusal(called.response.status, called.error);
   return called.data as T;

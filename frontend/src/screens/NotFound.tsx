@@ -11,7 +11,7 @@ export function NotFound() {
       <PageTitle>{t("There is nothing here")}</PageTitle>
       <p>{t("This address leads nowhere. It may have been mistyped.")}</p>
       <Row>
-        <ButtonLink to="/">{t("To the studies")}</ButtonLink>
+        <ButtonLink to="/">{t("Go to the studies")}</ButtonLink>
       </Row>
     </>
   );

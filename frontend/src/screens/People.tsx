@@ -36,7 +36,9 @@ export function People() {
         </>
       ) : (
         <Callout tone="info" title={t("Administrators manage accounts.")}>
-          {t("Ask one of them for a new account, another role, or a password that you have forgotten.")}
+          {t(
+            "Ask one of them for a new account, another role, or a new password if you have forgotten yours.",
+          )}
         </Callout>
       )}
     </>

@@ -53,7 +53,7 @@ export function bytes(value: number): string {
 /** A time span in its one or two largest units: `4 s`, `6 min`, `1 h 20 min`, `3 d 2 h`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
-  if (seconds > 0 && seconds < 0.1) return t("below {{seconds}} s", { seconds: fixed(0.1, 1) });
+  if (seconds > 0 && seconds < 0.1) return t("under {{seconds}} s", { seconds: fixed(0.1, 1) });
   if (seconds < 9.95 && seconds > 0 && !Number.isInteger(seconds)) return `${fixed(seconds, 1)} s`;
   if (whole < 60) return `${whole} s`;
   const minutes = Math.floor(whole / 60);

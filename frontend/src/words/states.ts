@@ -51,8 +51,8 @@ export const NOTICE: Record<Schemas["NoticeEvent"], Message> = {
   done: message("is done"),
   failed: message("has failed"),
   paused: message("is paused"),
-  "waited-for": message("waits long for a cohort"),
-  trial: message("A trial"),
+  "waited-for": message("has long been waiting for a cohort"),
+  trial: message("A test"),
 };
 
 /** The same of a study by name. */
@@ -61,8 +61,8 @@ export const notice = (event: Schemas["NoticeEvent"], name: string): string =>
     done: t("{{name}} is done", { name }),
     failed: t("{{name}} has failed", { name }),
     paused: t("{{name}} is paused", { name }),
-    "waited-for": t("{{name}} waits long for a cohort", { name }),
-    trial: t("A trial"),
+    "waited-for": t("{{name}} has long been waiting for a cohort", { name }),
+    trial: t("A test"),
   })[event];
 
 export const DELIVERY: Record<Schemas["DeliveryOutcome"], Said> = {

@@ -106,7 +106,7 @@ function ChangePassword() {
       )}
       <Columns>
         <TextField
-          label={t("Present password")}
+          label={t("Current password")}
           type="password"
           autoComplete="current-password"
           value={old}

@@ -63,7 +63,7 @@ function Channels({ rows }: { rows: readonly Channel[] }) {
   const columns: Column<Channel>[] = [
     { title: t("Address"), cell: (row) => row.address },
     {
-      title: t("Of what"),
+      title: t("Told when"),
       cell: (row) => row.events.map((event) => NOTICE[event]()).join(", "),
       isText: true,
     },
@@ -95,7 +95,7 @@ function Trial({ channel }: { channel: Channel }) {
   return (
     <>
       <Button look="quiet" busy={send.isPending} onClick={() => send.mutate()}>
-        <Rich text="Send a trial<unseen> to {{address}}</unseen>" values={{ address: channel.address }} />
+        <Rich text="Send a test<unseen> to {{address}}</unseen>" values={{ address: channel.address }} />
       </Button>
       <Refusal error={send.error} />
     </>
@@ -143,9 +143,9 @@ const columns = (): Column<Delivery>[] => [
   { title: t("When"), cell: (row) => <Ago at={row.time} /> },
   { title: t("Outcome"), cell: (row) => <Badge said={DELIVERY[row.outcome]} /> },
   {
-    title: t("Tries"),
+    title: t("Attempts"),
     cell: (row) =>
-      [plural(row.tries, "{{n}} try", "{{n}} tries"), declared(row.said)].filter(Boolean).join(": "),
+      [plural(row.tries, "{{n}} attempt", "{{n}} attempts"), declared(row.said)].filter(Boolean).join(": "),
     isText: true,
   },
 ];
@@ -163,7 +163,7 @@ function Deliveries() {
               rowKey={(row) => row.id}
             />
           ) : (
-            <Muted>{t("Nothing was sent yet.")}</Muted>
+            <Muted>{t("Nothing has been sent yet.")}</Muted>
           )
         }
       </Loaded>

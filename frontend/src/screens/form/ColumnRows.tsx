@@ -155,14 +155,14 @@ function Limits({ row, set }: { row: Column; set: (changes: Partial<Column>) => 
   return (
     <>
       <TextField
-        label={t("Lowest value that can be")}
+        label={t("Lowest possible value")}
         hint={t("May be empty. A client with a value beyond sends nothing and says where it stands.")}
         value={row.low}
         onChange={(low) => set({ low })}
         {...about}
       />
       <TextField
-        label={t("Highest value that can be")}
+        label={t("Highest possible value")}
         value={row.high}
         onChange={(high) => set({ high })}
         {...about}

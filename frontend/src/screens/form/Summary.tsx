@@ -51,7 +51,9 @@ export function Summary({ form, foreseen, children }: Props) {
           {foreseen ? (
             <Said {...foreseen} />
           ) : (
-            <Muted>{t("What is computed, and what leaves a cohort, once nothing is missing.")}</Muted>
+            <Muted>
+              {t("Once nothing is missing, this says what is computed and what leaves a cohort.")}
+            </Muted>
           )}
           <div className={styles.send}>
             <Problems form={form} />
@@ -69,8 +71,8 @@ function Said({ facts, leaving, bytes: sent, seconds, variants, people }: Schema
     new Set(leaving.filter((line) => line.form === form).map(({ what }) => declared(what.split(": ")[0])));
   return (
     <>
-      <Facts wide facts={facts.model.map(({ title, said }) => [declaredLabel(title), declared(said)])} />
       <Muted>{foreseenInWords(sent, seconds, variants, people)}</Muted>
+      <Facts wide facts={facts.model.map(({ title, said }) => [declaredLabel(title), declared(said)])} />
       <h3>{t("What leaves a cohort")}</h3>
       <Facts wide facts={forms.map((form) => [declared(form), [...named(form)].join("; ")])} />
     </>

@@ -70,7 +70,7 @@ function Said({ form, begun, onUndo }: { form: Form; begun: Begun; onUndo: () =>
             )}
           </p>
         )}
-        {changes.length ? <Facts facts={changes} /> : <p>{t("All of it is as it was before.")}</p>}
+        {changes.length ? <Facts facts={changes} /> : <p>{t("Everything is as it was before.")}</p>}
         <div>
           <Button onClick={onUndo}>{t("Undo")}</Button>
         </div>

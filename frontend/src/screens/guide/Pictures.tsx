@@ -72,7 +72,7 @@ function Manhattan() {
       role="img"
       aria-label={t("A Manhattan plot with one tower of dots")}
     >
-      <Axes across={t("Place on the genome")} />
+      <Axes across={t("Position on the genome")} />
       <path className={styles.line} d={`M${LEFT} ${up(GENOME_WIDE)}H${WIDTH - 5}`} />
       {Array.from({ length: 290 }, (_, k) => (
         <circle key={k} className={styles.dot} cx={LEFT + 5 + k} cy={up(chance(k))} r="1.8" />

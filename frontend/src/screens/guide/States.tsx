@@ -43,7 +43,7 @@ const OF_STUDIES: Record<StudyState, Omit<Meaning, "said">> = {
   },
   failed: {
     means: message("Ended without results, because it could not go on. The reason is shown."),
-    acts: message("You: Change and repeat, with what the reason says mended."),
+    acts: message("You: Change and repeat, after putting right what the reason names."),
   },
 };
 
@@ -80,9 +80,9 @@ const OF_COHORTS: Record<Stage, Omit<Meaning, "said">> = {
   },
   offline: {
     means: message(
-      "Nothing has been heard of its program for longer than if it ran; the pill says since when.",
+      "Its program has not been heard from for longer than if it were running; the pill says since when.",
     ),
-    acts: message("Its data manager: start the same command again, or look at the network."),
+    acts: message("Its data manager: start the same command again, or check the network."),
   },
   stopped: {
     means: message("Its program ended with a problem, which is shown on every page of the study."),

@@ -11,7 +11,7 @@ export function Steps() {
         </li>
         <li>
           <Rich
-            text="<a>New study.</a> Three parts: the question (variants or tables, trait), the model (test, covariates, result files) and the rules (how many cohorts, at least 3; the fewest people at each; PLINK’s filters on the pooled counts; masks). What you leave as it is suits most studies. What cannot be is said at its field."
+            text="<a>New study.</a> Three parts: the question (variants or tables, trait), the model (test, covariates, result files) and the rules (how many cohorts, at least 3; the fewest people at each; PLINK’s filters on the pooled counts; masks). What you leave as it is suits most studies. What is not possible is said at its field."
             parts={{ a: <Link to="/studies/new" /> }}
           />
         </li>

@@ -14,7 +14,7 @@ export function TryIt() {
   }
   return (
     <>
-      <p>{t("Nobody needs real data to see how a study goes. The data of both ways are generated.")}</p>
+      <p>{t("You need no real data to see how a study goes: either way, the data are generated.")}</p>
       <TryDemo />
       <p>
         {t(

@@ -211,7 +211,9 @@ function Invitation({ cohort, study, onIssued }: Issuing & { cohort: Cohort }) {
         }}
         onDone={() => fresh.current && onIssued(fresh.current)}
       >
-        <p>{t("The invitation that {{name}} has now admits nobody any more.", { name: cohort.name })}</p>
+        <p>
+          {t("The invitation that {{name}} has now will no longer admit anybody.", { name: cohort.name })}
+        </p>
         <p>{afterReissue(cohort)}</p>
       </Confirm>
       {cohort.state !== "revoked" && (
@@ -223,11 +225,9 @@ function Invitation({ cohort, study, onIssued }: Issuing & { cohort: Cohort }) {
         >
           <p>
             {BEFORE_START.includes(study.state)
-              ? t(
-                  "Nobody is admitted with it any more. You can invite another cohort in its place, or reissue it.",
-                )
+              ? t("It no longer admits anybody. You can invite another cohort in its place, or reissue it.")
               : t(
-                  "Nobody is admitted with it any more. The study has started with this cohort, so it waits until you reissue the invitation.",
+                  "It no longer admits anybody. The study has started with this cohort, so it waits until you reissue the invitation.",
                 )}
           </p>
         </Confirm>
@@ -260,7 +260,7 @@ function RepeatWithout({ cohort: { name }, study }: { cohort: Cohort; study: Stu
     >
       <p>
         {t(
-          "{{name}} is admitted no more, and this study ends, if it has not ended. A new one by the same plan has all other cohorts: each client, started again as before, shows what has changed and asks.",
+          "{{name}} is no longer admitted, and this study ends, if it has not ended. A new one by the same plan has all other cohorts: each client, started again as before, shows what has changed and asks.",
           { name },
         )}
       </p>
@@ -315,7 +315,7 @@ function Invite({ study, onIssued }: Issuing) {
       <TextArea
         label={t("Names")}
         hint={t(
-          "One a line, such as places; behind a comma perhaps an address for mail. {{taking}} of {{cohorts}} are invited.",
+          "One per line, such as places; after a comma, if you like, a mail address. {{taking}} of {{cohorts}} are invited.",
           { taking, cohorts: study.plan.cohorts },
         )}
         value={text}

@@ -42,7 +42,7 @@ export function OverlapCard({ study }: { study: Study }) {
         >
           <p>
             {t(
-              "All that not every cohort has is left out. This is right where cohorts used different arrays.",
+              "Variants that some cohort lacks are left out. This is right where cohorts used different arrays.",
             )}
           </p>
         </Confirm>

@@ -138,7 +138,7 @@ function Steer({ study }: { study: Study }) {
         )}
         {study.may_change && (isOver(study) || study.state === "draft") && (
           <Button busy={archive.isPending} onClick={() => archive.mutate()}>
-            {study.archived ? t("Take from the archive") : t("Archive")}
+            {study.archived ? t("Take out of the archive") : t("Archive")}
           </Button>
         )}
         {study.may_change && (isOver(study) || study.state === "draft") && (

@@ -169,7 +169,7 @@ function LociOfBoth({ study, other, found: { effects, rows }, overviews }: LociP
         <>
           <p>
             {t(
-              "{{loci}} of either study, each told of by its strongest lead variant; effects are per copy of A1 in both. Of {{variants}} with an effect in both, {{same}} go in the same direction.",
+              "{{loci}} of either study, each by its strongest lead variant; effects are per copy of A1 in both. Of {{variants}} with an effect in both, {{same}} go in the same direction.",
               { loci: loci(rows.length), variants: variants(known), same },
             )}
           </p>

@@ -116,7 +116,7 @@ export function FigureBuilder({ panels, first, people, onClose }: Props) {
             </div>
           </FieldGroup>
           <SelectField
-            label={t("Arranged")}
+            label={t("Arrangement")}
             value={layout}
             options={said(LAYOUTS)}
             disabled={parts.length < 2}

@@ -29,11 +29,11 @@ export function Plot({ about, name, caption, ...drawn }: Props) {
   const width = useWidth(frame, 400);
   return (
     <figure className={figure.figure}>
-      <MakeFigure about={about} file={name} draw={(width) => <Drawn {...drawn} width={width} />} />
       <div ref={frame} className={figure.frame}>
         <Drawn {...drawn} width={width} />
       </div>
       <figcaption>{caption}</figcaption>
+      <MakeFigure about={about} file={name} draw={(width) => <Drawn {...drawn} width={width} />} />
     </figure>
   );
 }
