@@ -9,7 +9,7 @@ from federation_fixtures import Federation, work
 
 from unpooled_server.models import Cohort, Traffic
 from unpooled_server.reads import selectors
-from unpooled_server.services import metering
+from unpooled_server.services import metering, studies
 
 pytestmark = pytest.mark.services
 
@@ -67,7 +67,11 @@ def test_a_cohorts_own_timing_is_kept_within_bounds(trial: Federation) -> None:
 
 
 def test_progress_has_no_number_of_a_cohort(trial: Federation) -> None:
-    trial.running()
+    trial.ready()
+    while trial.study.state != "running":
+        studies.advance(trial.study_id)
+    assert selectors.progress(trial.study)["title"] == "Running", "no file is written yet"
+    work()
     trial.clients[0].answer_all(wait=0)
     progress = selectors.progress(trial.study)
     assert progress["title"] == "Count people"

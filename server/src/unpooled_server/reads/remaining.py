@@ -50,7 +50,7 @@ def _foreseen(kind: type[Question], plan: Plan, sizes: Sizes) -> dict[str, Any]:
 
 def share_done(study: Study) -> float:
     """Return the share of a study that is done, from 0 to 1."""
-    if study.state == StudyState.DONE or _has_asked_all(study):
+    if study.state == StudyState.DONE or has_asked_all(study):
         return 1.0
     total = sum(step["much"] for step in study.foreseen.values())
     if not total:
@@ -64,7 +64,8 @@ def share_done(study: Study) -> float:
     return float(sum(parts) / total)
 
 
-def _has_asked_all(study: Study) -> bool:
+def has_asked_all(study: Study) -> bool:
+    """Tell whether no question is left, so that only result files are to be written."""
     if not study.begun:
         return False
     at_work = ~Q(state__in=[BranchState.ENDED, BranchState.TAKEN])

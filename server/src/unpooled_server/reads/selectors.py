@@ -221,6 +221,9 @@ def _now(study: Study, steps: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the current step and how many of its rounds are summed; if the study is over, how it ended."""
     open_steps = [step for step in steps if step["summed"] < step["rounds"] and study.state not in OVER]
     current, state = open_steps[0] if open_steps else None, StudyState(study.state)
+    if current is None and state == StudyState.RUNNING and not remaining.has_asked_all(study):
+        # Between two steps, or before the first one.
+        current = steps[-1] if steps else {"title": state.label, "summed": 0, "rounds": 0}
     return {
         "title": current["title"] if current else _TITLES.get(state, state.label),
         "done": current["summed"] if current else 0,
