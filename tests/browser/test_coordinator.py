@@ -273,6 +273,7 @@ def test_a_normalization_study_to_its_files(
     pages.sees("want at least one column of numbers")
     pages.page.get_by_label("Or take them from a CSV file").set_input_files(tables[0])
     expect(pages.page.get_by_label("Name in the first line", exact=True)).to_have_count(4)
+    expect(pages.page.get_by_text("want at least one column of numbers")).to_have_count(0)
     pages.look("new-study-tables")
     create(pages, "Petals")
     run_all(pages, site, clients, tmp_path, tables)

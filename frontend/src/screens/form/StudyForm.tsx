@@ -53,7 +53,7 @@ export function StudyForm({
   note,
   beside,
 }: Props) {
-  const [tries, setTries] = useState(0); // to send it with something wrong
+  const [tries, setTries] = useState(0); // to send it
   const element = useRef<HTMLFormElement>(null);
   useEffect(() => {
     const wrong = error || tries ? element.current?.querySelector("[data-wrong]") : null;
@@ -78,8 +78,8 @@ export function StudyForm({
     event.preventDefault();
     // What is foreseen of the form as it was a moment ago says nothing of it as it is.
     const refused = foreseen?.isCurrent ? foreseen.refused : {};
-    if (Object.keys({ ...seen, ...refused }).length) setTries(tries + 1);
-    else onSubmit(method);
+    setTries(tries + 1);
+    if (!Object.keys({ ...seen, ...refused }).length) onSubmit(method);
   };
   return (
     <form ref={element} onSubmit={send} noValidate className={styles.form}>

@@ -226,6 +226,11 @@ function SavedForm({ save, onSaved, back, refused = null, ...shown }: Saved) {
   return (
     <StudyForm
       {...shown}
+      onChange={(changed) => {
+        // A refusal is about the form as it was sent.
+        if (saving.isError) saving.reset();
+        shown.onChange(changed);
+      }}
       foreseen={foreseen}
       error={saving.error ?? refused}
       busy={saving.isPending}
