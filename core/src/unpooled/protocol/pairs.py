@@ -20,6 +20,7 @@ that of its numbers.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +37,8 @@ from unpooled.protocol.sealing import Box, SigningKey
 
 KEY_PART_BYTES = 2 * 8 * 4096
 """Length of a cohort's part of a key, where shares are encrypted too (`unpooled.protocol.encrypted`)."""
-_BLOCK = 1 << 14
-"""Words of a stream at a time: so many of each are added up before they leave the processor's cache."""
+_BLOCK = 1 << 17
+"""Bytes of a stream at a time: so many of each are added up before they leave the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Pairs:
         if not isinstance(kind, Modular):
             raise ProtocolError(f"pairs have no masks of the scheme {context.scheme}; want uniform ones")
         streams = [(keystream(derived(key, context)), adds) for key, adds in self.keys]
-        ends = [0, *range(kind.check_words, context.words, _BLOCK), context.words]
+        ends = [0, *range(kind.check_words, context.words, _BLOCK // kind.word_bytes), context.words]
         most = max(stop - start for start, stop in itertools.pairwise(ends)) * kind.word_bytes
         # Written over block after block: to ask for fresh memory each time takes longer than the cipher.
         zeros, room = bytes(most), bytearray(most + _CIPHER_BLOCK)
@@ -141,8 +142,13 @@ class Meeting:
     plan_hash: bytes
     roster: Roster
 
+    @functools.cached_property
+    def _roster_hash(self) -> bytes:
+        """The roster's hash, which each of many boxes and keys names."""
+        return self.roster.hash()
+
     def purpose(self, cohort: str, recipient: str) -> PairPurpose:
-        return PairPurpose(self.study, self.plan_hash, self.roster.hash(), cohort, recipient)
+        return PairPurpose(self.study, self.plan_hash, self._roster_hash, cohort, recipient)
 
     def others(self, cohort: str) -> list[tuple[str, bytes]]:
         """Names and keys of the others, in the order of the roster."""
@@ -238,7 +244,7 @@ class Meeting:
         return self._derived(seed, "unpooled/pair/of-witness/1", cohort)
 
     def _derived(self, secret: bytes, *names: str) -> bytes:
-        return derived(secret, (*names, self.study, self.plan_hash, self.roster.hash()))
+        return derived(secret, (*names, self.study, self.plan_hash, self._roster_hash))
 
 
 def _digest(part: bytes) -> bytes:
