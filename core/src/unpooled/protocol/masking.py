@@ -381,7 +381,12 @@ def _keystream(seed: bytes, context: MaskContext) -> CipherContext:
 
 def derived(seed: bytes, context: Any) -> bytes:
     """The key of 32 bytes for what a record names, from a seed."""
-    return HKDF(SHA256(), length=32, salt=None, info=codec.encode(context)).derive(seed)
+    return expanded(seed, codec.encode(context))
+
+
+def expanded(seed: bytes, encoded: bytes) -> bytes:
+    """The same, given the record's encoding."""
+    return HKDF(SHA256(), length=32, salt=None, info=encoded).derive(seed)
 
 
 def keystream(key: bytes) -> CipherContext:
