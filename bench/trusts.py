@@ -1,57 +1,100 @@
-"""Times studies without a compensator beside the same with one, in turn, on this machine.
+"""Times studies by whom they trust with their masks, in turn, on this machine.
 
-    python bench/trusts.py [--cohorts 3] [--variants 100000] [--samples 1000] [--runs 3]
+    python bench/trusts.py [chi-square linear logistic] [--trusts cohorts encrypted] [--cohorts 3]
+        [--variants 60000] [--samples 1000] [--runs 3] [--write]
 
-From the moment all cohorts are ready to the result files on disk, every party and HTTP included; and the
-bytes until the last sum. The reports of both must be the same.
+From the moment all cohorts are ready to the result files on the platform, every party and HTTP included; and
+the bytes until the last sum. The reports must be the same. `--write` puts the medians of the processor's time
+into the table of docs/performance.md, where the other studies stay as they were.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from association_files import CACHE
+from processor import Watch
 
-from unpooled.plan.common_options import TRUST
+from unpooled.plan.common_options import COHORTS, COMPENSATOR, TRUST
 from unpooled.simulate import simulate
 
-TRUSTS = [answer.value for answer in TRUST.answers]
 TESTS = {"chi-square": "assoc", "linear": "assoc.linear", "logistic": "assoc.logistic"}
-GOALS = {3: 1.1, 20: 1.5}
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+_TABLE = re.compile(r"(?<=<!-- made by bench/trusts.py -->\n)(.*?\n.*?\n)(.*?)(?=<!-- end -->)", re.DOTALL)
+
+
+class Run(NamedTuple):
+    seconds: float
+    processor: float
+    """Seconds, of all parties."""
+    megabytes: float
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("tests", nargs="*", metavar="test", default=list(TESTS), help=", ".join(TESTS))
+    parser.add_argument(
+        "--trusts", nargs="+", default=[COHORTS], choices=[answer.value for answer in TRUST.answers]
+    )
     parser.add_argument("--cohorts", type=int, default=3)
-    parser.add_argument("--variants", type=int, default=100_000)
+    parser.add_argument("--variants", type=int, default=60_000)
     parser.add_argument("--samples", type=int, default=1_000, help="of each cohort")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    for test, report in TESTS.items():
+    trusts = [COMPENSATOR, *given.trusts]
+    for test in given.tests:
         data = generated(test, given.cohorts, given.variants, given.samples)
-        pairs = [[measured(data, test, trust) for trust in TRUSTS] for _ in range(given.runs + 1)]
-        reports = {(data / f"{trust}.{report}").read_bytes() for trust in TRUSTS}
+        turns = [[measured(data, test, trust) for trust in trusts] for _ in range(given.runs)]
+        reports = {(data / f"{trust}.{TESTS[test]}").read_bytes() for trust in trusts}
         if len(reports) > 1:
             sys.exit(f"{test}: the reports differ")
-        show(test, given.cohorts, pairs[1:])  # the first warms caches
+        study = f"{test} | {given.cohorts} | {given.samples:,} | {given.variants:,}"
+        for trust, *runs in zip(trusts, *turns, strict=True):
+            line = row(f"{study} | `{trust}`", runs, [turn[0] for turn in turns])
+            sys.stdout.write(f"{line}\n")
+            if given.write:
+                PAGE.write_text(
+                    _TABLE.sub(lambda found, line=line: renewed(*found.groups(), line), PAGE.read_text())
+                )
 
 
-def show(test: str, cohorts: int, pairs: list[list[tuple[float, int]]]) -> None:
-    print(f"\n{test}, {cohorts} cohorts: {len(pairs)} runs in turn")
-    for trust, runs in zip(TRUSTS, zip(*pairs, strict=True), strict=True):
-        seconds, size = (statistics.median(values) for values in zip(*runs, strict=True))
-        print(f"  {trust:12} {seconds:8.2f} s {size:14,.0f} bytes")
-    ratios = [ours / theirs for (theirs, _), (ours, _) in pairs]
-    goal = f"; goal {GOALS[cohorts]:g}" if cohorts in GOALS else ""
-    spread = f"from {min(ratios):.2f} to {max(ratios):.2f}{goal}"
-    print(f"  ratio        {statistics.median(ratios):8.2f}    ({spread})")
+def row(study: str, runs: list[Run], with_compensator: list[Run]) -> str:
+    """Write a line of the table: medians, and the ratios to what ran beside it, in their range."""
+    of_seconds, of_processor = (
+        sorted(ours[k] / theirs[k] for ours, theirs in zip(runs, with_compensator, strict=True))
+        for k in (0, 1)
+    )
+    seconds, processor, megabytes = map(statistics.median, zip(*runs, strict=True))
+    sys.stderr.write(f"{study}: {seconds:.1f} s, {statistics.median(of_seconds):.2f} times as long\n")
+    ratio = f"{statistics.median(of_processor):.2f} ({of_processor[0]:.2f} to {of_processor[-1]:.2f})"
+    return (
+        f"| {study} | {processor:.1f} s | {ratio if runs != with_compensator else ''} | {megabytes:,.1f} MB |"
+    )
+
+
+def renewed(head: str, rows: str, line: str) -> str:
+    """The table with a line in the place of the one about the same study, or at its end."""
+    about = line.split("|")[1:6]
+    kept = [each for each in rows.splitlines() if each.split("|")[1:6] != about]
+    return head + "\n".join(sorted([*kept, line], key=_place)) + "\n"
+
+
+def _place(line: str) -> tuple[int, ...]:
+    test, cohorts, people, variants, trust = (
+        cell.strip(" `").replace(",", "") for cell in line.split("|")[1:6]
+    )
+    trusts = [answer.value for answer in TRUST.answers]
+    return (int(cohorts), -int(variants), int(people), list(TESTS).index(test), trusts.index(trust))
 
 
 def generated(test: str, cohorts: int, variants: int, samples: int) -> Path:
@@ -66,17 +109,27 @@ def generated(test: str, cohorts: int, variants: int, samples: int) -> Path:
     return data
 
 
-def measured(data: Path, test: str, trust: str) -> tuple[float, int]:
-    """Seconds from ready to files, and bytes until the last sum, of one study."""
+def measured(data: Path, test: str, trust: str) -> Run:
+    """Run one study."""
     command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", test, "--trust", trust]
     command += ["--files", "assoc"]
     for bed in sorted(data.glob("cohort*.bed")):
         command += ["--bfile", str(bed.with_suffix(""))]
         if test != "chi-square":
             command += ["--covar", str(bed.with_suffix(".cov"))]
-    subprocess.run([*command, "--out", str(data / trust), "--quiet"], check=True)
+    with subprocess.Popen([*command, "--out", str(data / trust), "--quiet"]) as rehearsal:
+        watch = Watch(rehearsal.pid)
+        status = rehearsal.wait()
+        watch.stop()
+    if status:
+        sys.exit(f"{test}, {trust}: the rehearsal ended with {status}")
     report = json.loads((data / f"{trust}.report.json").read_text())
-    return float(report["seconds"]["ready_to_files"]), int(report["bytes"]["to_last_sum"])
+    seconds = report["seconds"]["ready_to_platform"]
+    # Reports have no times of day; the files were here when the seconds to them were over.
+    made = (data / f"{trust}.{TESTS[test]}").stat().st_mtime
+    ready = made - report["seconds"]["ready_to_files"]
+    spent = watch.spent(ready, ready + seconds)
+    return Run(seconds, sum(spent.values()), report["bytes"]["to_last_sum"] / 1e6)
 
 
 if __name__ == "__main__":
