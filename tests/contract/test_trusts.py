@@ -17,7 +17,9 @@ from .studies import STUDIES, of_model, of_tables, of_variants
 KINDS = (
     *("chi-square", "linear, mean", "linear, exact", "linear, of conditions", "logistic, exact"),
     *("linear, beside components", "polygenic", "prune", "summary", "z-score", "min-max", "robust"),
+    *("yeo-johnson", "quantiles", "encode, without a dictionary", "private-ridge", "private-network"),
 )
+ENCRYPTED_KINDS = ("chi-square", "linear, mean", "robust", "encode, without a dictionary", "private-ridge")
 
 
 def trusting(plan: Plan, trust: str = COHORTS) -> Plan:
@@ -32,7 +34,7 @@ def results(plan: Plan, name: str) -> dict[tuple[str, str], np.ndarray]:
 
 @pytest.mark.parametrize(
     ("name", "trust"),
-    [*((name, COHORTS) for name in KINDS), ("chi-square", ENCRYPTED), ("z-score", ENCRYPTED)],
+    [*((name, COHORTS) for name in KINDS), *((name, ENCRYPTED) for name in ENCRYPTED_KINDS)],
 )
 def test_results_are_the_same_in_every_byte(name: str, trust: str) -> None:
     if trust == ENCRYPTED:

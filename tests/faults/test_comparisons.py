@@ -14,9 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unpooled.plan.common_options import COHORTS, ENCRYPTED
+from unpooled.protocol.encrypted import worker
+
 from .. import launch
 from ..federation import Federation, Trial
 from ..leaks import DEALING
+from ..plinks import needed
 from ..relay import Message, Relay
 from .holds import Hold, assert_as_undisturbed, run_through
 
@@ -92,6 +96,24 @@ def assert_repeated_to_the_byte(trial: Trial, least: int) -> None:
     assert all(len(set(seen)) == 1 for seen in found.values())
     assert sum(len(seen) > 1 for seen in found.values()) >= least
     assert len(found) == ROUNDS * TURNS
+
+
+@pytest.mark.parametrize("trust", [COHORTS, ENCRYPTED])
+def test_parties_are_killed_where_the_same_is_summed_up_without_a_compensator(
+    running: Federation, tables: tuple[Path, ...], undisturbed_by_bits: dict[str, bytes], trust: str
+) -> None:
+    if trust == ENCRYPTED:
+        needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
+    trial = running.study(tables, **{**PLAN, "opens": "sums", "trust": trust})
+    client = trial.cohorts[2].party
+    holds = [
+        Hold(client, launch.ENTER_SHARE, passing=1),  # in a file, and not in the book
+        Hold(client, launch.PUT_HELP if trust == ENCRYPTED else launch.PUT_SHARE, "after", passing=1),
+        Hold(trial.federation.worker, launch.TOTAL),
+    ]
+    run_through(trial, holds, all_parties=False)
+    assert_as_undisturbed(trial, undisturbed_by_bits)
+    trial.stop()
 
 
 @pytest.mark.services

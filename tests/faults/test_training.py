@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unpooled.plan.common_options import COHORTS, ENCRYPTED
+from unpooled.protocol.encrypted import worker
+
 from .. import launch
 from ..federation import Federation, Trial
+from ..plinks import needed
 from .holds import Hold, assert_as_undisturbed, run_through
 
 FEATURES, PEOPLE = 3, 150
@@ -80,6 +84,35 @@ def test_server_and_cohorts_are_killed_between_rounds(
     run_through(trial, holds_of(trial), all_parties=False)
     assert_as_undisturbed(trial, undisturbed)
     assert "study.weights.safetensors" in undisturbed
+
+
+RIDGE = {
+    **{name: PLAN[name] for name in ("trait", "phenotype", "panel_mode")},
+    "test": "private-ridge",
+    "files": ["model"],
+    "epsilon": 3.0,
+    "schema": [{**column, "low": -4, "high": 4} for column in PLAN["schema"]],  # type: ignore[attr-defined]
+}
+
+
+@pytest.mark.parametrize("trust", [COHORTS, ENCRYPTED])
+def test_a_model_survives_kills_without_a_compensator(
+    training: Any, tables: tuple[Path, ...], trust: str
+) -> None:
+    """Its cohorts draw noise: each share is counted once, with the noise with which it was first sent."""
+    if trust == ENCRYPTED:
+        needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
+    trial = training(tables, {**RIDGE, "trust": trust})
+    client = trial.cohorts[0].party
+    holds = [
+        Hold(client, launch.KEEP_SHARE),  # computed, and not kept
+        Hold(client, launch.PUT_SHARE, "after"),  # the server has it, and it is not erased
+        Hold(trial.federation.worker, launch.TOTAL),
+    ]
+    run_through(trial, holds, all_parties=False)
+    trial.until_over()
+    assert_as_undisturbed(trial, trial.cohorts[0].results())
+    assert "study.model.json" in trial.cohorts[0].results()
 
 
 IMAGES = {
