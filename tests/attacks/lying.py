@@ -142,13 +142,17 @@ class Asking(Lying):
 
     def _read(self, question: Question, asked: questions.Question) -> Mapping[str, np.ndarray]:
         shares, scheme = self.shares(question.round), self.plan.scheme(asked.ring_bits)
+        length = questions.words(asked, scheme)
+        if self.plan.in_pairs:
+            total = self.sum(shares, scheme.to_bytes(scheme.zeros(length)), scheme)
+            return questions.unpack(asked, total, scheme, self.plan.cohorts, question.salt)
         nonces = [bytes.fromhex(share.request_header("Unpooled-Nonce")) for share in shares]
         request = ReleaseRequest(
             self.trial.id,
             question.round,
             masking.question(question.salt, question.question, (self.panel or agreed(self.trial)).digest),
             scheme.label,
-            questions.words(asked, scheme),
+            length,
             tuple(zip((cohort.name for cohort in self.trial.cohorts), nonces, strict=True)),
         )
         answer = self.caller.release(request)

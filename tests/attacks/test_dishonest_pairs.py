@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.plan.common_options import COHORTS
+from unpooled.plan.common_options import COHORTS, ENCRYPTED
 from unpooled.plan.plan import Plan
 from unpooled.protocol import codec, messages
+from unpooled.protocol.encrypted import worker
 from unpooled.protocol.masking import NOT_CANCELLED
 from unpooled.protocol.messages import Question, Questions, Roster, Sealed, SealingKeys
 from unpooled.protocol.pairs import Meeting
@@ -25,6 +26,7 @@ from unpooled_client.state.events import Exit
 from ..federation import SMALL_CHUNK, Federation, Trial
 from ..launch import PUT_SHARE
 from ..leaks import PARTS
+from ..plinks import needed
 from ..relay import Message, with_body
 from .lying import QUESTIONS, SHARES, STUDY, Lying, changed_questions
 
@@ -34,16 +36,24 @@ SEALED = "PUT /api/v1/cohort/sealed "
 
 
 @pytest.fixture
-def study(running: Federation, small: tuple[Path, ...]) -> Iterator[Callable[[], Trial]]:
-    made: list[Trial] = []
+def study(
+    running: Federation, small: tuple[Path, ...], request: pytest.FixtureRequest
+) -> Iterator[Callable[[], Trial]]:
+    """Make studies with masks of pairs, which are encrypted besides where a test asks for it."""
+    made, trust = list[Trial](), getattr(request, "param", COHORTS)
+    if trust == ENCRYPTED:
+        needed(not worker.problem(), "OpenFHE", "", "scripts/openfhe-python")
 
     def create() -> Trial:
-        made.append(running.study(small, chunk_size=SMALL_CHUNK, trust=COHORTS))
+        made.append(running.study(small, chunk_size=SMALL_CHUNK, trust=trust))
         return made[-1]
 
     yield create
     for trial in made:
         trial.stop()
+
+
+under_both = pytest.mark.parametrize("study", [COHORTS, ENCRYPTED], indirect=True)
 
 
 @pytest.fixture
@@ -119,6 +129,7 @@ def test_other_boxes_stop_the_cohort_before_anything_of_its_data_leaves(
     assert victim.results() == undisturbed
 
 
+@under_both
 def test_other_sealing_keys_stop_the_cohort(lying: Lying) -> None:
     """The server would seal in the others' names, but cannot sign; what they sealed is for another roster."""
     trial, relay, strangers = lying.trial, lying.relays[0], dict[str, SigningKey]()
@@ -172,7 +183,8 @@ def test_other_sealing_keys_stop_the_cohort(lying: Lying) -> None:
         keys: SealingKeys = messages.decode(own.answer.body, SealingKeys)
         known = dict(keys.keys) | sealing
         boxes = {name: meeting.seal(name, os.urandom(32), key, known) for name, key in strangers.items()}
-        return replace(said, boxes=tuple(boxes[name][0] for name in sorted(strangers)))
+        own_boxes = tuple(boxes[name][0] for name in sorted(strangers))
+        return replace(said, boxes=own_boxes, key_parts=3 * said.key_parts)
 
     relay.change = ask
     trial.start()
@@ -222,6 +234,7 @@ def test_a_round_is_never_answered_twice(lying: Lying) -> None:
     assert {each.request.body for each in relay.found(same)[before:]} <= {first.request.body}
 
 
+@under_both
 def test_a_cohort_that_seals_different_parts_of_the_witness_fails_the_study(
     study: Callable[[], Trial],
 ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import pytest
 from tests import list_text
 from unpooled.methods.chi_square import CountGenotypes
 from unpooled.methods.shared.genotype_table import DIPLOID
+from unpooled.plan.common_options import COHORTS as EACH_TWO
 from unpooled_client.state.events import Exit
 
 from ..federation import Federation
@@ -98,14 +99,16 @@ def beyond_the_list(server: Asking) -> np.ndarray:
     return genotypes(server, LISTED, AUTOSOMAL, *EVERYONE)
 
 
+MEN_APART = Attack(
+    CHI_SQUARE,
+    men_apart,
+    lambda pool: pool.copies[:30, MAN],
+    "something that chi-square does not have",
+    SENT,
+)
 ATTACKS: dict[str, Attack] = {
-    "men apart": Attack(
-        CHI_SQUARE,
-        men_apart,
-        lambda pool: pool.copies[:30, MAN],
-        "something that chi-square does not have",
-        SENT,
-    ),
+    "men apart": MEN_APART,
+    "men apart, without a compensator": replace(MEN_APART, plan={**CHI_SQUARE, "trust": EACH_TWO}),
     "another panel": Attack(
         CHI_SQUARE,
         another_panel,

@@ -14,9 +14,11 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import (
     Count,
+    Exists,
     Expression,
     Max,
     Min,
+    OuterRef,
     Q,
     QuerySet,
     Sum,
@@ -36,7 +38,7 @@ from unpooled.methods.shared.summary import Summary
 from unpooled.plan.plan import Plan
 from unpooled.protocol import sealing
 from unpooled.protocol.messages import Roster
-from unpooled_server.models import NO_LIST_YET, Branch, Cohort, ResultFile, Round, Study, Traffic
+from unpooled_server.models import NO_LIST_YET, Branch, Cohort, ResultFile, Round, Share, Study, Traffic
 from unpooled_server.names import (
     COMPENSATOR,
     HELD,
@@ -68,7 +70,11 @@ def _rounds_to_advance() -> QuerySet[Any, Any]:
     complete = Round.objects.filter(
         state__in=[RoundState.COMPLETE, RoundState.RELEASED], study__state__in=LIVE
     )
-    return complete.exclude(study__pause_kind__in=HELD).order_by("id").values_list("id")
+    # Else a worker would look at a round before its sum can be read, and then let it wait.
+    unread = Share.objects.filter(round=OuterRef("pk"), is_whole=False)
+    return (
+        complete.exclude(study__pause_kind__in=HELD).exclude(Exists(unread)).order_by("id").values_list("id")
+    )
 
 
 @Prepared

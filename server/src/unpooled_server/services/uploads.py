@@ -153,9 +153,10 @@ def _enter(cohort: Cohort, round_id: int, nonce: str, size: int, keeps: bool) ->
         Round.objects.filter(pk=round_id, state=RoundState.OPEN).update(
             state=RoundState.COMPLETE, complete_at=timezone.now()
         )
-        doorbell.ring_round(round_id)
         if cohort.study.is_encrypted:
             touch(cohort.study_id)  # cohorts wait for each other's shares
+        else:
+            doorbell.ring_round(round_id)
 
 
 @Prepared
