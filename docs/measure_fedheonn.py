@@ -6,7 +6,7 @@ Writes docs/measured/fedheonn*.md. The tables are those that scikit-learn ships,
 quarters to fit and a quarter to test. The rows to fit are dealt to six cohorts: at random, by class, or so
 that two cohorts have one class only; then there are rows enough of each class without any one cohort. Then:
 what the paper reports for its own tables; what one cohort's singular vectors say; new rows, added to what is
-stored; and seconds.
+stored; other functions of the outputs; and seconds.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ WRITES = (
     measuring.Table("fedheonn-paper", apart=0.02),
     measuring.Table("fedheonn-read", free=(3, 4)),
     measuring.Table("fedheonn-more", apart=0.02, free=(4, 5)),
+    measuring.Table("fedheonn-outputs", apart=0.02),
     measuring.Table("fedheonn-seconds", free=(2, 3, 4)),
 )
 PENALTY, COHORTS, SPLITS = 1e-3, 6, 20
@@ -358,6 +359,52 @@ def lines_of_more(tables: Sequence[str], splits: int) -> Iterator[str]:
         yield f"| {name} | {np.sum(~later):,} | {np.sum(later):,} | {first_alone} | {apart} |"
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """An invertible function of the outputs: those wanted, its inverse, and its slope by the score."""
+
+    wanted: tuple[float, float]
+    score: Callable[..., Any]
+    slope: Callable[..., Any]
+    between: float
+    """The output on either side of which a row of two classes is."""
+
+
+LEAK = 0.01
+OUTPUTS = {
+    "logistic": Outputs((0.95, 0.05), lambda d: np.log(d / (1 - d)), lambda s: 1 / (2 + 2 * np.cosh(s)), 0.5),
+    "tanh": Outputs((0.9, -0.9), np.arctanh, lambda s: 1 - np.tanh(s) ** 2, 0.0),
+    "linear": Outputs((1.0, -1.0), lambda d: d, np.ones_like, 0.0),
+    "softplus": Outputs((0.95, 0.05), lambda d: np.log(np.expm1(d)), lambda s: 1 / (1 + np.exp(-s)), 0.5),
+    "leaky ReLU": Outputs(
+        (1.0, -1.0), lambda d: np.where(d > 0, d, d / LEAK), lambda s: np.where(s > 0, 1, LEAK), 0.0
+    ),
+}
+
+
+def by_outputs(of: Split, outputs: Outputs) -> float:
+    """The accuracy of the closed form on all rows, each class with slopes of its own."""
+    x, wanted = with_bias(of.za), targets(of.y) > 0
+    scores = np.empty((len(of.zb), wanted.shape[1]))
+    for k in range(wanted.shape[1]):
+        d = outputs.score(np.where(wanted[:, k], *outputs.wanted))
+        weighted = x * outputs.slope(d) ** 2
+        w = np.linalg.solve(weighted @ x.T + PENALTY * np.eye(len(x)), weighted @ d)
+        scores[:, k] = with_bias(of.zb).T @ w
+    several = scores.shape[1] > 1
+    found = scores.argmax(axis=1) if several else scores[:, 0] > outputs.score(np.array(outputs.between))
+    return float(np.mean(found == of.y_test))
+
+
+def lines_of_outputs(tables: Sequence[str], splits: int) -> Iterator[str]:
+    yield f"| Table | {' | '.join(f'{name}, %' for name in OUTPUTS)} |"
+    yield "| --- " + "| --: " * len(OUTPUTS) + "|"
+    for name in tables:
+        of = [split(TABLES[name], seed) for seed in range(splits)]
+        found = (np.mean([by_outputs(each, outputs) for each in of]) for outputs in OUTPUTS.values())
+        yield f"| {name} | {' | '.join(f'{100 * share:.1f}' for share in found)} |"
+
+
 def lines_of_seconds(rows: int) -> Iterator[str]:
     yield "| Rows | Features | Centrally, s | Merging, s | Sums, s |"
     yield "| --- " + "| --: " * 4 + "|"
@@ -381,6 +428,7 @@ if __name__ == "__main__":
         ("fedheonn-paper", lines_of_paper(tables, splits)),
         ("fedheonn-read", lines_of_reading(tables, splits)),
         ("fedheonn-more", lines_of_more(tables, splits)),
+        ("fedheonn-outputs", lines_of_outputs(tables, splits)),
         ("fedheonn-seconds", lines_of_seconds(DRAWN_ROWS // 10 if arguments.small else DRAWN_ROWS)),
     ):
         measuring.write(arguments.out, table, made)
