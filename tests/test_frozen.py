@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from unpooled.plan.common_options import ENCRYPTED
 from unpooled_client.commands.cli import cli
 
 from .federation import Federation
@@ -47,16 +48,16 @@ def test_every_command_is_in_it(program: str, command: str) -> None:
 def test_it_reads_genotypes_and_tables(program: str, small: tuple[Path, ...], tmp_path: Path) -> None:
     assert "Ready: no errors" in output(program, "check", "--bfile", small[0])
     (tmp_path / "table.csv").write_text("a,b\n" + "".join(f"{k},{k * k}\n" for k in range(60)))
-    assert "rows 60" in output(program, "check", "--table", tmp_path / "table.csv")
+    assert "rows: 60" in output(program, "check", "--table", tmp_path / "table.csv")
 
 
-@pytest.mark.parametrize("test", ["chi-square", "logistic"])
+@pytest.mark.parametrize("plan", [{"test": "chi-square"}, {"test": "logistic"}, {"trust": ENCRYPTED}])
 def test_a_study_in_which_one_cohort_has_it(
-    running: Federation, program: str, small: tuple[Path, ...], test: str
+    running: Federation, program: str, small: tuple[Path, ...], plan: dict[str, str]
 ) -> None:
-    plain, trial = (running.study(small, test=test) for _ in range(2))
+    plain, trial = (running.study(small, **plan) for _ in range(2))
     frozen = trial.cohorts[0].party
-    frozen.command = [program, *frozen.command[4:]]
+    frozen.command = [program, *frozen.command.arguments]
     for each in (plain, trial):
         each.start()
         each.until_over()
@@ -71,7 +72,7 @@ def test_a_run_in_the_background(running: Federation, program: str, small: tuple
     first, *others = trial.cohorts
     for cohort in others:
         cohort.party.spawn()
-    output(program, *first.party.command[4:], "--detach")
+    output(program, *first.party.command.arguments, "--detach")
     until(lambda: trial.state == "done", trial.story)
     until(lambda: (first.folder / "results" / "study.assoc").exists(), trial.story)
 

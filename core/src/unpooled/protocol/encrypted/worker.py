@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -40,12 +41,24 @@ def _problem(python: str) -> str:
         return f"encrypted sums need OpenFHE: name an interpreter that has it by {SETTING}"
     try:
         subprocess.run(  # noqa: S603 - the operator names it
-            [python, "-c", "import numpy, openfhe"], check=True, capture_output=True, timeout=_LONGEST_START
+            [python, "-c", "import numpy, openfhe"],
+            check=True,
+            capture_output=True,
+            timeout=_LONGEST_START,
+            env=_environment(),
         )
     except (OSError, subprocess.SubprocessError) as error:
         said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip().splitlines()
         return f"the interpreter that {SETTING} names does not import OpenFHE: {said[-1] if said else error}"
     return ""
+
+
+def _environment() -> dict[str, str]:
+    """The environment for another interpreter, which must not find the libraries of a packed client."""
+    found = dict(os.environ)
+    if getattr(sys, "frozen", False):
+        found["LD_LIBRARY_PATH"] = found.get("LD_LIBRARY_PATH_ORIG", "")
+    return found
 
 
 class Worker:
@@ -59,7 +72,7 @@ class Worker:
             [os.environ[SETTING], _PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(_HERE)},
+            env={**_environment(), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(_HERE)},
         )
         self._lock = threading.Lock()
 
