@@ -11,7 +11,6 @@ stored; other functions of the outputs; and seconds.
 
 from __future__ import annotations
 
-import io
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +36,7 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.run import run
+from unpooled.run import reports, run
 
 WRITES = (
     measuring.Table("fedheonn", apart=0.02, free=(6, 7)),
@@ -132,11 +131,7 @@ def study(x: np.ndarray, y: np.ndarray, cohort: np.ndarray, *files: str) -> tupl
         read = ArrayTable(x[here], {"y": Words.of([words[row] for row in here])})
         tables.append(method.prepared(read, plan))
     found = run(plan, Panel.of([]), tables)
-    contents = []
-    for file in files:
-        method.files[file](out := io.BytesIO(), Panel.of([]), method.columns_for(file, found), plan)
-        contents.append(json.loads(out.getvalue()))
-    return plan, contents
+    return plan, [json.loads(content) for content in reports(plan, Panel.of([]), found).values()]
 
 
 def federated(x: np.ndarray, y: np.ndarray, cohort: np.ndarray) -> Model:

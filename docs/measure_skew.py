@@ -11,7 +11,6 @@ federated study (`unpooled.run`).
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,11 +28,10 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, 
 
 from unpooled.asking.cohort import ArrayTable
 from unpooled.fitted.scaler import MIN_MAX, ROBUST, YEO_JOHNSON, Z_SCORE, Scaler
-from unpooled.methods import check
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.run import run
+from unpooled.run import run, written
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -176,10 +174,9 @@ def together(method: str, parts: Sequence[np.ndarray]) -> Scaler:
         panel_mode="none",
         files=("parameters",),
     )
-    nobody, test = Panel.of([]), check(plan)
+    nobody = Panel.of([])
     tables = run(plan, nobody, [ArrayTable(part) for part in parts])
-    test.files["parameters"](out := io.BytesIO(), nobody, test.columns_for("parameters", tables), plan)
-    return Scaler(json.loads(out.getvalue()))
+    return Scaler(json.loads(written("parameters", plan, nobody, tables)))
 
 
 def scaled(method: str, where: str, train: np.ndarray, test: np.ndarray, dealt: Dealt) -> tuple[Any, Any]:

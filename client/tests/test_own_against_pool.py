@@ -17,7 +17,7 @@ from unpooled.methods import algorithm
 from unpooled.panel.agreement import reconcile
 from unpooled.plan import common_options
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
-from unpooled.run import run
+from unpooled.run import reports, run
 from unpooled.simulate import simulate
 from unpooled_client.compare.estimates import Contrast
 from unpooled_client.compare.pool import strongest
@@ -66,12 +66,10 @@ class Federation:
         cohorts = {str(number): self.cohort(plan, number) for number in (1, 2, 3)}
         panel = reconcile({name: data.panel for name, data in cohorts.items()}).panel
         tables = run(plan, panel, [data.align(panel) for data in cohorts.values()])
-        method, paths = algorithm(plan.test), []
-        for file in plan.files:
-            path = self.folder / f"study.{method.file_name(file, plan)}"
-            with path.open("wb") as out:
-                method.files[file](out, panel, method.columns_for(file, tables), plan)
-            paths.append(path)
+        paths = []
+        for file, content in reports(plan, panel, tables).items():
+            paths.append(self.folder / f"study.{algorithm(plan.test).file_name(file, plan)}")
+            paths[-1].write_bytes(content)
         return paths
 
     def plink(self, number: int, *arguments: str) -> dict[str, dict[str, str]]:

@@ -17,7 +17,7 @@ from unpooled.methods.frequencies import scores
 from unpooled.methods.shared.options import FAR
 from unpooled.panel.agreement import reconcile
 from unpooled.plan.plan import NO_KEY, Plan
-from unpooled.run import run
+from unpooled.run import run, written
 from unpooled.simulate import simulate
 from unpooled_client.compare.frequencies import SHOWN, compare_calls, compare_dosages
 from unpooled_client.data.cohort import PlinkData, open_cohort
@@ -76,12 +76,10 @@ def test_a_study_that_counts_them_has_the_sum_of_what_each_cohort_finds(made: Pa
     plan = dataclasses.replace(PLAN, files=("frq",), frequency_flags=True, chunk_size=150)
     panel = reconcile({str(k): data.panel for k, data in enumerate(cohorts)}).panel
     tables = run(plan, panel, [data.align(panel) for data in cohorts])
-    test = ALGORITHMS[plan.test]
-    with (tmp_path / "all.frq").open("wb") as file:
-        test.files["frq"](file, panel, test.columns_for("frq", tables), plan)
+    (tmp_path / "all.frq").write_bytes(written("frq", plan, panel, tables))
     far = [compare_calls(tmp_path / "all.frq", data, plan, None).far for data in cohorts]
     assert far[0] > FLIPPED // 2
-    summary = test.summarise(tables)
+    summary = ALGORITHMS[plan.test].summarise(tables)
     assert summary is not None and summary["frequencies_far"] == sum(far)
 
 

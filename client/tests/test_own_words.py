@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described.file_list import report_name
-from unpooled.methods import algorithm, check, usual
+from unpooled.methods import check, usual
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import MISSING, REST, Words
 from unpooled.plan.plan import NO_KEY, Plan
@@ -42,11 +41,8 @@ def test_shares_are_of_the_words_that_the_pool_has(
         method.prepared(ArrayTable(np.zeros((len(words), 0)), {"drug": Words.of(words)}), plan)
         for words in COHORTS
     ]
-    written = io.BytesIO()
-    columns = method.columns_for(ENCODING_FILE, run.run(plan, NOBODY, tables))
-    algorithm("encode").files[ENCODING_FILE](written, NOBODY, columns, plan)
     file = tmp_path / report_name(ENCODING_FILE, plan)
-    file.write_bytes(written.getvalue())
+    file.write_bytes(run.written(ENCODING_FILE, plan, NOBODY, run.run(plan, NOBODY, tables)))
     found = {one.what: (one.pool, one.own) for one in compare_tables([file], tables[0], plan)}
     counted = {"missing": 40, "rest": 45, "value": 45}[missing]
     pooled = {"missing": 108, "rest": 128, "value": 128}[missing]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from unpooled.methods import algorithm, usual
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.schema import Column
-from unpooled.run import run
+from unpooled.run import reports, run
 from unpooled_client.commands.refit import refit as command
 from unpooled_client.compare.tables import compare_tables
 
@@ -40,10 +39,9 @@ def study(folder: Path, name: str, seed: int, columns: dict[str, Any] = COLUMNS,
     np.save(folder / f"{name}.npy", values.reshape(-1, 3))
     method = algorithm(plan.test)
     tables = run(plan, Panel.of([]), [method.prepared(ArrayTable(part), plan) for part in values])
-    for file in plan.files:
-        method.files[file](out := io.BytesIO(), Panel.of([]), method.columns_for(file, tables), plan)
-        folder.joinpath(report_name(file, plan).replace("study", name)).write_bytes(out.getvalue())
-    digest = hashlib.sha256(out.getvalue()).hexdigest()  # of the sums
+    for file, content in (files := reports(plan, Panel.of([]), tables)).items():
+        folder.joinpath(report_name(file, plan).replace("study", name)).write_bytes(content)
+    digest = hashlib.sha256(files["sums"]).hexdigest()
     manifest = {
         "study": {"id": name},
         "plan": plan.to_json(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +12,6 @@ from sklearn import datasets
 from tests.contract import studies
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
-from unpooled.methods import check
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import SUMS
 from unpooled.plan.plan import Plan
@@ -30,9 +28,7 @@ def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Pla
 
 def written(plan: Plan, parts: Sequence[ArrayTable], file: str) -> str:
     """A result file, through the real encodings and masks."""
-    test, tables = check(plan), run.run(plan, NOBODY, parts)
-    test.files[file](out := io.BytesIO(), NOBODY, test.columns_for(file, tables), plan)
-    return out.getvalue().decode()
+    return run.written(file, plan, NOBODY, run.run(plan, NOBODY, parts)).decode()
 
 
 def fit(method: str, parts: list[np.ndarray], **changes: Any) -> dict[str, Any]:

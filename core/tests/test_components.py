@@ -25,7 +25,7 @@ from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.plan.plan import component_titles as titles
-from unpooled.run import run
+from unpooled.run import run, written
 
 SIZES = (40, 310, 60, 120, 45, 200, 50, 95, 60, 420)
 VARIANTS_OF_POOL, AUTOSOMAL = 900, 860
@@ -133,11 +133,7 @@ def scores_by_files(
     plan: Plan, found: dict[str, dict[str, np.ndarray]], cohorts: Sequence[ArrayCohort]
 ) -> np.ndarray:
     """Everybody's components, as each cohort computes them from the result files: (components, people)."""
-    files = []
-    for file in PCA.usual_files:
-        PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
-        files.append(out.getvalue())
-    values, _, weights, counts, _ = files
+    values, _, weights, counts, _ = (written(file, plan, panel(), found) for file in PCA.usual_files)
     loadings = Loadings.read(values, weights, counts, plan.autosomes)
     at = {name: k for k, name in enumerate(panel().name.tolist())}
     variants = np.array([at[name] for name in loadings.panel.name.tolist()])
@@ -170,11 +166,7 @@ def test_the_density_is_of_the_pool_and_says_nothing_of_cells_with_few_people(
 
 def test_a_line_that_was_changed_is_named(cohorts: list[ArrayCohort]) -> None:
     plan, found = plan_of(), run(plan_of(), panel(), cohorts)
-    files = []
-    for file in PCA.usual_files:
-        PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
-        files.append(out.getvalue())
-    values, _, weights, counts, _ = files
+    values, _, weights, counts, _ = (written(file, plan, panel(), found) for file in PCA.usual_files)
     head, line, rest = counts.split(b"\n", 2)
     with pytest.raises(UnpooledError, match="line 2 of the counts"):
         Loadings.read(values, weights, b"\n".join([head, line + b"x", rest]), plan.autosomes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.categories import Words
 from unpooled.plan.plan import NO_KEY, Plan, PlanError
 from unpooled.plan.schema import Column
-from unpooled.run import run
+from unpooled.run import run, written
 from unpooled_networks import load
 from unpooled_networks.layouts import layouts
 from unpooled_networks.studies import build
@@ -249,13 +248,10 @@ def test_a_study_asked_again_answers_alike() -> None:
 def test_the_files_of_a_study_become_a_module(tmp_path: Path) -> None:
     plan = plan_of("image-network", training_rounds=2, patience=0, learning_rate=0.001)
     results = run(plan, Panel.of([]), cohorts(plan))
-    method, paths = METHODS[plan.test], {}
-    for file in ("model", "weights"):
-        out = BytesIO()
-        method.files[file](out, Panel.of([]), method.columns_for(file, results), plan)
-        paths[file] = tmp_path / file
-        paths[file].write_bytes(out.getvalue())
-    module, (images, _) = load(paths["model"], paths["weights"]), pool()
+    paths = [tmp_path / file for file in ("model", "weights")]
+    for path in paths:
+        path.write_bytes(written(path.name, plan, Panel.of([]), results))
+    module, (images, _) = load(*paths), pool()
     assert (flat(module.parameters()) == results["weights"]["weight"]).all()
     ours = ImageNetwork((*SIZE, 3), KNCONV).scores(results["weights"]["weight"], images[:9])
     theirs = module(torch.tensor(images[:9], dtype=torch.float64) / 255).detach().numpy()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,6 @@ from federation_fixtures import Federation, variants, work
 
 from unpooled import run
 from unpooled.described.file_list import result_files
-from unpooled.methods import algorithm
 from unpooled.panel.agreement import align
 from unpooled.panel.panel import Panel
 from unpooled_server.models import Asked, Branch, Kept, Share
@@ -28,13 +26,8 @@ def in_process(federation: Federation) -> dict[str, bytes]:
     study = federation.study
     panel = store.load_panel(store.panel_path(study.pk))
     cohorts = [federation.cohort(client, panel.digest) for client in federation.clients]
-    columns = run.run(study.plan, panel, cohorts)["variants"]
-    files = {}
-    for suffix in study.plan.files:
-        out = io.BytesIO()
-        algorithm(study.plan.test).files[suffix](out, panel, columns, study.plan)
-        files[f"study.{suffix}"] = out.getvalue()
-    return files
+    files = run.reports(study.plan, panel, run.run(study.plan, panel, cohorts))
+    return {f"study.{suffix}": content for suffix, content in files.items()}
 
 
 def delivered(federation: Federation, cohort: int = 0) -> dict[str, bytes]:

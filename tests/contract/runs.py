@@ -6,7 +6,6 @@ Whatever these tests and `tests.same_bytes` know of the library's inside stands 
 from __future__ import annotations
 
 import functools
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,7 +23,7 @@ from unpooled.described.parties import what_parties_get
 from unpooled.described.what_leaves import what_leaves
 from unpooled.methods import TESTS, questions_of, whole
 from unpooled.methods.phenotypes import tables_of
-from unpooled.run import _Federation
+from unpooled.run import _Federation, reports
 
 from .options import OPTIONS
 from .studies import EVERY, Small
@@ -79,13 +78,11 @@ class Run:
     @functools.cached_property
     def files(self) -> dict[str, bytes]:
         """The reports by their names."""
-        found, test = {}, self.small.test
+        found = {}
         for plan in self.small.plan.each:
             own = tables_of(self.small.plan, self.tables, plan.phenotype)
-            for file in plan.files:
-                out = io.BytesIO()
-                test.files[file](out, self.small.panel, test.columns_for(file, own), plan)
-                found[report_name(file, plan)] = out.getvalue()
+            files = reports(plan, self.small.panel, own)
+            found |= {report_name(file, plan): content for file, content in files.items()}
         return found
 
     def messages(self) -> Iterator[tuple[str, bytes]]:

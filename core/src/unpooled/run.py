@@ -55,11 +55,14 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
 
 def reports(plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> dict[str, bytes]:
     """The result files of a study of one phenotype, by the names that its plan calls them."""
-    method, found = algorithm(plan.test), dict[str, bytes]()
-    for file in plan.files:
-        method.files[file](out := io.BytesIO(), panel, method.columns_for(file, tables), plan)
-        found[file] = out.getvalue()
-    return found
+    return {file: written(file, plan, panel, tables) for file in plan.files}
+
+
+def written(file: str, plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> bytes:
+    """Write one result file of a study of one phenotype."""
+    method = algorithm(plan.test)
+    method.files[file](out := io.BytesIO(), panel, method.columns_for(file, tables), plan)
+    return out.getvalue()
 
 
 def present(plan: Plan, listed: int, cohorts: Sequence[Cohort]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from unpooled import run
 from unpooled.errors import Refuse
 from unpooled.fitted.model import SOFTMAX, Model, has_probabilities, probabilities
-from unpooled.methods import algorithm, check
+from unpooled.methods import check
 from unpooled.methods.learning.models import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
 from unpooled.methods.learning.options import MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.panel.panel import Panel
@@ -100,10 +99,7 @@ def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
 
 def _written(plan: Plan, tables: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The model file, and the lines of the coefficients."""
-    method, texts = algorithm(plan.test), []
-    for file in plan.files:
-        method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, tables), plan)
-        texts.append(out.getvalue().decode())
+    texts = [content.decode() for content in run.reports(plan, NOBODY, tables).values()]
     if len(texts) == 1:
         return json.loads(texts[0]), []
     heads, *rows = (line.split("\t") for line in texts[1].splitlines())

@@ -5,7 +5,6 @@ The same steps as the study's, run within this program on the table as it is.
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +31,7 @@ from unpooled.plan.result_files import (
     SUMMARY_FILES,
     SUMS_FILE,
 )
-from unpooled.run import run_alone
+from unpooled.run import run_alone, written
 from unpooled_client.compare.pool import NothingToCompare, file_of
 
 _NO_NUMBERS = {"name", "type", "unit", "note"}
@@ -103,10 +102,8 @@ def _by_the_pools_words(content: bytes, table: ArrayTable, plan: Plan) -> tuple[
 
 def _own(file: str, table: ArrayTable, plan: Plan) -> Found:
     """Return the numbers that the study's file would hold for this table alone."""
-    method, nothing, written = METHODS[plan.test], Panel.of([]), io.BytesIO()
-    tables = run_alone(plan, nothing, table)
-    method.files[file](written, nothing, method.columns_for(file, tables), plan)
-    return _read(written.getvalue())
+    nobody = Panel.of([])
+    return _read(written(file, plan, nobody, run_alone(plan, nobody, table)))
 
 
 def _read(content: bytes) -> Found:
