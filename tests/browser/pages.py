@@ -127,6 +127,7 @@ class Pages:
     def look(self, name: str) -> None:
         """Take pictures of the page as it is, light and dark, on a laptop and a small screen. AssertionError
         for what axe-core finds serious or critical, and for what does not fit."""
+        expect(self.page.locator("div[aria-busy=true]")).to_have_count(0)  # all of it has come
         for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             is_dark = scheme == "dark"  # which differs in its colours only

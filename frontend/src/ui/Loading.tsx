@@ -15,5 +15,9 @@ export function Loaded<T>({
 }) {
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Refusal error={query.error} />;
-  return <Muted>{t("Loading…")}</Muted>;
+  return (
+    <div aria-busy>
+      <Muted>{t("Loading…")}</Muted>
+    </div>
+  );
 }

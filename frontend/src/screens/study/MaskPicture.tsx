@@ -18,15 +18,14 @@ const CANCELS = message("the masks of each two cohorts cancel in the sum");
 export function MaskPicture({ study }: { study: Study }) {
   const { data: now } = useQuery(progress(study.id));
   const { data: found } = useQuery(traffic(study.id));
-  const steps = now?.steps ?? [];
+  if (!now || !found) return null;
+  const { steps } = now;
   const step = steps.find(({ summed, rounds }) => summed < rounds) ?? steps.at(-1);
   const question = step ? declaredPair(step.title, ": ") : t("No question has been asked yet");
-  const links = found?.links ?? [];
-  const { rows } = matrix(links.map(({ party, phase, to_server: value }) => ({ party, phase, value })));
+  const { rows } = matrix(found.links.map(({ party, phase, to_server: value }) => ({ party, phase, value })));
   const by = new Map(rows.map(({ party, sum }) => [party, sum]));
   const isCompared =
-    step !== undefined &&
-    (step.turn !== null || found?.comparisons.some(({ title }) => title === step.title) === true);
+    step !== undefined && (step.turn !== null || found.comparisons.some(({ title }) => title === step.title));
   const hasCompensator = (study.plan.trust ?? COMPENSATOR) === COMPENSATOR;
   const cohorts = study.cohorts.filter(({ state }) => state !== "revoked").map(({ name }) => name);
   const received = cohorts.reduce((sum, name) => sum + (by.get(name) ?? 0), 0);
