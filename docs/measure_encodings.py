@@ -188,8 +188,7 @@ def _search(parts: Sequence[Rows], spelled: str) -> Plan:
         for c, n in enumerate(most)
     ]
     given = {**usual(ENCODE.name), "people": PEOPLE, "holders": HOLDERS, "spelled": spelled}
-    given |= {"files": tuple(given["files"]), "schema": tuple(columns)}
-    return Plan(ENCODE.name, cohorts=len(parts), compensator_key=NO_KEY, **given)
+    return Plan(ENCODE.name, cohorts=len(parts), compensator_key=NO_KEY, schema=tuple(columns), **given)
 
 
 def _table(part: Rows, plan: Plan) -> ArrayTable:

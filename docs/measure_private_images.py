@@ -110,11 +110,10 @@ def plan_of(rate: float, rounds: int) -> Plan:
         Column("file", "image", encoding="1x28x28"),
         Column("class", "category", levels=CLASSES, role="outcome"),
     )
-    usually = usual("private-image-network")
     named = {"test": "private-image-network", "cohorts": COHORTS, "compensator_key": NO_KEY}
     training = {"epsilon": 3.0, "delta": 1e-5, "clip": 1.0, "taking_part": SHARE, "training_rounds": rounds}
     steps = {"optimizer": "sgd", "momentum": 0.0, "learning_rate": rate}
-    plan = Plan(**{**usually, **named, **training, **steps, "files": tuple(usually["files"])}, schema=schema)
+    plan = Plan(**{**usual("private-image-network"), **named, **training, **steps}, schema=schema)
     check(plan)
     return plan
 

@@ -33,7 +33,6 @@ def test_shares_are_of_the_words_that_the_pool_has(
     column: dict[str, Any], missing: str, tmp_path: Path
 ) -> None:
     named: dict[str, Any] = {**usual("encode"), "missing_words": missing}
-    named["files"] = tuple(named["files"])
     schema = (Column("drug", "category", "", "one-hot", **column),)
     plan = Plan("encode", cohorts=3, compensator_key=NO_KEY, schema=schema, **named)
     method = check(plan)

@@ -60,7 +60,7 @@ def plan_of(test: str, **options: Any) -> Plan:
         Column("person", "text", role="patient"),
     )
     named = {"test": test, "cohorts": 3, "compensator_key": NO_KEY, "people_in_a_round": 100, **usual(test)}
-    plan = Plan(**{**named, "files": tuple(named["files"]), **options}, schema=schema)
+    plan = Plan(**{**named, **options}, schema=schema)
     check(plan)
     return plan
 
@@ -276,7 +276,7 @@ def test_a_plan_says_which_images_and_optimizer_a_network_takes(
     plan = plan_of("image-network")
     schema = (replace(plan.schema[0], encoding=size), *plan.schema[1:])
     named = {"test": plan.test, "cohorts": 3, "compensator_key": NO_KEY, **usual(plan.test)}
-    made = lambda: check(Plan(**{**named, "files": tuple(named["files"]), **options}, schema=schema))  # noqa: E731
+    made = lambda: check(Plan(**{**named, **options}, schema=schema))  # noqa: E731
     if not said:
         made()
     else:

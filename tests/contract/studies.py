@@ -155,7 +155,7 @@ def plan_of(test: str, schema: Sequence[Column], cohorts: int, **changes: Any) -
     named: dict[str, Any] = {
         "test": test, "cohorts": cohorts, "compensator_key": NO_KEY, "schema": tuple(schema), **usual(test)
     }  # fmt: skip
-    plan = Plan(**{**named, "files": tuple(named["files"]), **changes})
+    plan = Plan(**{**named, **changes})
     check(plan)
     return plan
 

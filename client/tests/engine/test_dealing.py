@@ -38,7 +38,7 @@ def terms_of(**changes: object) -> Terms:
     columns = tuple(Column(f"feature {k}") for k in range(FEATURES))
     fields = {"test": "min-max", "cohorts": len(NAMES), "compensator_key": NO_KEY, "schema": columns}
     named = {**fields, **usual("min-max"), "opens": "bits", **changes}
-    plan = Plan(**{**named, "files": tuple(named["files"])})  # type: ignore[arg-type, dict-item]
+    plan = Plan(**named)  # type: ignore[arg-type, dict-item]
     roster = Roster(tuple((name, name.encode().ljust(32)) for name in NAMES))
     return Terms("study", "Oslo", plan, plan.hash(), roster, roster.hash(), False)
 

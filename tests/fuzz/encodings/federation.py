@@ -129,15 +129,8 @@ def _options(random: Random, cohorts: int) -> dict[str, Any]:
 
 
 def _plan(cohorts: int, schema: tuple[Column, ...], options: dict[str, Any]) -> Plan:
-    made: dict[str, Any] = usual("encode")
-    return Plan(
-        test="encode",
-        cohorts=cohorts,
-        compensator_key=NO_KEY,
-        min_samples=1,
-        schema=schema,
-        **{**made, "files": tuple(made["files"]), **options},
-    )
+    named: dict[str, Any] = {**usual("encode"), **options}
+    return Plan("encode", cohorts=cohorts, compensator_key=NO_KEY, min_samples=1, schema=schema, **named)
 
 
 def _words(random: Random, sizes: list[int], people: int) -> tuple[str, list[list[str | None]]]:

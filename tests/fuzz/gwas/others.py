@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import scale
 
-from unpooled.methods import check, usual
+from unpooled.methods import ALGORITHMS, check
 from unpooled.methods.components.pca import VALUES
 from unpooled.methods.polygenic.result import PATH
 from unpooled.methods.shared.summary import VARIANTS
@@ -51,7 +51,7 @@ def look_at_others(study: Study, cohorts: Sequence[Tables], folder: Path, outcom
 
 def _run(study: Study, cohorts: Sequence[Tables], test: str, **more: object) -> in_process.Results:
     chosen = {"trait": "quantitative", "autosomes": study.autosomes, "min_samples": 1, **study.plan, **more}
-    plan = Plan(test, PHENOTYPE, study.cohorts, NO_KEY, files=tuple(usual(test)["files"]), **chosen)
+    plan = Plan(test, PHENOTYPE, study.cohorts, NO_KEY, files=ALGORITHMS[test].usual_files, **chosen)
     check(plan)
     words = [[word for word in each if word != "--1"] for each in words_of(study, cohorts)]
     return in_process.run_study(plan, words)

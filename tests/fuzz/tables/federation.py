@@ -132,10 +132,7 @@ def plan_of(method: str, schema: Sequence[Column], cohorts: int, **options: Any)
     """A plan of which everybody reads the sums, but for these options the usual one."""
     made: dict[str, Any] = {"min_samples": 1, **usual(method), OPENS.name: OPENS.default}
     made |= {**(ASKED if QUANTILES_FILE in made["files"] else {}), **options}
-    files = tuple(made.pop("files"))
-    return Plan(
-        test=method, cohorts=cohorts, compensator_key=NO_KEY, schema=tuple(schema), files=files, **made
-    )
+    return Plan(test=method, cohorts=cohorts, compensator_key=NO_KEY, schema=tuple(schema), **made)
 
 
 def _read(plan: Plan, seed: int) -> Plan:

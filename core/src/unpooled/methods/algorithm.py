@@ -192,7 +192,7 @@ class Method:
     def usual(self) -> dict[str, object]:
         """Return the defaults of a plan of this test: the trait, the result files, some options."""
         own = {option.name: option.usual for option in self.options if option.usual is not None}
-        return {"trait": self.traits[0], "files": list(self.usual_files), **self.given, **own}
+        return {"trait": self.traits[0], "files": self.usual_files, **self.given, **own}
 
     def question(self, plan: Plan) -> tuple[Fact, ...]:
         """Return the facts about what is asked under a plan."""
