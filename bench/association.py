@@ -16,11 +16,8 @@ Beside seconds stands processor time, which says more where other work runs on t
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -33,15 +30,15 @@ from statistics import median
 from typing import Any
 
 import figures
+import rehearsal
 import releases
 from association_files import generated, write_dosages
-from association_studies import STUDIES, Study, command
+from association_studies import STUDIES, USUAL, Study, command
 from figures import Figures
-from processor import Watch
+from processor import Watch, seconds_of_children
 from releases import Release
 
 LOADED = re.compile(r"calling init: (\S*lib(?:blas|lapack|openblas|mkl)\S*)")
-USUAL = tuple(name for name, study in STUDIES.items() if study.genotypes == "--bfile")
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,7 @@ class Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)}")
     parser.add_argument("--variants", type=int, default=figures.VARIANTS)
     parser.add_argument("--samples", type=int, default=1_781, help="of each of three cohorts")
@@ -107,16 +102,16 @@ def in_turn(study: Study, data: Path, both: Sequence[Release], runs: int) -> lis
 def time_both(study: Study, data: Path, release: Release) -> Run:
     """Run PLINK, and a rehearsal whose files are held against PLINK's: fast and wrong is worth nothing."""
     plink, plink_processor = time_plink(study, data)
-    with subprocess.Popen(command(study, data), env=release.environment) as rehearsal:
-        watch = Watch(rehearsal.pid)
-        status = rehearsal.wait()
+    with subprocess.Popen(command(study, data), env=release.environment) as running:
+        watch = Watch(running.pid)
+        status = running.wait()
         watch.stop()
     if status:
         sys.exit(f"bench: the rehearsal of {release.name} ended with {status}")
     for ours, theirs in study.files.items():
         if wrong := study.check(data / f"ours.{ours}", data / f"plink.{theirs}"):
             sys.exit(f"bench: {ours} {wrong}")
-    report = json.loads((data / "ours.report.json").read_text())
+    report = rehearsal.report(data / "ours")
     # Reports have no times of day; the last file was here when the seconds to the files were over.
     files = [path for path in data.glob("ours.*") if path.name != "ours.report.json"]
     ready = max(path.stat().st_mtime for path in files) - report["seconds"]["ready_to_files"]
@@ -127,14 +122,9 @@ def time_both(study: Study, data: Path, release: Release) -> Run:
 def time_plink(study: Study, data: Path) -> tuple[float, float]:
     """Run PLINK; its seconds, and its seconds of processor time."""
     words = [study.program, study.genotypes, "pooled", *study.theirs, "--out", "plink"]
-    start, before = time.perf_counter(), _of_children()
+    start, before = time.perf_counter(), seconds_of_children()
     subprocess.run(words, cwd=data, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start, _of_children() - before
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return time.perf_counter() - start, seconds_of_children() - before
 
 
 def show(name: str, study: Study, runs: Sequence[Run]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 import statistics
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pgenlib import PgenWriter
@@ -36,6 +38,15 @@ def generated(variants: int, samples: int) -> Path:
             trait="quantitative",
         )
         write_phenotypes(data)
+    return data
+
+
+def simulated(data: Path, cohorts: Sequence[int], variants: int, **how: Any) -> Path:
+    """The simulated files of cohorts of these sizes; made once, and kept."""
+    if not (data / f"cohort{len(cohorts)}.bed").exists():
+        print(f"generating cohorts of {cohorts} samples and {variants} variants", file=sys.stderr)
+        data.mkdir(parents=True, exist_ok=True)
+        simulate(data, cohorts=cohorts, variants=variants, **how)
     return data
 
 

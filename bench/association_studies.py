@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import rehearsal
 from association_files import COHORTS
 
 TRAIT = ["--pheno", "pooled.trait", "--pheno-name", "trait"]
@@ -118,5 +118,4 @@ def command(study: Study, data: Path) -> list[str]:
     """A rehearsal of a study over the cohorts in `data`."""
     cohorts = [word for k in range(COHORTS) for word in (study.genotypes, str(data / f"cohort{k + 1}"))]
     words = [str(data / word) if word.startswith("pooled.") else word for word in study.ours]
-    rehearse = [sys.executable, "-m", "unpooled_webapp", "rehearse", *cohorts, *words]
-    return [*rehearse, "--out", str(data / "ours"), "--quiet"]
+    return rehearsal.command(data / "ours", *cohorts, *words)

@@ -8,8 +8,6 @@ one thread, and --pca approx, as it asks of more than 5,000 people.
 
 from __future__ import annotations
 
-import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -17,10 +15,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from association_files import CACHE
+import rehearsal
+from association_files import CACHE, simulated
 from memory import largest_of
-
-from unpooled.simulate import simulate
 
 COMPONENTS = 10
 GOAL = 2.0
@@ -29,9 +26,7 @@ MB_UP, MB_DOWN, MB_PEAK = 130, 150, 500
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--variants", type=int, default=100_000)
     parser.add_argument("--samples", type=int, default=20_000, help="of all cohorts together")
     parser.add_argument("--cohorts", type=int, default=5)
@@ -48,13 +43,8 @@ def main() -> None:
 
 
 def generated(variants: int, samples: int, cohorts: int) -> Path:
-    """The simulated files; made once, and kept."""
     data = CACHE / f"{variants}x{samples} in {cohorts} for components"
-    if not (data / f"cohort{cohorts}.bed").exists():
-        print(f"generating {samples} samples and {variants} variants", file=sys.stderr)
-        data.mkdir(parents=True, exist_ok=True)
-        simulate(data, cohorts=cohorts, samples=samples // cohorts, variants=variants)
-    return data
+    return simulated(data, [samples // cohorts] * cohorts, variants)
 
 
 def study(data: Path, count: int) -> dict[str, Any]:
@@ -63,11 +53,10 @@ def study(data: Path, count: int) -> dict[str, Any]:
     for before in data.glob("cohort*.eigenvec*"):  # of an earlier run: a client writes over no other's files
         before.unlink()
     cohorts = [word for k in range(1, count + 1) for word in ("--bfile", data / f"cohort{k}")]
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", "pca", "--quiet"]
-    largest = largest_of([*map(str, [*command, "--pca", COMPONENTS, *cohorts, "--out", out])])
+    largest = largest_of(rehearsal.command(out, "--test", "pca", "--pca", COMPONENTS, *cohorts))
     if largest is None:
         sys.exit("bench: the study of components failed")
-    report = json.loads(out.with_name("components.report.json").read_text(encoding="utf-8"))
+    report = rehearsal.report(out)
     links = [link for link in report["bytes"]["links"] if link["party"] == "cohort1"]
     return {
         "seconds": report["seconds"]["ready_to_files"],

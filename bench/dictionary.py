@@ -9,15 +9,12 @@ files.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import rehearsal
 
 CACHE = Path(".cache/bench")
 LEVELS, ROWS = (9, 16, 7, 15, 6, 5, 2, 42), 45_000
@@ -30,9 +27,7 @@ STUDIES = (("8 columns", 4, 5.0), ("8 columns", 10, 10.0), ("10,000 words", 10, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--runs", type=int, default=2)
     arguments = parser.parse_args()
     for what, cohorts, goal in STUDIES:
@@ -69,12 +64,9 @@ def falling(count: int) -> np.ndarray:
 
 
 def seconds(data: Path, cohorts: int) -> float:
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--encode"]
-    command += ["--schema", str(data / "schema.csv"), "--out", str(data / "ours"), "--quiet"]
-    for k in range(cohorts):
-        command += ["--table", str(data / f"cohort{k + 1}.csv")]
-    subprocess.run(command, check=True)
-    return float(json.loads((data / "ours.report.json").read_text())["seconds"]["ready_to_files"])
+    tables = [word for k in range(cohorts) for word in ("--table", data / f"cohort{k + 1}.csv")]
+    report = rehearsal.rehearsed(data / "ours", "--encode", "--schema", data / "schema.csv", *tables)
+    return float(report["seconds"]["ready_to_files"])
 
 
 if __name__ == "__main__":

@@ -8,24 +8,17 @@ From the moment all cohorts are ready to the result files on disk, every party a
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 
-from association_files import CACHE, COHORTS, COVARIATES
-
-from unpooled.simulate import simulate
+import rehearsal
+from association_files import CACHE, COHORTS, COVARIATES, simulated
 
 FEW, HALF, GOAL = 0.01, 0.5, 1.5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--variants", type=int, default=100_000)
     parser.add_argument("--samples", type=int, default=2_000, help="of each of three cohorts")
     parser.add_argument("--runs", type=int, default=3)
@@ -47,29 +40,21 @@ def show(what: str, pairs: list[tuple[float, float]]) -> None:
 
 
 def generated(variants: int, samples: int, share: float) -> Path:
-    """The simulated files; made once, and kept."""
-    data = CACHE / f"{variants}x{samples} with {share:.0%} cases"
-    if not (data / "cohort3.bed").exists():
-        print(f"generating {COHORTS} cohorts of {samples} samples and {variants} variants", file=sys.stderr)
-        data.mkdir(parents=True, exist_ok=True)
-        simulate(
-            data,
-            cohorts=[samples] * COHORTS,
-            variants=variants,
-            case_fractions=share,
-            missing_rate=(1 / 3, 0.005),
-            covariates=COVARIATES,
-        )
-    return data
+    return simulated(
+        CACHE / f"{variants}x{samples} with {share:.0%} cases",
+        [samples] * COHORTS,
+        variants,
+        case_fractions=share,
+        missing_rate=(1 / 3, 0.005),
+        covariates=COVARIATES,
+    )
 
 
 def seconds(data: Path, report: str) -> float:
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", "logistic", "--hide-covar"]
-    command += ["--files", report]
+    words: list[object] = ["--test", "logistic", "--hide-covar", "--files", report]
     for k in range(COHORTS):
-        command += ["--bfile", str(data / f"cohort{k + 1}"), "--covar", str(data / f"cohort{k + 1}.cov")]
-    subprocess.run([*command, "--out", str(data / "ours"), "--quiet"], check=True)
-    return float(json.loads((data / "ours.report.json").read_text())["seconds"]["ready_to_files"])
+        words += ["--bfile", data / f"cohort{k + 1}", "--covar", data / f"cohort{k + 1}.cov"]
+    return float(rehearsal.rehearsed(data / "ours", *words)["seconds"]["ready_to_files"])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Peaks are of the whole process, so those of one step include what was held befor
 
 from __future__ import annotations
 
-import argparse
 import functools
 import os
 import resource
@@ -17,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import rehearsal
 
 from unpooled.asking import question as questions
 from unpooled.asking.share_check import load
@@ -43,7 +43,7 @@ def plan_of(architecture: str, size: str) -> Plan:
     )
     named = {**usual("image-network"), "cohorts": COHORTS, "compensator_key": NO_KEY, "schema": schema}
     named |= {"test": "image-network", "architecture": architecture}
-    return Plan(**{**named, "files": tuple(named["files"])})
+    return Plan(**named)
 
 
 def timed(what: str, make: Callable[[], Any]) -> Any:
@@ -57,9 +57,7 @@ def timed(what: str, make: Callable[[], Any]) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--architecture", choices=ARCHITECTURES, default="knresnet-18")
     parser.add_argument("--size", default="1x28x28")
     given = parser.parse_args()

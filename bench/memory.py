@@ -8,7 +8,6 @@ variants or more it also says by how many bytes a client grows with each variant
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import rehearsal
 from association_files import generated
 from association_studies import STUDIES, command
 
@@ -36,9 +36,7 @@ PARTIES = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)}")
     parser.add_argument("--variants", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--samples", type=int, default=100, help="of each of three cohorts")

@@ -10,13 +10,13 @@ has a tenth. Seconds are of the processor, so that a busy machine matters less.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import rehearsal
 from sklearn.linear_model import LassoCV, LogisticRegressionCV, RidgeCV
 from sklearn.preprocessing import StandardScaler
 
@@ -39,9 +39,7 @@ GOAL = 2.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="of all cohorts together")
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--cohorts", type=int, default=5)
@@ -81,7 +79,7 @@ def plan_of(method: str, columns: int, cohorts: int) -> Plan:
     classes: dict[str, Any] = {"type": "category", "levels": ("0", "1")} if method in OF_CLASSES else {}
     schema = (*(Column(f"x{k}") for k in range(columns)), Column("y", role="outcome", **classes))
     said: dict[str, Any] = {**usual(method), "test": method, "cohorts": cohorts, "schema": schema}
-    return Plan(**{**said, "compensator_key": NO_KEY, "files": tuple(said["files"])})
+    return Plan(compensator_key=NO_KEY, **said)
 
 
 def show_bytes(method: str, plan: Plan) -> None:

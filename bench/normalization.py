@@ -10,9 +10,7 @@ they come from memory.
 
 from __future__ import annotations
 
-import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,8 +20,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import rehearsal
 from memory import PARTIES, from_nothing, peaks
 from pooled_normalization import read, write
+from processor import seconds_of_children
 from scipy import stats
 
 from unpooled.methods import METHODS
@@ -50,9 +50,7 @@ class Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=f"of {', '.join(GOALS)}; usually all")
     parser.add_argument("--format", action="append", choices=FORMATS, help="usually both")
     parser.add_argument("--rows", type=int, default=1_000_000, help="of all cohorts together")
@@ -102,42 +100,38 @@ def simulated(rows: int, columns: int) -> pa.Table:
     return pa.table(table)
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of all processes that were started here and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def time_pooled(method: str, data: Path, kind: str) -> Run:
     program = [sys.executable, str(Path(__file__).with_name("pooled_normalization.py")), method]
-    cpu, start = cpu_seconds(), time.perf_counter()
+    cpu, start = seconds_of_children(), time.perf_counter()
     done = subprocess.run(
         [*program, str(data / f"pooled.{kind}"), str(data / f"pooled.{method}.{kind}")],
         check=True,
         stdout=subprocess.PIPE,
     )
-    return Run(time.perf_counter() - start, cpu_seconds() - cpu, {"all": int(done.stdout)})
+    return Run(time.perf_counter() - start, seconds_of_children() - cpu, {"all": int(done.stdout)})
 
 
 def time_study(method: str, data: Path, kind: str, cohorts: int) -> Run:
     """A rehearsal, and the peaks of its processes while it runs."""
     tables = [word for k in range(cohorts) for word in ("--table", str(data / f"cohort{k + 1}.{kind}"))]
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--normalize", method, *tables]
+    command = rehearsal.command(data / "ours", "--normalize", method, *tables)
     by_process: dict[int, tuple[str, int]] = {}
-    cpu = cpu_seconds()
-    with subprocess.Popen(from_nothing([*command, "--out", str(data / "ours"), "--quiet"])) as study:
+    cpu = seconds_of_children()
+    with subprocess.Popen(from_nothing(command)) as study:
         while study.poll() is None:
             by_process.update({pid: (party, peak) for pid, party, peak in peaks(study.pid)})
             time.sleep(EVERY)
     if study.returncode:
         sys.exit(f"bench: the study of {method} failed")
-    report = json.loads((data / "ours.report.json").read_text())
+    report = rehearsal.report(data / "ours")
     found = {
         party: max((peak for whose, peak in by_process.values() if whose == party), default=0)
         for party in PARTIES
     }
     found["all"] = sum(peak for _, peak in by_process.values())
-    return Run(report["seconds"]["command"], cpu_seconds() - cpu, found, report["bytes"]["to_last_sum"])
+    return Run(
+        report["seconds"]["command"], seconds_of_children() - cpu, found, report["bytes"]["to_last_sum"]
+    )
 
 
 def check(method: str, data: Path, kind: str, cohorts: int) -> None:

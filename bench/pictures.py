@@ -22,7 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rehearsal
 from frames import frames
+
+from unpooled.panel.builds import ENDS
 
 RUNS = 7
 KEY = "pictures"
@@ -30,39 +33,13 @@ PASSWORD = "made up for the bench"  # noqa: S105
 LIMITS = {"overview": (0.2, 60_000), "region": (0.3, None)}
 """Seconds, and compressed bytes."""
 
-MEGABASES = (
-    249,
-    243,
-    199,
-    192,
-    182,
-    171,
-    160,
-    146,
-    139,
-    134,
-    136,
-    134,
-    115,
-    108,
-    102,
-    91,
-    84,
-    81,
-    59,
-    65,
-    47,
-    51,
-)
-"""Lengths of the human autosomes."""
+AUTOSOMES = ENDS["GRCh37"][:22]
 HITS = 400
 BLOCK = 1 << 20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--variants", type=int, default=10_000_000)
     parser.add_argument("--draw", metavar="STUDY", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -131,12 +108,12 @@ def columns(variants: int) -> Iterator[tuple[str, np.ndarray]]:
     from unpooled.kernels.statistics import normal_neg_log10_p
 
     random = np.random.default_rng(1)
-    share = np.array(MEGABASES) / sum(MEGABASES)
+    share = np.array(AUTOSOMES) / sum(AUTOSOMES)
     chromosome = np.repeat(np.arange(1, 23, dtype=np.uint8), random.multinomial(variants, share))
     position = np.empty(variants, np.int32)
-    for code, size in enumerate(MEGABASES, start=1):
+    for code, size in enumerate(AUTOSOMES, start=1):
         inside = chromosome == code
-        position[inside] = np.sort(random.integers(1, size * 1_000_000, np.count_nonzero(inside)))
+        position[inside] = np.sort(random.integers(1, size, np.count_nonzero(inside)))
     z = random.normal(size=variants) * 1.02
     for place in random.integers(0, variants, HITS).tolist():
         near = slice(max(place - 50, 0), place + 50)

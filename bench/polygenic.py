@@ -7,24 +7,18 @@ From the moment all cohorts are ready to the result files on disk, every party a
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 
-from association_files import CACHE, COHORTS
-
-from unpooled.simulate import simulate
+import rehearsal
+from association_files import CACHE, COHORTS, simulated
 
 GOAL = 60.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--variants", type=int, default=100_000)
     parser.add_argument("--samples", type=int, default=5_000, help="of all three cohorts together")
     parser.add_argument("--runs", type=int, default=1)
@@ -41,30 +35,16 @@ def main() -> None:
 
 
 def generated(variants: int, samples: int) -> Path:
-    """The simulated files; made once, and kept."""
-    data = CACHE / f"{variants}x{samples} for a score"
-    if not (data / "cohort3.bed").exists():
-        print(f"generating {samples} samples and {variants} variants", file=sys.stderr)
-        data.mkdir(parents=True, exist_ok=True)
-        sizes = [samples // 2, samples // 3, samples - samples // 2 - samples // 3]
-        simulate(
-            data,
-            cohorts=sizes,
-            variants=variants,
-            effects=[0.15, -0.15] * 20,
-            trait="quantitative",
-            pooled=False,
-        )
-    return data
+    sizes = [samples // 2, samples // 3, samples - samples // 2 - samples // 3]
+    how = {"effects": [0.15, -0.15] * 20, "trait": "quantitative", "pooled": False}
+    return simulated(CACHE / f"{variants}x{samples} for a score", sizes, variants, **how)
 
 
 def study(data: Path) -> dict[str, float]:
     """Seconds, rounds, bytes of a cohort, and how well the score does."""
     out = data / "score"
     cohorts = [word for k in range(1, COHORTS + 1) for word in ("--bfile", data / f"cohort{k}")]
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--fit", "polygenic", "--quiet"]
-    subprocess.run([*map(str, [*command, *cohorts, "--out", out])], check=True)
-    report = json.loads(out.with_name("score.report.json").read_text(encoding="utf-8"))
+    report = rehearsal.rehearsed(out, "--fit", "polygenic", *cohorts)
     found = json.loads(out.with_name("score.performance.json").read_text(encoding="utf-8"))
     links = [link for link in report["bytes"]["links"] if link["party"] == "cohort1"]
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import resource
 import threading
 import time
 from collections import Counter, defaultdict
@@ -65,6 +66,12 @@ def processor_seconds(pid: int) -> float:
     What /proc tells is in hundredths of a second.
     """
     return time.clock_gettime(~pid << 3 | 2)
+
+
+def seconds_of_children() -> float:
+    """Seconds of processor time of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _at(looks: list[tuple[float, float]], when: float) -> float:

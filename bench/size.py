@@ -9,8 +9,6 @@ Peaks are those of `memory.py`.
 
 from __future__ import annotations
 
-import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -18,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import rehearsal
 from memory import PARTIES, largest_of
 
 CACHE = Path(".cache/bench")
@@ -29,9 +28,7 @@ BED = bytes([0x6C, 0x1B, 0x01])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--variants", type=int, nargs="+", default=[1_000_000, 3_000_000])
     parser.add_argument("--samples", type=int, default=300, help="of each of three cohorts")
     parser.add_argument("--by-id", action="store_true", help="match variants by ID instead of place")
@@ -47,13 +44,12 @@ def measure(variants: int, samples: int, *, by_id: bool, pgen: bool) -> None:
     if pgen:
         make_pgen(prefixes)
     cohorts = [word for prefix in prefixes for word in ("--pfile" if pgen else "--bfile", str(prefix))]
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", "chi-square", *cohorts]
+    words = ["--test", "chi-square", "--files", "assoc", *cohorts, *([] if by_id else ["--by-place"])]
     started = time.perf_counter()
-    place = [] if by_id else ["--by-place"]
-    largest = largest_of([*command, *place, "--out", str(data / "ours"), "--files", "assoc", "--quiet"])
+    largest = largest_of(rehearsal.command(data / "ours", *words))
     if largest is None:
         sys.exit("bench: the study failed")
-    report = json.loads((data / "ours.report.json").read_text())
+    report = rehearsal.report(data / "ours")
     how = f"by {'ID' if by_id else 'place'}, in {'.pgen' if pgen else '.bed'} files"
     print(f"\n{variants:,} variants {how}, three cohorts of {samples:,}")
     print(f"  agreed on {report['variants']:,} variants")

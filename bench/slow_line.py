@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import rehearsal
 from sklearn.datasets import load_breast_cancer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the parties and their relays are those of the tests
@@ -45,9 +46,7 @@ class Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--cohorts", type=int, default=10)
     parser.add_argument("--delay", type=float, default=0.02, help="seconds")
     parser.add_argument("--runs", type=int, default=3)

@@ -8,8 +8,6 @@ The demo's three cohorts, 1,900 people and 10,000 variants: most of that is star
 
 from __future__ import annotations
 
-import argparse
-import resource
 import subprocess
 import sys
 import tempfile
@@ -17,7 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+import rehearsal
 from memory import from_nothing
+from processor import seconds_of_children
 
 from unpooled_webapp.demonstration import example
 
@@ -26,16 +26,13 @@ IMPORTS = 3  # of which the mean is taken: one alone scatters more than a rehear
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     with tempfile.TemporaryDirectory() as folder:
         cohorts = example.generate(Path(folder), pooled=False).cohorts
         words = [word for prefix in cohorts for word in ("--bfile", str(prefix))]
-        command = [sys.executable, "-m", "unpooled_webapp", "rehearse", *words, "--quiet"]
-        command += ["--out", f"{folder}/ours"]
+        command = rehearsal.command(Path(folder) / "ours", *words)
         found = [measured(command) for _ in range(runs + 1)][1:]  # the first warms caches
     show("forked", [(forked, imports) for imports, forked, _ in found], f"; goal {GOAL:g}")
     show("from nothing", [(started, imports) for imports, _, started in found], "")
@@ -49,14 +46,9 @@ def measured(command: list[str]) -> tuple[float, float, float]:
 
 def seconds(command: Sequence[str]) -> float:
     """Run a command; the seconds of processor time that it took, and all that it started."""
-    before = _of_children()
+    before = seconds_of_children()
     subprocess.run(command, check=True)
-    return _of_children() - before
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return seconds_of_children() - before
 
 
 def show(how: str, beside: Sequence[tuple[float, float]], goal: str) -> None:

@@ -10,8 +10,6 @@ into the table of docs/performance.md, where the other studies stay as they were
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import statistics
 import subprocess
@@ -19,11 +17,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from association_files import CACHE
+import rehearsal
+from association_files import CACHE, simulated
 from processor import Watch
 
 from unpooled.plan.common_options import COHORTS, COMPENSATOR, TRUST
-from unpooled.simulate import simulate
 
 TESTS = {"chi-square": "assoc", "linear": "assoc.linear", "logistic": "assoc.logistic"}
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
@@ -38,9 +36,7 @@ class Run(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("tests", nargs="*", metavar="test", default=list(TESTS), help=", ".join(TESTS))
     parser.add_argument(
         "--trusts", nargs="+", default=[COHORTS], choices=[answer.value for answer in TRUST.answers]
@@ -98,32 +94,25 @@ def _place(line: str) -> tuple[int, ...]:
 
 
 def generated(test: str, cohorts: int, variants: int, samples: int) -> Path:
-    """The simulated files; made once, and kept."""
     trait = "quantitative" if test == "linear" else "case/control"
     data = CACHE / f"{cohorts} cohorts, {variants}x{samples}, {trait.replace('/', '-')}"
-    if not (data / f"cohort{cohorts}.bed").exists():
-        print(f"generating {cohorts} cohorts of {samples} samples and {variants} variants", file=sys.stderr)
-        data.mkdir(parents=True, exist_ok=True)
-        sizes = [samples] * cohorts
-        simulate(data, cohorts=sizes, variants=variants, covariates=2, trait=trait, pooled=False)
-    return data
+    return simulated(data, [samples] * cohorts, variants, covariates=2, trait=trait, pooled=False)
 
 
 def measured(data: Path, test: str, trust: str) -> Run:
     """Run one study."""
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", test, "--trust", trust]
-    command += ["--files", "assoc"]
+    words: list[object] = ["--test", test, "--trust", trust, "--files", "assoc"]
     for bed in sorted(data.glob("cohort*.bed")):
-        command += ["--bfile", str(bed.with_suffix(""))]
+        words += ["--bfile", bed.with_suffix("")]
         if test != "chi-square":
-            command += ["--covar", str(bed.with_suffix(".cov"))]
-    with subprocess.Popen([*command, "--out", str(data / trust), "--quiet"]) as rehearsal:
-        watch = Watch(rehearsal.pid)
-        status = rehearsal.wait()
+            words += ["--covar", bed.with_suffix(".cov")]
+    with subprocess.Popen(rehearsal.command(data / trust, *words)) as study:
+        watch = Watch(study.pid)
+        status = study.wait()
         watch.stop()
     if status:
         sys.exit(f"{test}, {trust}: the rehearsal ended with {status}")
-    report = json.loads((data / f"{trust}.report.json").read_text())
+    report = rehearsal.report(data / trust)
     seconds = report["seconds"]["ready_to_platform"]
     # Reports have no times of day; the files were here when the seconds to them were over.
     made = (data / f"{trust}.{TESTS[test]}").stat().st_mtime

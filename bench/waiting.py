@@ -9,7 +9,6 @@ one before anybody waits. With UNPOOLED_DATABASE_URL the platform's database is 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import multiprocessing
@@ -26,6 +25,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
+import rehearsal
 from memory import descendants
 from processor import processor_seconds
 
@@ -41,9 +41,7 @@ MEGABYTE = 1e6
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = rehearsal.parser(__doc__)
     parser.add_argument("--clients", type=int, default=3000)
     parser.add_argument("--studies", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=30.0)
