@@ -212,6 +212,11 @@ class UnderPlan(Question):
 
     plan: Plan = field(repr=False, compare=False, metadata=codec.NOT_SENT)
 
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Foresee the question once; those that hold more than the plan say themselves what."""
+        return Foreseen([cls(plan)])
+
     def under(self, plan: Plan) -> Self:
         return replace(self, plan=plan)
 

@@ -268,10 +268,6 @@ class CountApart(
     )
     each: ClassVar[dict[str, str]] = {"sets": "group of people"}
 
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(plan)])
-
     @property
     def sets(self) -> int:
         return len(self.plan.phenotype_names) * len(_sets(self.plan.trait))

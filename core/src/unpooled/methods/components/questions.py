@@ -59,10 +59,6 @@ class CountPeople(UnderPlan, name="components/people", title="Count people", rin
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people"}
 
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(plan)])
-
     @property
     def group_count(self) -> int:
         return len(groups_of(self.plan))

@@ -72,10 +72,6 @@ class CountPeople(_ByPlan, name="model/people", title="Count people", ring_bits=
     )
     each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "group"}
 
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(plan)])
-
     @property
     def cells(self) -> int:
         return self.classes * self.folds

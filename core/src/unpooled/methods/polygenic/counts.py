@@ -105,10 +105,6 @@ class CountLeftOut(OfDrawn, name="polygenic/people", title="Count people left ou
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
         return cls.sends if plan.dummies else cls.sends[:-2]
 
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(plan)])
-
     @property
     def classes(self) -> int:
         return 1 if is_number(self.plan) else 2

@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Rows, Study
-from unpooled.asking.question import Arrays, Count, Foreseen, Real, UnderPlan
+from unpooled.asking.question import Arrays, Count, Real, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.regression.options import is_exact
@@ -93,10 +93,6 @@ class Census(UnderPlan, name="regression/census", title="Count people", ring_bit
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
         return cls.sends if plan.dummies else cls.sends[:1]
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls(plan)])
 
     @property
     def group_count(self) -> int:
