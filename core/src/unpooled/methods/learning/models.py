@@ -303,16 +303,9 @@ def network_link(classes: int) -> str:
     return (SOFTMAX if classes > 2 else LOGISTIC) if classes else NUMBER
 
 
-# What all networks on images have in common.
-_of_images = partial(
-    Model,
-    solver=None,
-    outcome=CLASSES,
-    link_for=network_link,
-    has_penalty=False,
-    is_network=True,
-    of_images=True,
-)
+# What all networks have in common, and those on images besides.
+_network = partial(Model, solver=None, link_for=network_link, has_penalty=False, is_network=True)
+_of_images = partial(_network, outcome=CLASSES, of_images=True)
 
 _ALL = (
     Model(
@@ -385,15 +378,11 @@ _ALL = (
         is_wide=True,
         options=(OUTPUTS,),
     ),
-    Model(
+    _network(
         NETWORK,
         "Network",
         "A multi-layer perceptron was trained on the standardised features of all cohorts, by gradients "
         "summed over cohorts; one fold was left out, to end the training and to test the network.",
-        solver=None,
-        link_for=network_link,
-        has_penalty=False,
-        is_network=True,
         templates=(
             Template(
                 "network",
@@ -403,26 +392,18 @@ _ALL = (
             ),
         ),
     ),
-    Model(
+    _network(
         PRIVATE_NETWORK,
         "Network with differential privacy",
         "A multi-layer perceptron was trained on the features of all cohorts with differential privacy, by "
         "sums over cohorts of clipped gradients with discrete Gaussian noise (DP-SGD).",
-        solver=None,
-        link_for=network_link,
-        has_penalty=False,
-        is_network=True,
     ),
-    Model(
+    _network(
         LOCAL_UPDATES,
         "Network by local updates",
         "A multi-layer perceptron was trained on the standardised features of all cohorts: in each round "
         "every cohort took several steps on its own rows, and these were averaged by its number of rows; one "
         "fold was left out, to end the training and to test the network.",
-        solver=None,
-        link_for=network_link,
-        has_penalty=False,
-        is_network=True,
     ),
     _of_images(
         IMAGE_NETWORK,
