@@ -31,9 +31,9 @@ def paragraph(text: str) -> str:
     return f"<p>{_lines(text)}</p>"
 
 
-def facts(rows: Iterable[tuple[str, str]], width: int = 190) -> str:
+def facts(rows: Iterable[tuple[str, str]]) -> str:
     """Names at the left, what they are at the right."""
-    left = f'<td class="muted" width="{width}" style="padding-right: 18px">'
+    left = '<td class="muted" width="190" style="padding-right: 18px">'
     cells = (f"<tr>{left}{_label(name)}</td><td>{_lines(value)}</td></tr>" for name, value in rows)
     return f'<table cellpadding="2">{"".join(cells)}</table>'
 

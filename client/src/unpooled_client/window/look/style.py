@@ -19,7 +19,6 @@ _HERE = Path(__file__).parent
 _NAME = re.compile(r"@([a-z0-9-]+)")
 _SMALLEST, _LARGEST = 9, 40
 """Pixels of text, however a person zooms."""
-_TEXTS = ("small", "body", "large", "title")
 _DRAWN = {"down": "muted", "up": "muted", "right": "muted", "tick": "on-accent"}
 """Icons that the style sheet names, each with its colour."""
 _PALETTE = {

@@ -45,16 +45,16 @@ def holds_without_any(plan: Plan, capped_sums: np.ndarray, fewest: int = FEWEST_
     return np.asarray((fewest_without_any(capped_sums, fewest) >= fewest) | plan.alone)
 
 
-def leaves_few(own: np.ndarray, counts: np.ndarray, fewest: int = FEWEST_AT_A_LEVEL) -> np.ndarray:
-    """Tell where others than a cohort are some of so many people, but fewer than `fewest`: bool."""
+def leaves_few(own: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Tell where others than a cohort are some of so many people, but fewer than the floor: bool."""
     others = counts - own
-    return np.asarray((others > 0) & (others < fewest))
+    return np.asarray((others > 0) & (others < FEWEST_AT_A_LEVEL))
 
 
-def fewest_of_all(plan: Plan, fewest: int = FEWEST_AT_A_LEVEL) -> int:
-    """Count the people that a pool needs at least to have `fewest` without any one cohort: of cohorts of
-    the same size."""
-    return -(-fewest * plan.cohorts // (plan.cohorts - 1))
+def fewest_of_all(plan: Plan) -> int:
+    """Count the people that a pool needs to hold the floor without any one cohort: of cohorts of the same
+    size."""
+    return -(-FEWEST_AT_A_LEVEL * plan.cohorts // (plan.cohorts - 1))
 
 
 RUNGS = FEWEST_AT_A_LEVEL << np.arange(10)
