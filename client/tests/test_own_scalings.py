@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import PowerTransformer, RobustScaler
 
+from tests.contract.studies import plan_of
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described.file_list import report_name
-from unpooled.methods import check, usual
+from unpooled.methods import check
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.result_files import MODEL_FILE
 from unpooled.plan.schema import Column
 from unpooled_client.compare.tables import compare_tables
@@ -29,10 +28,8 @@ def test_quartiles_and_lambdas_are_of_the_pool_and_of_this_table(tmp_path: Path)
         Column("bmi", encoding="robust"),
         Column("y", role="outcome"),
     )
-    named: dict[str, Any] = {**usual("ridge"), "files": (MODEL_FILE,)}
-    plan = Plan("ridge", cohorts=3, compensator_key=NO_KEY, schema=schema, **named)
-    method = check(plan)
-    tables = [method.prepared(ArrayTable(table), plan) for table in values]
+    plan = plan_of("ridge", schema, 3, files=(MODEL_FILE,))
+    tables = [check(plan).prepared(ArrayTable(table), plan) for table in values]
     file = tmp_path / report_name(MODEL_FILE, plan)
     file.write_bytes(run.written(MODEL_FILE, plan, NOBODY, run.run(plan, NOBODY, tables)))
     found = {(one.feature, one.what): one for one in compare_tables([file], tables[0], plan)}

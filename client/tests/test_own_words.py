@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.contract.studies import plan_of
 from unpooled import run
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described.file_list import report_name
-from unpooled.methods import check, usual
+from unpooled.methods import check
 from unpooled.panel.panel import Panel
 from unpooled.plan.categories import MISSING, REST, Words
-from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.plan.result_files import ENCODING_FILE
 from unpooled.plan.schema import Column
 from unpooled_client.compare.tables import compare_tables
@@ -32,9 +32,7 @@ COHORTS = (
 def test_shares_are_of_the_words_that_the_pool_has(
     column: dict[str, Any], missing: str, tmp_path: Path
 ) -> None:
-    named: dict[str, Any] = {**usual("encode"), "missing_words": missing}
-    schema = (Column("drug", "category", "", "one-hot", **column),)
-    plan = Plan("encode", cohorts=3, compensator_key=NO_KEY, schema=schema, **named)
+    plan = plan_of("encode", [Column("drug", "category", "", "one-hot", **column)], 3, missing_words=missing)
     method = check(plan)
     tables = [
         method.prepared(ArrayTable(np.zeros((len(words), 0)), {"drug": Words.of(words)}), plan)

@@ -13,13 +13,14 @@ from click.testing import CliRunner, Result
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
+from tests.contract.studies import plan_of
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described.file_list import report_name
 from unpooled.errors import DataProblem
 from unpooled.fitted.model import Model
-from unpooled.methods import algorithm, usual
+from unpooled.methods import algorithm
 from unpooled.panel.panel import Panel
-from unpooled.plan.plan import NO_KEY, Plan
+from unpooled.plan.plan import Plan
 from unpooled.plan.schema import Column
 from unpooled.run import reports, run
 from unpooled_client.commands.refit import refit as command
@@ -32,8 +33,7 @@ COLUMNS = {"age": {"unit": "years"}, "glucose": {"unit": "mmol/L"}, "risk": {"ro
 def study(folder: Path, name: str, seed: int, columns: dict[str, Any] = COLUMNS, **more: Any) -> Path:
     """The manifest of a study of four cohorts, with its other files beside it; its rows in `name.npy`."""
     schema = tuple(Column(title, **given) for title, given in columns.items())
-    named: dict[str, Any] = {"cohorts": COHORTS, "compensator_key": NO_KEY, **usual("ridge")}
-    plan = Plan("ridge", **named | {"files": ("model", "sums"), "penalties": (0.1,)} | more, schema=schema)
+    plan = plan_of("ridge", schema, COHORTS, **{"files": ("model", "sums"), "penalties": (0.1,)} | more)
     values = np.random.default_rng(seed).normal(5, 2, (COHORTS, ROWS, 3))
     values[..., 2] += values[..., 0]
     np.save(folder / f"{name}.npy", values.reshape(-1, 3))

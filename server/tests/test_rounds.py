@@ -181,18 +181,23 @@ def test_nothing_is_released_while_the_coordinator_has_paused(answered: Federati
     to_the_end(answered)
 
 
-@pytest.mark.services
-@pytest.mark.django_db(transaction=True)
-def test_two_workers_on_one_round_have_one_winner(
-    answered: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    meet, real = threading.Barrier(2, timeout=PATIENCE), rounds._conclude
+def conclude_together(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    """Let nobody conclude a round before so many workers are about to."""
+    meet, real = threading.Barrier(workers, timeout=PATIENCE), rounds._conclude
 
     def together(*arguments: Any) -> None:
         meet.wait()
         real(*arguments)
 
     monkeypatch.setattr(rounds, "_conclude", together)
+
+
+@pytest.mark.services
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_on_one_round_have_one_winner(
+    answered: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conclude_together(monkeypatch, 2)
     number = first_round(answered).pk
     beside(*[lambda: rounds.advance(number)] * 2)
     following = Round.objects.filter(study=answered.study_id).exclude(pk=number)
@@ -242,13 +247,7 @@ def test_the_last_two_rounds_may_end_together(federation: Make, monkeypatch: pyt
     trial.answer()
     numbers = list(Round.objects.filter(state="complete").values_list("pk", flat=True))
     assert len(numbers) >= 2
-    meet, real = threading.Barrier(len(numbers), timeout=PATIENCE), rounds._conclude
-
-    def together(*arguments: Any) -> None:
-        meet.wait()
-        real(*arguments)
-
-    monkeypatch.setattr(rounds, "_conclude", together)
+    conclude_together(monkeypatch, len(numbers))
     beside(*[partial(rounds.advance, number) for number in numbers])
     monkeypatch.undo()
     assert trial.study.last_sum_at is not None or Round.objects.exclude(state="aggregated").exists()

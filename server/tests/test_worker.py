@@ -38,7 +38,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
     until(condition, lambda: "the worker does not come to it")
 
 
-def test_a_study_runs_to_its_end(trial: Federation, worker: Worker) -> None:
+def carried_to_its_end(trial: Federation) -> None:
     trial.ready()
     wait_until(lambda: trial.study.begun)
 
@@ -48,6 +48,10 @@ def test_a_study_runs_to_its_end(trial: Federation, worker: Worker) -> None:
 
     wait_until(go_on)
     assert trial.study.state == "done", trial.study.reason
+
+
+def test_a_study_runs_to_its_end(trial: Federation, worker: Worker) -> None:
+    carried_to_its_end(trial)
     wait_until(lambda: trial.study.forgotten)
 
 
@@ -57,15 +61,7 @@ def test_rings_alone_carry_a_study_to_its_end(
     for name in ("IDLE", "LOOK_ANYWAY"):
         monkeypatch.setattr(workers, name, 10 * PATIENCE)
     trial = federation(chunk_size=3)
-    trial.ready()
-    wait_until(lambda: trial.study.begun)
-
-    def go_on() -> bool:
-        trial.answer()
-        return trial.study.state != "running"
-
-    wait_until(go_on)
-    assert trial.study.state == "done", trial.study.reason
+    carried_to_its_end(trial)
 
 
 def test_an_error_of_the_database_stops_nothing(

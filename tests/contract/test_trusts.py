@@ -54,7 +54,6 @@ def test_a_plan_that_does_not_say_keeps_its_hash() -> None:
     assert Plan.from_json(trusting(plan).to_json()) == trusting(plan)
 
 
-_DENSITY = ("eigenval", "eigenvec.allele", "acount", "density")
 REFUSED: dict[str, tuple[Plan, str]] = {
     "compared": (of_tables("robust", opens="bits").plan, "compares sums"),
     "a density": (

@@ -288,10 +288,11 @@ def accept_anew(cohort: Cohort) -> None:
     assert said.returncode == Exit.DONE, said.stderr
 
 
-def test_a_state_lost_before_the_first_release_fixes_the_roster_anew(
-    trial: Trial, undisturbed: dict[str, bytes]
-) -> None:
-    # All shares of the first round are there; the release is not asked for yet.
+def lose_before_the_first_release(trial: Trial, undisturbed: dict[str, bytes]) -> list[str]:
+    """Run a study whose second cohort loses its state; the fingerprints of before.
+
+    All shares of the first round are there then; the release is not asked for yet.
+    """
     hold = Hold(trial.federation.worker, launch.MARK_RELEASED)
     hold.close(trial)
     trial.start()
@@ -308,11 +309,18 @@ def test_a_state_lost_before_the_first_release_fixes_the_roster_anew(
     hold.gate(trial).open()
     trial.until_over()
     assert trial.state == "done", trial.story()
+    for cohort in trial.cohorts:
+        assert cohort.results() == undisturbed
+    return keys
+
+
+def test_a_state_lost_before_the_first_release_fixes_the_roster_anew(
+    trial: Trial, undisturbed: dict[str, bytes]
+) -> None:
+    keys = lose_before_the_first_release(trial, undisturbed)
     changed = [member["fingerprint"] for member in trial.call("GET")["cohorts"]]
     assert [a == b for a, b in zip(keys, changed, strict=True)] == [True, False, True]
     assert trial.log().count("accepted the plan and the roster") == 6
-    for cohort in trial.cohorts:
-        assert cohort.results() == undisturbed
 
 
 def test_a_state_lost_after_the_first_release_fails_the_study_with_the_reason(trial: Trial) -> None:

@@ -16,7 +16,7 @@ from ..federation import SMALL_CHUNK, Federation, Trial
 from ..plinks import needed
 from ..relay import Relay
 from .holds import Hold, assert_as_undisturbed, run_through
-from .test_faults import SHARES, accept_anew, lose_state
+from .test_faults import SHARES, lose_before_the_first_release
 
 HELPS = "PUT /api/v1/cohort/helps/"
 
@@ -100,23 +100,7 @@ def test_replies_get_lost(pairs: Trial, undisturbed: dict[str, bytes]) -> None:
 def test_a_state_lost_before_the_first_sum_makes_all_accept_and_seal_again(
     pairs: Trial, undisturbed: dict[str, bytes]
 ) -> None:
-    hold = Hold(pairs.federation.worker, launch.MARK_RELEASED)
-    hold.close(pairs)
-    pairs.start()
-    hold.await_reached(pairs)
-    loser = pairs.cohorts[1]
-    lose_state(loser)
-    loser.party.start()
-    pairs.until(lambda: "the roster is fixed again" in pairs.log(), "a new roster")
-    for cohort in pairs.cohorts:
-        if cohort is not loser:
-            accept_anew(cohort)
-            cohort.party.start()
-    hold.gate(pairs).open()
-    pairs.until_over()
-    assert pairs.state == "done", pairs.story()
-    for cohort in pairs.cohorts:
-        assert cohort.results() == undisturbed
+    lose_before_the_first_release(pairs, undisturbed)
 
 
 def test_a_cohort_that_is_away_pauses_the_study(pairs: Trial, undisturbed: dict[str, bytes]) -> None:
