@@ -42,7 +42,7 @@ def generated(variants: int, samples: int) -> Path:
 
 
 def simulated(data: Path, cohorts: Sequence[int], variants: int, **how: Any) -> Path:
-    """The simulated files of cohorts of these sizes; made once, and kept."""
+    """Simulate files of cohorts of these sizes, once, and keep them."""
     if not (data / f"cohort{len(cohorts)}.bed").exists():
         print(f"generating cohorts of {cohorts} samples and {variants} variants", file=sys.stderr)
         data.mkdir(parents=True, exist_ok=True)

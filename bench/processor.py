@@ -69,7 +69,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def seconds_of_children() -> float:
-    """Seconds of processor time of all processes that were started here and have ended."""
+    """Return the seconds of processor time of all processes that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-"""What benchmarks share: their command lines, and studies that `unpooled rehearse` runs."""
+"""Parse the command lines of benchmarks, and rehearse the studies that they time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 
 def parser(about: str | None) -> argparse.ArgumentParser:
-    """The parser of a benchmark's options; `about` is its own description."""
+    """Make the parser of a benchmark's options; `about` is its own description."""
     return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def command(out: Path, *words: object) -> list[str]:
-    """The command of a rehearsal whose files begin with the path `out`."""
+    """Make the command of a rehearsal whose files begin with the path `out`."""
     program = [sys.executable, "-m", "unpooled_webapp", "rehearse"]
     return [*program, *map(str, words), "--out", str(out), "--quiet"]
 
