@@ -106,8 +106,8 @@ def _plain(channels: int, stride: int = 1) -> Block:
     return Block((Conv(channels, 3, stride, 1), Conv(channels, 3, padding=1)))
 
 
-def _narrow(inner: int) -> Block:
-    return Block((Conv(inner, 1), Conv(inner, 3, padding=1), Conv(4 * inner, 1)))
+def _narrow(inner: int, stride: int = 1) -> Block:
+    return Block((Conv(inner, 1), Conv(inner, 3, stride, 1), Conv(4 * inner, 1)))
 
 
 def _transition(conv: Conv) -> tuple[Part, ...]:
