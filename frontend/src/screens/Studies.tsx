@@ -14,7 +14,7 @@ import { Ago } from "../ui/Time";
 import { DEMO, STUDY, type Said } from "../words/states";
 import { Finder } from "./studies/Finder";
 import styles from "./Studies.module.css";
-import { addressOf, found, isNarrow, wantedOf, type Wanted } from "./studies/found";
+import { addressOf, found, isNarrow, placeInWords, wantedOf, type Wanted } from "./studies/found";
 import { TryDemo } from "./TryDemo";
 import { declared, declaredPair, plural, t } from "../words/language";
 
@@ -74,7 +74,9 @@ function Found({ rows, wanted, onChange }: FoundProps) {
       {(rows.length > 1 || isNarrow(wanted)) && (
         <Finder rows={rows} left={left.length} methods={known} wanted={wanted} onChange={onChange} />
       )}
-      {left.length > 0 && <List key={addressOf(wanted).toString()} rows={left} />}
+      {left.length > 0 && (
+        <List key={addressOf(wanted).toString()} rows={left} isInbox={wanted.order === "inbox"} />
+      )}
     </>
   );
 }
@@ -82,14 +84,13 @@ function Found({ rows, wanted, onChange }: FoundProps) {
 const MANY = 50;
 
 /** The first of them, and as many more as somebody wants to see. */
-function List({ rows }: { rows: readonly StudyRow[] }) {
+function List({ rows, isInbox }: { rows: readonly StudyRow[]; isInbox: boolean }) {
   const { data: known = [] } = useQuery(methods);
   const [shown, setShown] = useState(MANY);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // The button may be gone: on from the first that is new.
-    if (shown > MANY)
-      list.current?.querySelector<HTMLElement>(`tr:nth-child(${shown - MANY + 1}) a`)?.focus();
+    if (shown > MANY) list.current?.querySelectorAll<HTMLElement>("th[scope=row] a")[shown - MANY]?.focus();
   }, [shown]);
   const columns: Column<StudyRow>[] = [
     { title: t("Name"), cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
@@ -112,6 +113,7 @@ function List({ rows }: { rows: readonly StudyRow[] }) {
         columns={columns}
         rows={rows.slice(0, shown)}
         rowKey={(row) => row.id}
+        groupOf={isInbox && rows.length > 1 ? placeInWords : undefined}
         isLong
       />
       {more > 0 && (

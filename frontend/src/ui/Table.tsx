@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 
 import styles from "./Table.module.css";
 
@@ -19,6 +19,8 @@ interface Props<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowKey: (row: Row) => string;
+  /** What a row stands under, where rows are in groups. */
+  groupOf?: ((row: Row) => string) | undefined;
   /** Of many rows: on small screens one says in two or three lines what it has. */
   isLong?: boolean;
 }
@@ -27,8 +29,9 @@ const look = (column: { isNumber?: boolean; isText?: boolean; isMinor?: boolean 
   column.isNumber ? styles.number : column.isText ? styles.text : column.isMinor ? styles.minor : undefined;
 
 /** A table whose first column names its rows. On small screens it scrolls by itself, by keyboard too. */
-export function Table<Row>({ caption, columns, rows, rowKey, isLong = false }: Props<Row>) {
+export function Table<Row>({ caption, columns, rows, rowKey, groupOf, isLong = false }: Props<Row>) {
   const [first, ...rest] = columns;
+  const group = (row?: Row) => row && groupOf?.(row);
   const wordy = columns.some((column) => column.isText) ? styles.wordy : "";
   return (
     // A region that scrolls must be reachable by keyboard.
@@ -46,15 +49,24 @@ export function Table<Row>({ caption, columns, rows, rowKey, isLong = false }: P
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={rowKey(row)}>
-              <th scope="row">{first?.cell(row)}</th>
-              {rest.map((column) => (
-                <td key={column.title} className={look(column)} data-title={column.title}>
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
+          {rows.map((row, at) => (
+            <Fragment key={rowKey(row)}>
+              {groupOf && group(rows[at - 1]) !== group(row) && (
+                <tr className={styles.group}>
+                  <th scope="rowgroup" colSpan={columns.length}>
+                    {group(row)}
+                  </th>
+                </tr>
+              )}
+              <tr>
+                <th scope="row">{first?.cell(row)}</th>
+                {rest.map((column) => (
+                  <td key={column.title} className={look(column)} data-title={column.title}>
+                    {column.cell(row)}
+                  </td>
+                ))}
+              </tr>
+            </Fragment>
           ))}
         </tbody>
       </table>

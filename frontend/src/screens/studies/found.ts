@@ -94,8 +94,19 @@ const newest = (one: StudyRow, other: StudyRow): number =>
   later(one.created_at ?? "", other.created_at ?? "");
 const collator = perLanguage((locale) => new Intl.Collator(locale, { numeric: true, sensitivity: "base" }));
 
-/** Places in the inbox: in trouble, waits for the reader, for cohorts, for nobody, over. */
-function place(row: StudyRow): number {
+/** Places in the inbox, in their order. */
+const PLACES = [
+  message("Needs attention"),
+  message("Waits for you"),
+  message("Waits for cohorts"),
+  message("Running"),
+  message("Over"),
+] as const;
+
+/** What a study stands under in the inbox. */
+export const placeInWords = (row: StudyRow): string => PLACES[place(row)]();
+
+function place(row: StudyRow): 0 | 1 | 2 | 3 | 4 {
   if (needsAttention(row)) return 0;
   if (row.asks_you) return 1;
   if (row.state === "running") return 3;
