@@ -79,7 +79,7 @@ def test_after_a_sum_was_asked_for_the_plan_is_final(trial: Federation) -> None:
     complete(trial)
     work()
     old = trial.study.plan
-    with pytest.raises(Conflict, match="cannot be changed any more") as caught:
+    with pytest.raises(Conflict, match="can no longer be changed") as caught:
         change(trial, plan=FLOOR)
     assert "Change and repeat" in caught.value.remedy and "Abort" in caught.value.remedy
     change(trial, name="Another name")

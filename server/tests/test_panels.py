@@ -356,7 +356,7 @@ def test_a_list_can_be_replaced_until_a_sum_is_asked_for(federation: Make) -> No
     assert trial.study.plan.panel_digest == variants(5).digest
     assert [client.study()["cohort_state"] for client in trial.clients] == ["joined"] * 3
     Study.objects.filter(pk=trial.study_id).update(enrolled_at=trial.study.created_at)
-    with pytest.raises(Conflict, match="cannot be changed any more"):
+    with pytest.raises(Conflict, match="can no longer be changed"):
         panels.set_list(trial.study, list_text.write(variants()), "coordinator")
 
 
