@@ -37,7 +37,8 @@ class Begun:
 
 
 def is_on(user: User) -> bool:
-    return SecondFactor.objects.filter(user=user, is_confirmed=True).exists()
+    factor = getattr(user, "second_factor", None)
+    return factor is not None and factor.is_confirmed
 
 
 def begin(user: User) -> Begun:

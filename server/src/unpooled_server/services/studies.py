@@ -169,7 +169,8 @@ def _require_within_quota(owner: AbstractBaseUser) -> None:
             "You have as many studies that are not over as this platform allows.",
             "Let one end, or delete one.",
         )
-    if gigabytes and sum(map(store.size, own.values_list("pk", flat=True))) >= 1e9 * gigabytes:
+    folders = map(store.study_folder, own.values_list("pk", flat=True))
+    if gigabytes and sum(store.size_of(folder.rglob("*")) for folder in folders) >= 1e9 * gigabytes:
         raise Conflict(
             "too-much-kept",
             "Your studies take as much room as this platform allows.",

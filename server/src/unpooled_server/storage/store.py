@@ -489,11 +489,11 @@ def drop_results(study: str, *, folder: str = "*", keep: str = "") -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def size(study: str) -> int:
-    """Count the bytes of a study's files."""
+def size_of(paths: Iterable[Path]) -> int:
+    """Count the bytes of files."""
     found = 0
-    for path in study_folder(study).rglob("*"):
-        with suppress(FileNotFoundError):  # one that runs deletes what it no longer needs
+    for path in paths:
+        with suppress(FileNotFoundError):  # a study that runs deletes what it no longer needs
             found += path.stat().st_size
     return found
 

@@ -20,9 +20,8 @@ class PeopleView(APIView):
     @extend_schema(responses=account_forms.Person(many=True))
     def get(self, request: Request) -> Response:
         """All active accounts."""
-        return Response(
-            [account_forms.row(user) for user in User.objects.filter(is_active=True).order_by("username")]
-        )
+        found = User.objects.filter(is_active=True).select_related("second_factor").prefetch_related("groups")
+        return Response([account_forms.row(user) for user in found.order_by("username")])
 
     @extend_schema(
         request=account_forms.NewPerson, responses={201: account_forms.Person, 409: serializers.ErrorAnswer}
