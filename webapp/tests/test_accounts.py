@@ -40,7 +40,14 @@ def people(platform: Any) -> dict[str, User]:
 @pytest.mark.parametrize("role", accounts.ROLES)
 def test_signing_in_and_out(http: Http, people: dict[str, User], role: str) -> None:
     client = signed_in(http, role)
-    me = {"username": role, "display_name": "", "role": role, "has_second_factor": False}
+    me = {
+        "username": role,
+        "display_name": "",
+        "role": role,
+        "has_password": True,
+        "has_second_factor": False,
+        "is_connected": False,
+    }
     assert client.get("/api/v1/session").json() == me
     assert client.delete("/api/v1/session").status_code == 204
     assert client.get("/api/v1/session").status_code == 401
@@ -292,7 +299,14 @@ def test_the_first_person_with_the_token_becomes_the_administrator(http: Http, p
     client = http()
     assert client.get("/api/v1/first-run").json() == {"needed": True}
     answer = client.post("/api/v1/first-run", json=form())
-    made = {"username": "first", "display_name": "", "role": "administrator", "has_second_factor": False}
+    made = {
+        "username": "first",
+        "display_name": "",
+        "role": "administrator",
+        "has_password": True,
+        "has_second_factor": False,
+        "is_connected": False,
+    }
     assert (answer.status_code, answer.json()) == (200, made)
     assert client.get("/api/v1/session").json()["username"] == "first"
     assert client.get("/api/v1/first-run").json() == {"needed": False}

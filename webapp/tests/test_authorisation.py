@@ -89,6 +89,9 @@ outside norole elsewhere observer watcher owner forged admin tokens
 +       +      +         +        +       +     403    +     +      POST session
 +       +      +         +        +       +     403    +     +      DELETE session
 401     +      +         +        +       +     403    +     401    POST session/password
++       +      +         +        +       +     +      +     +      GET session/provider
+404     404    404       404      404     404   403    404   404    POST session/provider
++       +      +         +        +       +     +      +     +      GET session/provider/back
 +       +      +         +        +       +     +      +     +      GET first-run
 +       +      +         +        +       +     403    +     +      POST first-run
 401     +      +         +        +       +     +      +     401    GET demo

@@ -21,6 +21,16 @@ export const session = queryOptions({
   staleTime: Infinity,
 });
 
+/** The organisation's own sign-in. Why it failed is told once, so it is asked once. */
+export const provider = queryOptions({
+  queryKey: ["provider"],
+  queryFn: async ({ signal }) => {
+    const { name, refusal } = await answer(api.GET("/api/v1/session/provider", { signal }));
+    return { name, refusal: refusal && new ApiError(0, refusal.code, refusal.message, refusal.remedy) };
+  },
+  staleTime: Infinity,
+});
+
 export const firstRun = queryOptions({
   queryKey: ["first-run"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/first-run", { signal })),

@@ -342,6 +342,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Tell what the provider is called, and why the last sign-in through it failed. */
+        get: operations["session_provider_retrieve"];
+        put?: never;
+        /** @description Begin to sign in, or, for somebody who is signed in, to connect their account with the provider. */
+        post: operations["session_provider_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/provider/back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Sign in whom the provider vouches for. Where it does not, the next page says why. */
+        get: operations["session_provider_back_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/studies": {
         parameters: {
             query?: never;
@@ -2538,7 +2573,11 @@ export interface components {
             /** @description empty: the person is called by the user name */
             display_name: string;
             role: components["schemas"]["Role"];
+            /** @description without one the person signs in through the provider */
+            has_password: boolean;
             has_second_factor: boolean;
+            /** @description the person may sign in through the provider */
+            is_connected: boolean;
         };
         /**
          * @description * `joining` - Joining
@@ -3433,6 +3472,16 @@ export interface components {
             seconds: {
                 [key: string]: number;
             };
+        };
+        Provider: {
+            /** @description of the organisation's single sign-on; empty where there is none */
+            name: string;
+            /** @description why the last sign-in through it failed; told once */
+            refusal: components["schemas"]["Problem"] | null;
+        };
+        ProviderPage: {
+            /** @description where the browser goes next */
+            url: string;
         };
         /** @description Purpose that people have with a study. */
         Purpose: {
@@ -4688,6 +4737,68 @@ export interface operations {
             413: components["responses"]["Refused"];
             415: components["responses"]["Refused"];
             429: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    session_provider_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            503: components["responses"]["Refused"];
+        };
+    };
+    session_provider_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderPage"];
+                };
+            };
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            502: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    session_provider_back_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             503: components["responses"]["Refused"];
         };
     };

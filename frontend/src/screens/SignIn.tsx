@@ -10,6 +10,7 @@ import { PageTitle, Stack } from "../ui/Layout";
 import { CodeField } from "./account/SecondFactor";
 import { Door } from "./Door";
 import { LanguageChoice } from "./LanguageChoice";
+import { SignInWithProvider } from "./Provider";
 import { t } from "../words/language";
 
 export function SignIn() {
@@ -64,6 +65,7 @@ export function SignInForm({ username = "", onSignedIn }: Props) {
         <Button type="submit" look="primary" busy={signIn.isPending}>
           {t("Sign in")}
         </Button>
+        <SignInWithProvider />
       </Stack>
     </form>
   );

@@ -9,16 +9,19 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import Study
 from unpooled_server.names import RESERVED
 from unpooled_webapp import second_factor, tries
+from unpooled_webapp.roles import ADMINISTRATOR as ADMINISTRATOR
+from unpooled_webapp.roles import COORDINATOR as COORDINATOR
+from unpooled_webapp.roles import OBSERVER as OBSERVER
+from unpooled_webapp.roles import ROLES as ROLES
 
-ADMINISTRATOR, COORDINATOR, OBSERVER = "administrator", "coordinator", "observer"
-ROLES = (ADMINISTRATOR, COORDINATOR, OBSERVER)
+USERNAME = r"^[\w.@+-]{1,150}$"
 
 # Within `tries.WINDOW`. Behind a hospital's proxy many people share an address: it gets more than a name.
 TRIES_PER_NAME, TRIES_PER_ADDRESS, TRIALS = 8, 40, 10
@@ -47,7 +50,8 @@ def check_password(password: str, user: User, field: str = "password") -> None:
         raise Refused("weak-password", text, "Choose another one.", fields={field: text}) from error
 
 
-def create(name: str, password: str, role: str) -> User:
+def create(name: str, password: str | None, role: str) -> User:
+    """Create a person; without a password they sign in through the organisation's provider alone."""
     user = User.objects.create_user(name, password=password)
     set_role(user, role)
     return user
@@ -170,5 +174,18 @@ def _address(request: HttpRequest) -> str:
     return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else nearest
 
 
+def provider_name() -> str:
+    """Name the organisation's own sign-in for its button; empty where there is none."""
+    return settings.UNPOOLED_OIDC_NAME if settings.UNPOOLED_OIDC_ISSUER else ""
+
+
 def has_administrator() -> bool:
-    return User.objects.filter(is_superuser=True, is_active=True).exists()
+    return _administrators().exists()
+
+
+def is_last_administrator(user: User) -> bool:
+    return user.is_superuser and not _administrators().exclude(pk=user.pk).exists()
+
+
+def _administrators() -> QuerySet[User]:
+    return User.objects.filter(is_superuser=True, is_active=True)

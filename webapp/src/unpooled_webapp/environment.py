@@ -22,6 +22,10 @@ def home() -> Path:
     return path
 
 
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
+
+
 def flag(name: str) -> bool:
     return os.environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
@@ -52,6 +56,26 @@ def choice(name: str, allowed: Sequence[str]) -> str:
 
 def words(name: str) -> list[str]:
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
+
+
+def pairs(name: str, allowed: Sequence[str]) -> dict[str, str]:
+    """Read words of one's own, each with one of those allowed: `ours=observer, others=coordinator`."""
+    found = {}
+    for word in words(name):
+        own, _, meaning = word.rpartition("=")
+        if not own or meaning not in allowed:
+            raise SystemExit(f"{name}: got {word!r}; want NAME={' or NAME='.join(allowed)}, between commas")
+        found[own] = meaning
+    return found
+
+
+def provider(name: str) -> str:
+    """Read the address of whoever vouches for people: nobody on the way may answer in its place."""
+    found = text(name).rstrip("/")
+    parts = urlsplit(found)
+    if found and parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise SystemExit(f"{name}: got {found!r}; want https://…")
+    return found
 
 
 def ports(name: str) -> list[int]:

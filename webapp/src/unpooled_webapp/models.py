@@ -78,6 +78,19 @@ class SecondFactor(models.Model):
         return str(self.user_id)
 
 
+class ProviderAccount(models.Model):
+    """A person who signs in through the organisation's own provider, and how that one identifies them."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="provider_account", primary_key=True
+    )
+    # The provider's address and its identifier for the person, which it never gives to another one.
+    subject = models.CharField(max_length=512, unique=True)
+
+    def __str__(self) -> str:
+        return self.subject
+
+
 class Event(models.TextChoices):
     """Events of a study that people are told of."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from unpooled_webapp import environment, log_settings
+from unpooled_webapp import environment, log_settings, roles
 
 HERE = Path(__file__).parent
 
@@ -24,6 +24,13 @@ UNPOOLED_WEBHOOK_PORTS = environment.ports("UNPOOLED_WEBHOOK_PORTS")
 UNPOOLED_ERROR_REPORTS = environment.secret("UNPOOLED_ERROR_REPORTS")
 UNPOOLED_OPERATORS = environment.words("UNPOOLED_OPERATORS")
 UNPOOLED_WAITED_SECONDS = environment.number("UNPOOLED_WAITED_SECONDS", 600)
+UNPOOLED_OIDC_ISSUER = environment.provider("UNPOOLED_OIDC_ISSUER")
+UNPOOLED_OIDC_CLIENT = environment.text("UNPOOLED_OIDC_CLIENT")
+UNPOOLED_OIDC_SECRET = environment.secret("UNPOOLED_OIDC_SECRET")
+UNPOOLED_OIDC_SCOPES = environment.text("UNPOOLED_OIDC_SCOPES", "openid profile email")
+UNPOOLED_OIDC_NAME = environment.text("UNPOOLED_OIDC_NAME", "single sign-on")
+UNPOOLED_OIDC_CLAIM = environment.text("UNPOOLED_OIDC_CLAIM", "groups")
+UNPOOLED_OIDC_ROLES = environment.pairs("UNPOOLED_OIDC_ROLES", roles.ROLES)
 UNPOOLED_THREADS = environment.threads()
 UNPOOLED_KEEP_DAYS = environment.number("UNPOOLED_KEEP_DAYS", 0)
 UNPOOLED_MOST_STUDIES = environment.number("UNPOOLED_MOST_STUDIES", 0)

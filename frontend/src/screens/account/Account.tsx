@@ -12,6 +12,7 @@ import { Tabs } from "../../ui/Tabs";
 import { shownName } from "../../words/people";
 import { ROLE } from "../../words/states";
 import { LanguageChoice } from "../LanguageChoice";
+import { ConnectProvider } from "../Provider";
 import { SecondFactor } from "./SecondFactor";
 import { Rich } from "../../ui/Rich";
 import { t } from "../../words/language";
@@ -43,11 +44,13 @@ export function AccountLayout() {
 
 /** How one is called, and the password. */
 export function Profile() {
+  const me = useMe();
   return (
     <>
       <ChangeName />
-      <ChangePassword />
-      <SecondFactor />
+      <ConnectProvider />
+      {me.has_password && <ChangePassword />}
+      {me.has_password && <SecondFactor />}
       <Card>
         <LanguageChoice />
       </Card>

@@ -8,8 +8,7 @@ from django.contrib.auth.models import User
 from rest_framework import serializers
 
 from unpooled_webapp import accounts, second_factor
-
-USERNAME = r"^[\w.@+-]{1,150}$"
+from unpooled_webapp.api.serializers import Problem
 
 
 class Password(serializers.CharField):
@@ -61,7 +60,13 @@ class Person(serializers.Serializer[Any]):
     username = serializers.CharField()
     display_name = serializers.CharField(help_text="empty: the person is called by the user name")
     role = serializers.ChoiceField(accounts.ROLES)
+    has_password = serializers.BooleanField(help_text="without one the person signs in through the provider")
     has_second_factor = serializers.BooleanField()
+    is_connected = serializers.BooleanField(help_text="the person may sign in through the provider")
+
+
+READ = ("second_factor", "provider_account")
+"""Rows of other tables that tell something of a person."""
 
 
 def row(user: User) -> dict[str, object]:
@@ -70,7 +75,9 @@ def row(user: User) -> dict[str, object]:
         "username": user.username,
         "display_name": user.first_name,
         "role": accounts.role(user),
+        "has_password": user.has_usable_password(),
         "has_second_factor": second_factor.is_on(user),
+        "is_connected": hasattr(user, "provider_account"),
     }
 
 
@@ -83,18 +90,27 @@ class ChangedPassword(serializers.Serializer[Any]):
     new = Password()
 
 
+class Provider(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="of the organisation's single sign-on; empty where there is none")
+    refusal = Problem(allow_null=True, help_text="why the last sign-in through it failed; told once")
+
+
+class ProviderPage(serializers.Serializer[Any]):
+    url = serializers.CharField(help_text="where the browser goes next")
+
+
 class FirstRun(serializers.Serializer[Any]):
     needed = serializers.BooleanField(help_text="there is no administrator yet")
 
 
 class FirstAdministrator(serializers.Serializer[Any]):
     token = serializers.CharField(max_length=100, help_text="from the address that `unpooled up` printed")
-    username = serializers.RegexField(USERNAME)
+    username = serializers.RegexField(accounts.USERNAME)
     password = Password()
 
 
 class NewPerson(serializers.Serializer[Any]):
-    username = serializers.RegexField(USERNAME)
+    username = serializers.RegexField(accounts.USERNAME)
     display_name = DisplayName()
     password = Password()
     role = serializers.ChoiceField(accounts.ROLES)

@@ -20,7 +20,9 @@ class PeopleView(APIView):
     @extend_schema(responses=account_forms.Person(many=True))
     def get(self, request: Request) -> Response:
         """All active accounts."""
-        found = User.objects.filter(is_active=True).select_related("second_factor").prefetch_related("groups")
+        found = (
+            User.objects.filter(is_active=True).select_related(*account_forms.READ).prefetch_related("groups")
+        )
         return Response([account_forms.row(user) for user in found.order_by("username")])
 
     @extend_schema(

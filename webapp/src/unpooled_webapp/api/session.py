@@ -1,23 +1,38 @@
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
+
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.models import User
+from django.http import HttpResponseRedirect
 from django.middleware.csrf import get_token
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from unpooled_webapp import accounts, first_run, second_factor
+from unpooled_server.errors import Refused
+from unpooled_webapp import accounts, audit, first_run, second_factor
 from unpooled_webapp.api import account_forms, serializers
 from unpooled_webapp.api.access import given, person
+
+REFUSAL = "provider-refusal"
 
 
 def _signed_in(request: Request, user: User) -> Response:
     login(request._request, user)
     get_token(request._request)
     return Response(account_forms.row(user))
+
+
+def _single_sign_on() -> ModuleType:
+    """Load what speaks with the provider, and Authlib with it, which few platforms need."""
+    if not accounts.provider_name():
+        raise Refused("no-provider", "This platform has no single sign-on.", "Use your password.", status=404)
+    return importlib.import_module("unpooled_webapp.single_sign_on")
 
 
 class SessionView(APIView):
@@ -58,6 +73,50 @@ class SessionView(APIView):
         """Sign out."""
         logout(request._request)
         return Response(status=204)
+
+
+class ProviderView(APIView):
+    """Single sign-on: the organisation's own provider says who somebody is."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(responses=account_forms.Provider)
+    def get(self, request: Request) -> Response:
+        """Tell what the provider is called, and why the last sign-in through it failed."""
+        refusal = request.session.pop(REFUSAL, None)
+        return Response({"name": accounts.provider_name(), "refusal": refusal})
+
+    @extend_schema(
+        request=None,
+        responses={
+            200: account_forms.ProviderPage,
+            502: serializers.ErrorAnswer,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Begin to sign in, or, for somebody who is signed in, to connect their account with the provider."""
+        back = request.build_absolute_uri(reverse("provider-back"))
+        return Response({"url": _single_sign_on().begin(request._request, back)})
+
+
+class ProviderBackView(APIView):
+    """The address to which the provider sends a browser back."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(responses={302: None})
+    def get(self, request: Request) -> HttpResponseRedirect:
+        """Sign in whom the provider vouches for. Where it does not, the next page says why."""
+        was_signed_in = request.user.is_authenticated
+        try:
+            user = _single_sign_on().finish(request._request)
+        except Refused as refusal:
+            request.session[REFUSAL] = refusal.body()["error"]
+        else:
+            login(request._request, user)
+            what = "connected" if was_signed_in else "signed in"
+            audit.record(user.username, what, accounts.provider_name())
+        return HttpResponseRedirect("/account/profile" if was_signed_in else "/")
 
 
 class PasswordView(APIView):

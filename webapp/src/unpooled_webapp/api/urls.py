@@ -7,6 +7,8 @@ from unpooled_webapp.api import demo, methods, notices, people, pictures, platfo
 urlpatterns = [
     path("session", session.SessionView.as_view()),
     path("session/password", session.PasswordView.as_view()),
+    path("session/provider", session.ProviderView.as_view()),
+    path("session/provider/back", session.ProviderBackView.as_view(), name="provider-back"),
     path("account/second-factor", session.SecondFactorView.as_view()),
     path("account/second-factor/off", session.SecondFactorOffView.as_view()),
     path("account/tokens", tokens.TokensView.as_view()),
