@@ -52,7 +52,7 @@ SKEW = 0.5
 """Cohorts have Dirichlet(0.5) shares of those from one place with one fate."""
 ROWS = 45_222
 """Number of rows of Adult: as many are timed, drawn from this table with replacement."""
-SMALL = 2_000
+SMALL = 500
 _TITANIC = "sklearn.datasets.tests.data.openml.id_40945", "data-v1-dl-16826755.arff.gz"
 
 Matrix = np.ndarray | sparse.csr_matrix
