@@ -70,6 +70,19 @@ test("what the server declares keeps PLINK's flag, and is known in parts", async
   );
 });
 
+test("what the server declares with words of a study is translated around them", async () => {
+  await speak("de");
+  expect(declared("invited Graz again")).toBe("hat Graz wieder eingeladen");
+  expect(declared("panel of 1,000,000 variants agreed; 7 left out")).toBe(
+    "Panel von 1.000.000 Varianten abgestimmt; 7 ausgelassen",
+  );
+  expect(declared("paused: Waiting for Graz, Tartu.")).toBe("angehalten: Wartet auf Graz, Tartu.");
+  expect(declared("a share of 0.00001: variants with more are left out")).toBe(
+    "ein Anteil von 0,00001: Varianten mit mehr entfallen",
+  );
+  expect(declared("59,210")).toBe("59.210");
+});
+
 test("what people wrote is shown as they wrote it, whatever is in it", async () => {
   await speak("de");
   for (const said of ["{{name}} of 3", "Draft or not", "$t(Draft)"]) expect(declared(said)).toBe(said);

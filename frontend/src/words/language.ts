@@ -118,11 +118,12 @@ export const message =
     t(sentence);
 
 /**
- * What the server declares, such as an option's label, a sentence with numbers, or a list of labels:
+ * What the server declares, such as an option's label, a sentence with numbers or words, or a list of labels:
  * `locales/declared.json` has it. All else stays as it is.
  */
 export function declared(text = ""): string {
   if (i18n.exists(text)) return t(text);
+  if (NUMERAL.test(text)) return written(text);
   const numbers: string[] = [];
   const sentence = text.replace(NUMBER, (number) => `{{n${numbers.push(written(number))}}}`);
   if (i18n.exists(sentence)) {
@@ -131,8 +132,40 @@ export function declared(text = ""): string {
   const [, about, phenotype] = OF_PHENOTYPE.exec(text) ?? [];
   if (about && phenotype && i18n.exists(about)) return `${t(about)} ${phenotype}`;
   const parts = text.split(", ");
-  return parts.every((part) => i18n.exists(part)) ? parts.map((part) => t(part)).join(", ") : text;
+  if (parts.every((part) => i18n.exists(part))) return parts.map((part) => t(part)).join(", ");
+  for (const { key, pattern } of withWords()) {
+    const [, ...values] = pattern.exec(text) ?? [];
+    if (values.length)
+      return t(key, Object.fromEntries(values.map((value, k) => [`v${k + 1}`, declaredWithin(value)])));
+  }
+  return text;
 }
+
+/** A value of a declared sentence may be one itself, such as why a study is paused; a single word is a name. */
+const declaredWithin = (value: string): string =>
+  value.includes(" ") || NUMERAL.test(value) ? declared(value) : value;
+
+/** The declared sentences in which words stand, `{{v1}}`; those that say most themselves come first. */
+const withWords = perLanguage(() =>
+  Object.keys(i18n.getResourceBundle(i18n.language, "translation") as Catalogue)
+    .filter((key) => key.includes("{{v1}}"))
+    .sort((one, other) => other.length - one.length)
+    .map((key) => ({
+      key,
+      pattern: new RegExp(
+        `^${key
+          .split(/{{v\d}}/)
+          .map(literally)
+          .join("(.+)")}$`,
+        "s",
+      ),
+    })),
+);
+
+const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** A number by itself that is written otherwise elsewhere; without commas it may be a name. */
+const NUMERAL = /^(\d{1,3}(,\d{3})+(\.\d+)?|\d+\.\d+)$/;
 
 /** What is done, with the phenotype that it is done for, in a study of several. */
 const OF_PHENOTYPE = /^(.*) (\([\w+-]+\))$/;
@@ -140,7 +173,9 @@ const OF_PHENOTYPE = /^(.*) (\([\w+-]+\))$/;
 /** A number in a declared text: there it is `{{n1}}`, `{{n2}}`, … */
 const NUMBER = /(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)/g;
 
-const written = (number: string): string => numbers().format(Number(number.replaceAll(",", "")));
+const written = (number: string): string => decimals().format(Number(number.replaceAll(",", "")));
+
+const decimals = perLanguage((locale) => new Intl.NumberFormat(locale, { maximumFractionDigits: 12 }));
 
 /** The same of two declared texts that the server joins by `between`, such as what a sum tells and what not. */
 export function declaredPair(text: string, between: "; " | ": "): string {

@@ -1,7 +1,6 @@
 """The words that are declared on this side and shown by the browser, for its catalogues of translations.
 
-Only what is the same in every study, or differs in its numbers alone: what has a plan's words in it is shown
-as it is.
+Of what differs from study to study, numbers are `{{n1}}`, `{{n2}}`, … in it, and words `{{v1}}`, `{{v2}}`, …
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import product
+from itertools import chain, count, product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,7 +55,9 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled_server.errors import Refused
 from unpooled_server.reads import stages
+from unpooled_server.services.joining import reopen
 from unpooled_server.services.studies import not_invited
+from unpooled_server.services.transitions import fail, move, note, pause, resume
 from unpooled_webapp.api.plan_options import IS_NOT_ENCRYPTED
 
 BETWEEN, AFTER_TITLE = "; ", ": "
@@ -64,8 +65,9 @@ BETWEEN, AFTER_TITLE = "; ", ": "
 
 
 def declared_words() -> list[str]:
-    """Each once, in the order of the declarations."""
-    return list(dict.fromkeys(text for text in _all() if text and not _is_name(text)))
+    """Each once, in the order of the declarations; none with words where there is the same with numbers."""
+    found = dict.fromkeys(text for text in _all() if text and not _is_name(text))
+    return [text for text in found if "{{v" not in text or text.replace("{{v", "{{n") not in found]
 
 
 def _is_name(text: str) -> bool:
@@ -89,7 +91,7 @@ def _all() -> Iterator[str]:
     for problem in Problem:
         yield from (problem.message, problem.remedy)
     for package in (unpooled_server, unpooled_webapp):
-        yield from _refusals(package)
+        yield from _said(package)
 
 
 def _of_method(method: Method) -> Iterator[str]:
@@ -108,8 +110,7 @@ def _of_option(option: Option[Any]) -> Iterator[str]:
     yield from (option.label, option.hint)
     if not isinstance(option, (Choice, Covariates, Switch)):  # a form gives these no wrong value
         yield option.wanted
-    if "{}" not in option.fact:
-        yield option.fact
+    yield from _patterns(option.fact.replace("{}", "{{v1}}"))
     if isinstance(option, Switch) and option.is_always_said:
         yield option.off
     if isinstance(option, Choice):
@@ -203,6 +204,8 @@ def _example_values(
 def _of_plan(plan: Plan, known: list[str]) -> Iterator[str]:
     for title, said in plan_facts(plan).all:
         yield title
+        if said.startswith(f"{_EXAMPLE} ("):
+            yield "{{v1}}" + said.removeprefix(_EXAMPLE)
         if said not in known and any(part not in known for part in said.split(", ")):
             yield from _without_values(said)
     yield from _without_values(at_turn("", 1, 1, 1).removeprefix(AFTER_TITLE))
@@ -234,28 +237,48 @@ def _of_people_who_are_waited_for() -> Iterator[str]:
     yield from _without_values(*(not_invited(missing, MIN_COHORTS) for missing in (1, 2)))
 
 
-_NOT_FOR_THE_BROWSER = {"migrations", "cohort_api", "commands", "rehearsal", "__main__", "wsgi"}
+_NOT_FOR_THE_BROWSER = {
+    *("migrations", "cohort_api", "commands", "rehearsal", "__main__", "wsgi"),
+    *("coding", "dealings", "helping", "uploads"),  # of cohorts' programs
+}
 
 
-def _refusals(package: ModuleType) -> Iterator[str]:
-    """Message and remedy of each refusal that says the same to everyone."""
+def _said(package: ModuleType) -> Iterator[str]:
+    """Message and remedy of each refusal, and what a study's log says of its course."""
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if _NOT_FOR_THE_BROWSER.intersection(module.name.split(".")):
             continue
         source = import_module(module.name)
         for node in ast.walk(ast.parse(Path(str(source.__file__)).read_text())):
-            if isinstance(node, ast.Call) and _is_refusal(getattr(source, _name(node.func), None)):
-                yield from filter(None, map(_text, node.args[1:3]))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                called = getattr(source, node.func.id, None)
+                texts = node.args[1:3] if _is_refusal(called) else node.args if called in _LOGGED else []
+                yield from _patterns(*chain.from_iterable(map(_texts, texts)))
 
 
-def _name(function: ast.expr) -> str:
-    return function.id if isinstance(function, ast.Name) else ""
+_LOGGED = (note, move, fail, pause, resume, reopen)
 
 
 def _is_refusal(found: object) -> bool:
     return isinstance(found, type) and issubclass(found, Refused)
 
 
-def _text(node: ast.expr) -> str:
-    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return str(ast.literal_eval(node)) if is_text else ""
+def _texts(node: ast.expr) -> Iterator[str]:
+    """The texts that an expression may be, with `{{v1}}`, `{{v2}}`, … where values are put in."""
+    if isinstance(node, ast.IfExp):
+        yield from (*_texts(node.body), *_texts(node.orelse))
+    elif isinstance(node, ast.NamedExpr):
+        yield from _texts(node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        numbers = count(1)
+        yield "".join(
+            str(part.value) if isinstance(part, ast.Constant) else f"{{{{v{next(numbers)}}}}}"
+            for part in node.values
+        )
+
+
+def _patterns(*texts: str) -> Iterator[str]:
+    """Those that say something besides their values."""
+    yield from (text for text in texts if re.search(r"[a-z]{2}", re.sub(r"{{.+?}}", "", text)))

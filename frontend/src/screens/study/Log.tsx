@@ -13,7 +13,7 @@ type Line = Schemas["LogLine"];
 
 const columns = (): Column<Line & { number: number }>[] => [
   { title: t("Time"), cell: (line) => (line.time ? <Moment at={line.time} /> : "") },
-  { title: t("Who"), cell: (line) => line.who_name },
+  { title: t("Who"), cell: (line) => (line.who === "platform" ? t("Platform") : line.who_name) },
   { title: t("What"), cell: (line) => declared(line.what), isText: true },
 ];
 

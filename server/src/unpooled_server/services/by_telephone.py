@@ -20,7 +20,7 @@ def cohort_compared(study: Study, cohort: Cohort, who: str, fingerprint: str, *,
         now = Cohort.objects.get(pk=cohort.pk)
         _require_same(now.name, now.public_key, fingerprint)
         Cohort.objects.filter(pk=now.pk).update(**_noted(who, is_same))
-        note(study.pk, who, _said(f"the fingerprint of {now.name}", fingerprint, is_same))
+        _note(study, who, now.name, fingerprint, is_same=is_same)
 
 
 def compensator_compared(study: Study, who: str, fingerprint: str, *, is_same: bool) -> None:
@@ -28,7 +28,7 @@ def compensator_compared(study: Study, who: str, fingerprint: str, *, is_same: b
     with locked(study.pk) as now:
         _require_same("The compensator", now.plan_json["compensator_key"], fingerprint)
         Study.objects.filter(pk=now.pk).update(**_noted(who, is_same))
-        note(study.pk, who, _said("the fingerprint of the compensator", fingerprint, is_same))
+        _note(study, who, "the compensator", fingerprint, is_same=is_same)
 
 
 def _require_same(name: str, key: str, seen: str) -> None:
@@ -46,7 +46,11 @@ def _noted(who: str, is_same: bool) -> dict[str, object]:
     return {"compared_by": "", "compared_at": None}
 
 
-def _said(what: str, key: str, is_same: bool) -> str:
-    if is_same:
-        return f"compared {what} by telephone: {key}"
-    return f"took back that {what} was compared: {key}"
+def _note(study: Study, who: str, whose: str, key: str, *, is_same: bool) -> None:
+    note(
+        study.pk,
+        who,
+        f"compared the fingerprint of {whose} by telephone: {key}"
+        if is_same
+        else f"took back that the fingerprint of {whose} was compared: {key}",
+    )

@@ -28,11 +28,6 @@ from unpooled_server.reads.selectors import roster_of
 from unpooled_server.services.transitions import PLATFORM, fail, move, note, pause, touch
 from unpooled_server.storage import store
 
-LOST_STATE = (
-    "{name} came back with another key after the first release: what it had sent cannot be told from what it "
-    "will send. Repeat the study."
-)
-
 
 @contextmanager
 def locked(study_id: str) -> Iterator[Study]:
@@ -113,7 +108,11 @@ def join(cohort: Cohort, key: str) -> None:
             lost_after_release = False
             _enter(study, cohort, member, joined[sealing.SIGNING_KEY_BYTES :])
     if lost_after_release:  # after the transaction, which the exception would roll back
-        fail(study.pk, reason := LOST_STATE.format(name=cohort.name))
+        fail(
+            study.pk,
+            reason := f"{cohort.name} came back with another key after the first release: what it had sent "
+            "cannot be told from what it will send. Repeat the study.",
+        )
         raise Over("study-over", reason)
 
 
@@ -352,10 +351,10 @@ def report_problem(cohort: Cohort, code: str, name: str) -> None:
         Cohort.objects.filter(pk=cohort.pk).update(
             problem=problem.value, problem_name=name, problem_at=timezone.now()
         )
-        about = f" ({name})" if name else ""
+        said = f"{problem.message}{f' ({name})' if name else ''} {problem.remedy}"
         touch(study.pk)
-        note(study.pk, cohort.name, f"reports a problem: {problem.message}{about} {problem.remedy}")
-        pause(study.pk, PauseKind.PROBLEM, f"{cohort.name}: {problem.message}{about} {problem.remedy}")
+        note(study.pk, cohort.name, f"reports a problem: {said}")
+        pause(study.pk, PauseKind.PROBLEM, f"{cohort.name}: {said}")
 
 
 def _quantities(study: Study) -> set[str]:

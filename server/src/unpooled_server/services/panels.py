@@ -199,7 +199,7 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
         if plan == study.plan_json:  # the same list again voids nothing
             return
         store.keep_panel(store.coordinator_list_path(study.pk), [panel])
-        note(study.pk, who, f"supplied a list of {len(panel)} variants")
+        note(study.pk, who, f"supplied a list of {len(panel):,} variants")
         put_plan(study, who, plan, list_ready=True)
 
 
@@ -310,7 +310,7 @@ def accept_overlap(study: Study, who: str) -> None:
                 "The cohorts have no variant in common.",
                 "Wait until the cohort that has to give other files has done so.",
             )
-        note(study.pk, who, f"goes on with the {fresh.lists_share} variants that all lists share")
+        note(study.pk, who, f"goes on with the {fresh.lists_share:,} variants that all lists share")
         fresh.cohorts.update(list_apart=False)
         fresh.cohorts.filter(problem=Problem.OVERLAP.value).update(problem="", problem_at=None)
         touch(study.pk, lists_accepted=True)
@@ -356,4 +356,4 @@ def _take(study: Study, draft: store.PanelDraft, left_out: int) -> None:
     touch(study.pk, panel_digest=digest, panel_size=len(panel), panel_at=timezone.now())
     study.panel_digest = digest
     doorbell.ring_study(study.pk)
-    note(study.pk, PLATFORM, f"panel of {len(panel)} variants agreed; {left_out} left out")
+    note(study.pk, PLATFORM, f"panel of {len(panel):,} variants agreed; {left_out:,} left out")

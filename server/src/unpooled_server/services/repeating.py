@@ -169,8 +169,15 @@ def _invite(made: Study, names: Iterable[str], who: str) -> None:
     # Nobody knows these tokens: a cohort's client gets its own when it asks (`admit`).
     cohorts = [Cohort(study=made, name=name, token_hash=token_hash(new_token())) for name in names]
     if Cohort.objects.bulk_create(cohorts):
-        said = f"invited {', '.join(cohort.name for cohort in cohorts)} again"
-        move(made.pk, [StudyState.DRAFT], StudyState.OPEN, who, said, opened_at=timezone.now())
+        again = ", ".join(cohort.name for cohort in cohorts)
+        move(
+            made.pk,
+            [StudyState.DRAFT],
+            StudyState.OPEN,
+            who,
+            f"invited {again} again",
+            opened_at=timezone.now(),
+        )
 
 
 def admit(cohort: Cohort) -> tuple[Study, str]:
