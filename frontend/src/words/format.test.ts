@@ -36,6 +36,7 @@ test("a clock that is behind does not make the past the future", () => {
   const now = Date.parse("2026-01-01T00:00:10Z");
   expect(ago("2026-01-01T00:00:06Z", now)).toBe("4 s ago");
   expect(ago("2026-01-01T00:00:12Z", now)).toBe("0 s ago");
+  expect(ago("2025-12-31T23:58:00Z", now)).toBe("2 min ago");
 });
 
 test("lists and counts", () => {

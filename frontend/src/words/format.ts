@@ -63,9 +63,11 @@ export function duration(seconds: number): string {
   return hours % 24 ? `${Math.floor(hours / 24)} d ${hours % 24} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** How long ago something was: `4 s ago`. */
-export const ago = (time: string, now: number): string =>
-  t("{{duration}} ago", { duration: duration(Math.max(0, Math.round((now - Date.parse(time)) / 1000))) });
+/** How long ago something was, from a minute on without seconds: `4 s ago`, `9 min ago`. */
+export function ago(time: string, now: number): string {
+  const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1000));
+  return t("{{duration}} ago", { duration: duration(seconds < 60 ? seconds : seconds - (seconds % 60)) });
+}
 
 const moments = perLanguage(
   (locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" }),

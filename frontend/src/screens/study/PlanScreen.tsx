@@ -66,13 +66,14 @@ function PlanFacts({ study }: { study: Study }) {
   return (
     <Card>
       <Section title={t("Question")}>
-        <Facts facts={question.map(fact)} />
+        <Facts wide facts={question.map(fact)} />
       </Section>
       <Section title={t("Model")}>
-        <Facts facts={model.map(fact)} />
+        <Facts wide facts={model.map(fact)} />
       </Section>
       <Section title={t("Rules")}>
         <Facts
+          wide
           facts={[
             ...rules.map(fact),
             [

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import type { Schemas } from "../../api/client";
 import { leaving, parties, traffic } from "../../api/queries";
-import { Facts, Muted, Section, Stack } from "../../ui/Layout";
+import { Facts, Muted, Section, Small, Stack } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { Table, type Column } from "../../ui/Table";
 import { bytes, count, duration } from "../../words/format";
@@ -56,7 +56,7 @@ function Parties({ rows }: { rows: readonly Schemas["Party"][] }) {
 
 function Leaving({ rows }: { rows: readonly Schemas["Leaving"][] }) {
   const columns: Column<Schemas["Leaving"]>[] = [
-    { title: t("Quantity"), cell: (row) => declaredPair(row.what, ": ") },
+    { title: t("Quantity"), cell: (row) => <Quantity what={row.what} /> },
     { title: t("Meaning"), cell: (row) => declared(row.detail), isText: true },
     { title: t("How much"), cell: (row) => declared(row.shape), isText: true },
     { title: t("Form"), cell: (row) => declared(row.form) },
@@ -70,6 +70,21 @@ function Leaving({ rows }: { rows: readonly Schemas["Leaving"][] }) {
       </Muted>
       <Table caption={t("What leaves a cohort")} columns={columns} rows={rows} rowKey={(row) => row.what} />
     </Section>
+  );
+}
+
+/** What a question is called, and small below it the array of it that is sent. */
+function Quantity({ what }: { what: string }) {
+  const [title, array] = what.split(": ");
+  return (
+    <>
+      {declared(title)}
+      {array && (
+        <Small>
+          <code>{array}</code>
+        </Small>
+      )}
+    </>
   );
 }
 

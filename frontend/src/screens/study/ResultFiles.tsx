@@ -22,10 +22,12 @@ export const addressOf = (study: Study, file: string): string =>
   `/api/v1/studies/${study.id}/results/${file}`;
 
 const GROUPS = [
-  { title: message("For programs"), ends: /\.json(\.gz)?$/ },
-  { title: message("To read"), ends: /\.(html|txt)$/ },
-  { title: message("Tables of results"), ends: /./ },
+  { title: message("Tables of results"), has: /^(?!.*\.(html|txt|json(\.gz)?)$)/ },
+  { title: message("To read"), has: /\.(html|txt)$/ },
+  { title: message("For programs"), has: /\.json(\.gz)?$/ },
 ];
+
+const groupOf = ({ name }: File) => GROUPS.find(({ has }) => has.test(name));
 
 /** Files whose first lines mean nothing to people. */
 const OPAQUE = /\.(html|gz|zip|npy|npz|parquet|pt|pdf|png|svg)$/;
@@ -58,12 +60,15 @@ export function Files({ study }: { study: Study }) {
       <Loaded query={useQuery(results(study.id))}>
         {(rows) =>
           rows.length ? (
-            grouped(rows).map(({ title, files }) => (
-              <div key={title} className={styles.group}>
-                <h3>{title}</h3>
-                <Table caption={title} columns={columns} rows={files} rowKey={(row) => row.name} />
-              </div>
-            ))
+            <div className={styles.files}>
+              <Table
+                caption={t("Files")}
+                columns={columns}
+                rows={GROUPS.flatMap((group) => rows.filter((row) => groupOf(row) === group))}
+                rowKey={(row) => row.name}
+                groupOf={(row) => groupOf(row)?.title() ?? ""}
+              />
+            </div>
           ) : (
             <Callout tone="warning" title={t("The study is done, and has no files.")} />
           )
@@ -72,14 +77,6 @@ export function Files({ study }: { study: Study }) {
       {shown && <Preview study={study} file={shown} onClose={() => setShown("")} />}
     </Section>
   );
-}
-
-/** Each file in the first group that it fits; tables of results stand first on the page. */
-function grouped(rows: readonly File[]) {
-  const groupOf = ({ name }: File) => GROUPS.find(({ ends }) => ends.test(name));
-  return GROUPS.toReversed()
-    .map((group) => ({ title: group.title(), files: rows.filter((row) => groupOf(row) === group) }))
-    .filter(({ files }) => files.length);
 }
 
 function Preview({ study, file, onClose }: { study: Study; file: string; onClose: () => void }) {

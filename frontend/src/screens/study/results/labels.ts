@@ -15,20 +15,22 @@ export interface Label extends Mark {
 }
 
 export const LETTER = 6.4; // pixels of a letter at 11 px, about
+const BOLD = 7.8; // as wide as capitals of genes are in the widest of the fonts
 const LINE = 13;
 const ABOVE = 8;
+const ASIDE = 20; // from the mark to the end of a label that stands beside it
 
-const PLACES = [0, 1, 2].flatMap((line) => [0, 40, -40].map((aside) => ({ line, aside })));
+const PLACES = [0, 1, 2].flatMap((line) => [0, 1, -1].map((aside) => ({ line, aside })));
 
 /** Labels above their marks, or nearby with a line to them; `marks` strongest first. One that would touch
  * another everywhere, hide a mark, or leave the plot, is left out. */
 export function labelled(marks: readonly Mark[], width: number, most: number): Label[] {
   const set: Label[] = [];
   const isFree = ({ left, text, y }: Label): boolean => {
-    const right = left + text.length * LETTER + 4;
+    const right = left + text.length * BOLD + 4;
     const touches = set.some(
       (other) =>
-        left < other.left + other.text.length * LETTER + 4 &&
+        left < other.left + other.text.length * BOLD + 4 &&
         other.left < right &&
         Math.abs(other.y - y) < LINE,
     );
@@ -46,8 +48,8 @@ export function labelled(marks: readonly Mark[], width: number, most: number): L
 }
 
 function labelAt(mark: Mark, width: number, { line, aside }: { line: number; aside: number }): Label {
-  const size = mark.text.length * LETTER;
-  const x = Math.max(0, Math.min(mark.x + aside, width));
+  const size = mark.text.length * BOLD;
+  const x = Math.max(0, Math.min(mark.x + aside * (size / 2 + ASIDE), width));
   const anchor = x < size / 2 ? "start" : x > width - size / 2 ? "end" : "middle";
   const left = x - { start: 0, middle: size / 2, end: size }[anchor];
   return { ...mark, x, y: mark.y - ABOVE - line * LINE, anchor, left, from: line || aside ? mark : null };
