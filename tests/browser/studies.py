@@ -61,6 +61,7 @@ def shown_invitation(pages: Pages, name: str) -> Invitation:
 def invite_all(pages: Pages, site: Site, folder: Path, data: Sequence[Path]) -> list[Cohort]:
     """A cohort for each file; none is started yet."""
     invitations = invite(pages, *NAMES)
+    expect(pages.page.get_by_role("main")).to_be_focused()  # the form that had the focus is gone
     return [
         Cohort(site, name, folder / name, prefix, invitation)
         for name, prefix, invitation in zip(NAMES, data, invitations, strict=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -45,6 +45,7 @@ from unpooled_client.study.reading import Alignments, DataRefused, open_under
 
 Tables = Mapping[str, Mapping[str, Any]]
 _NOBODY = Panel.of([])
+_NO_FITS = [name for name in METHODS if name not in FITS]
 _OPTIONS = {field.name: field for field in fields(DataOptions)}
 
 
@@ -107,7 +108,8 @@ class Federation:
         the column `patient` are of one person.
         """
         columns = _encoded(self._columns(outcome, patient), encodings or {})
-        self._of_tables(method if method in FITS else f"{method}-model", columns, options)
+        full = f"{method}-model"  # such as logistic, which is also a test
+        self._of_tables(full if full in FITS else method, columns, options, FITS)
         return Model.from_file(self._file(MODEL_FILE))
 
     def associate(
@@ -134,12 +136,18 @@ class Federation:
         self._ran(plan, panel, run(plan, panel, cohorts))
         return self._frame(plan.files[0])
 
-    def _of_tables(self, method: str, schema: Sequence[Column], options: Mapping[str, Any]) -> None:
-        plan = self._planned(method, METHODS, {"schema": [c.to_json() for c in schema], **options})
+    def _of_tables(
+        self,
+        method: str,
+        schema: Sequence[Column],
+        options: Mapping[str, Any],
+        known: Collection[str] = _NO_FITS,
+    ) -> None:
+        plan = self._planned(method, known, {"schema": [c.to_json() for c in schema], **options})
         tables = coded([cast(ArrayTable, table) for table in self._opened(plan)], plan)
         self._ran(plan, _NOBODY, run(plan, _NOBODY, tables))
 
-    def _planned(self, method: str, known: Mapping[str, Any], chosen: Mapping[str, Any]) -> Plan:
+    def _planned(self, method: str, known: Collection[str], chosen: Mapping[str, Any]) -> Plan:
         if method not in known:
             raise ValueError(f"no method is called {method}; there are {listed([*known])}")
         given = {"test": method, "cohorts": len(self._data), "compensator_key": NO_KEY.hex(), **chosen}

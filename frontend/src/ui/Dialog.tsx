@@ -22,7 +22,11 @@ export function Dialog({ title, children, isWide = false, actions, onClose }: Pr
     element?.showModal();
     // A field, or else the title: not a button, which a key that is still held would press.
     (element?.querySelector<HTMLElement>("input, select, textarea") ?? element?.querySelector("h2"))?.focus();
-    return () => element?.close(); // while it is still in the page: only then the focus goes back
+    return () => {
+      element?.close(); // while it is still in the page: only then the focus goes back
+      // What opened it may be gone, such as a form that has nothing left to ask.
+      if (document.activeElement === document.body) document.querySelector("main")?.focus();
+    };
   }, []);
   return (
     <dialog

@@ -264,7 +264,7 @@ def _is_refusal(found: object) -> bool:
 
 
 def _texts(node: ast.expr) -> Iterator[str]:
-    """The texts that an expression may be, with `{{v1}}`, `{{v2}}`, … where values are put in."""
+    """Yield the texts that an expression may be, with `{{v1}}`, `{{v2}}`, … where values are put in."""
     if isinstance(node, ast.IfExp):
         yield from (*_texts(node.body), *_texts(node.orelse))
     elif isinstance(node, ast.NamedExpr):
@@ -280,5 +280,5 @@ def _texts(node: ast.expr) -> Iterator[str]:
 
 
 def _patterns(*texts: str) -> Iterator[str]:
-    """Those that say something besides their values."""
+    """Yield the texts that say something besides their values."""
     yield from (text for text in texts if re.search(r"[a-z]{2}", re.sub(r"{{.+?}}", "", text)))

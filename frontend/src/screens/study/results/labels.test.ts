@@ -13,7 +13,7 @@ test("the weaker of two that would touch is named beside, with a line to its mar
   ];
   expect(labelled(marks, 500, 9).map(({ x, from }) => [x, from?.x])).toEqual([
     [200, undefined],
-    [241.7, 210],
+    [245.7, 210],
     [300, undefined],
   ]);
   expect(texts(marks, 1)).toEqual(["rs1"]);
@@ -28,7 +28,7 @@ test("a name does not lie on another mark, or above the plot", () => {
     500,
     9,
   );
-  expect([second?.x, second?.y]).toEqual([236.7, 56]);
+  expect([second?.x, second?.y]).toEqual([240.7, 56]);
   expect(texts([{ x: 200, y: 10, text: "rs1" }])).toEqual([]);
 });
 

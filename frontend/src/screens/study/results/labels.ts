@@ -18,7 +18,7 @@ export const LETTER = 6.4; // pixels of a letter at 11 px, about
 const BOLD = 7.8; // as wide as capitals of genes are in the widest of the fonts
 const LINE = 13;
 const ABOVE = 8;
-const ASIDE = 20; // from the mark to the end of a label that stands beside it
+const ASIDE = 24; // from the mark to the end of a label that stands beside it
 
 const PLACES = [0, 1, 2].flatMap((line) => [0, 1, -1].map((aside) => ({ line, aside })));
 
@@ -27,10 +27,10 @@ const PLACES = [0, 1, 2].flatMap((line) => [0, 1, -1].map((aside) => ({ line, as
 export function labelled(marks: readonly Mark[], width: number, most: number): Label[] {
   const set: Label[] = [];
   const isFree = ({ left, text, y }: Label): boolean => {
-    const right = left + text.length * BOLD + 4;
+    const right = left + text.length * BOLD + 8;
     const touches = set.some(
       (other) =>
-        left < other.left + other.text.length * BOLD + 4 &&
+        left < other.left + other.text.length * BOLD + 8 &&
         other.left < right &&
         Math.abs(other.y - y) < LINE,
     );
