@@ -25,7 +25,8 @@ export function Dialog({ title, children, isWide = false, actions, onClose }: Pr
     return () => {
       element?.close(); // while it is still in the page: only then the focus goes back
       // What opened it may be gone, such as a form that has nothing left to ask.
-      if (document.activeElement === document.body) document.querySelector("main")?.focus();
+      const { activeElement, body } = document;
+      if (activeElement === body || element?.contains(activeElement)) document.querySelector("main")?.focus();
     };
   }, []);
   return (
