@@ -51,7 +51,7 @@ def cut(values: np.ndarray) -> np.ndarray:
 
 def noises(plan: Plan, times: int) -> tuple[np.ndarray, SumWithNoise]:
     """The noise of each cohort in many answers, in units of 1: float64 (times, cohorts, 3, features)."""
-    question, low, high = SumWithNoise.of(plan), *np.array(LIMITS).T
+    question, low, high = SumWithNoise(plan), *np.array(LIMITS).T
     given = np.array(
         [
             [
@@ -83,7 +83,7 @@ def test_a_sum_has_the_noise_of_the_promise_even_without_one_cohorts() -> None:
 
 
 def test_no_row_adds_more_than_the_bound() -> None:
-    question = SumWithNoise.of(plan_with())
+    question = SumWithNoise(plan_with())
     for values in ([1e300, -1e300, 1e300], [np.inf, -np.inf, 0], [0, 3, 4e5], [np.nan, 3, np.nan]):
         one, none = (
             question.local(ArrayTable(np.array(rows).reshape(-1, 3), secret=b"k" * 32))["sums"]
@@ -95,7 +95,7 @@ def test_no_row_adds_more_than_the_bound() -> None:
 def test_parameters_are_within_their_noise_of_those_of_the_pool() -> None:
     """Over studies with other secrets, the distance has the deviation that is said of the noise."""
     pooled = cut(np.concatenate([each.values for each in tables()]))
-    question, apart = SumWithNoise.of(plan_with()), []
+    question, apart = SumWithNoise(plan_with()), []
     for t in range(150):
         sums = sum(
             question.local(replace(each, secret=bytes([k, t % 256, t // 256]) * 8))["sums"]

@@ -19,7 +19,7 @@ from unpooled.fitted.model import Model
 from unpooled.methods import questions_of
 from unpooled.methods.algorithm import NOT_POOLED
 from unpooled.methods.learning.reading import Examples
-from unpooled.methods.private_ridge.questions import UNITS, SumProductsWithNoise
+from unpooled.methods.private_ridge.questions import SumProductsWithNoise
 from unpooled.methods.private_ridge.result import private_ridge_of
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.plan.plan import Plan, PlanError
@@ -72,11 +72,11 @@ def adassp(sums: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
 
 def test_a_fit_is_adassp_of_the_sums_with_the_same_noise() -> None:
     plan = plan_of()
-    parts, question = tables(plan), SumProductsWithNoise.of(plan)
+    parts, question = tables(plan), SumProductsWithNoise(plan)
     model = private_ridge_of(columns_of("", run.run(plan, NOBODY, parts)), plan)
     # In a study each cohort draws by its own secret, and the question: the same noise comes again.
     upper, sums = np.triu_indices(FEATURES + 2), np.zeros((FEATURES + 2,) * 2)
-    sums[upper] = summed(question, parts).sum(axis=0) / UNITS
+    sums[upper] = summed(question, parts).sum(axis=0) / question.units
     sums = sums + np.triu(sums, 1).T
     w, b = adassp(sums, question.deviation)
     half = np.array([(high - low) / 2 for low, high in LIMITS])
@@ -92,14 +92,14 @@ def test_a_fit_is_adassp_of_the_sums_with_the_same_noise() -> None:
 
 def test_its_noise_is_that_of_the_promise_even_without_one_cohorts() -> None:
     plan = plan_of()
-    question, z = SumProductsWithNoise.of(plan), scaled()
+    question, z = SumProductsWithNoise(plan), scaled()
     upper = np.triu_indices(FEATURES + 2)
     order = np.random.default_rng(1).permutation(len(Y))
     exact = [
-        np.rint(z[rows][:, upper[0]] * z[rows][:, upper[1]] * UNITS).sum(axis=0)
+        np.rint(z[rows][:, upper[0]] * z[rows][:, upper[1]] * question.units).sum(axis=0)
         for rows in np.split(order, [600, 1300])
     ]
-    noise = np.array([summed(question, tables(plan, seed)) - exact for seed in range(60)]) / UNITS
+    noise = np.array([summed(question, tables(plan, seed)) - exact for seed in range(60)]) / question.units
     spread = question.promise.noise * math.sqrt(question.size)  # the longest products of a row
     for colluding in range(3):
         others = np.delete(noise, colluding, axis=1).sum(axis=1)
@@ -109,7 +109,7 @@ def test_its_noise_is_that_of_the_promise_even_without_one_cohorts() -> None:
 
 def test_no_row_adds_more_than_the_bound() -> None:
     plan = plan_of()
-    question = SumProductsWithNoise.of(plan)
+    question = SumProductsWithNoise(plan)
     for values in ([1e300] * 4, [np.inf, -np.inf, 0, 1], [0.2] * 4, [np.nan] * 4):
         one, none = (
             question.local(
@@ -122,7 +122,7 @@ def test_no_row_adds_more_than_the_bound() -> None:
             )["products"]
             for rows in ([values], [])
         )
-        assert np.linalg.norm(one - none) <= (UNITS + 0.5) * math.sqrt(question.size)
+        assert np.linalg.norm(one - none) <= (question.units + 0.5) * math.sqrt(question.size)
 
 
 def test_more_epsilon_predicts_better_and_much_predicts_as_least_squares() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from unpooled.memory.spool import Shelf
 from unpooled.methods import questions_of, whole
 from unpooled.plan.common_options import BITS, OPENS
 from unpooled.protocol import codec, masking, messages, witness
+from unpooled.protocol.dealing import dealer_of
 from unpooled.protocol.masking import CHECK_BYTES
 from unpooled.protocol.messages import Roster, Shown, Told
 from unpooled.protocol.witness import Witnessed
@@ -110,27 +112,31 @@ class Server:
         scheme.set_checks(total, check_of(total, scheme, salt, plan.cohorts), second)
         return scheme.to_bytes(total)
 
-    def following(
-        self, told: Callable[[str], Told], show: Callable[[str], Shown] | None = None, **more: Any
-    ) -> Following:
+    def following(self, told: Callable[[str], Told], **more: Any) -> Following:
         """A cohort's run of the study on what is told."""
-        panel = self.run.small.panel
-        return Following(
-            self.terms,
-            told,
-            show or self.shown.__getitem__,
-            lambda: panel,
-            lambda: self.witness,
-            lambda question, place, told: None,
-            **more,
-        )
+        usual: dict[str, Any] = {
+            "show": self.shown.__getitem__,
+            "panel": lambda: self.run.small.panel,
+            "witness": lambda: self.witness,
+            "heard": lambda question, place, told: None,
+        }
+        return Following(self.terms, told, **usual | more)
 
-    def follow(self, told: Callable[[str], Told], show: Callable[[str], Shown] | None = None) -> list[bool]:
+    @property
+    def verified(self) -> set[str]:
+        """The places of which the cohort believes nothing without a check: where it deals, it does."""
+        names = self.terms.roster
+        dealt = {
+            place for place in self.shown if dealer_of(names, self.told[place].round) == self.terms.cohort
+        }
+        return self.checked | (self.shown.keys() - dealt)
+
+    def follow(self, told: Callable[[str], Told]) -> list[bool]:
         """Follow the study on what is told: whether each question is found. None is ever another one.
 
         What branches go on from is held on the disk, however small it is.
         """
-        following = self.following(told, show, shelf=Shelf(room=0, segment=1 << 16, least=1))
+        following = self.following(told, shelf=Shelf(room=0, segment=1 << 16, least=1))
         found = []
         for message in self.asked:
             try:
@@ -149,8 +155,45 @@ def server(name: str) -> Server:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_cohort_finds_each_question_itself(name: str) -> None:
+    """It finds no other one: by another digest, where it was before, or in a branch that is not there."""
     asked = server(name)
-    assert asked.asked and all(asked.follow(asked.told.__getitem__))
+    following = asked.following(asked.told.__getitem__)
+    for message, before in zip(asked.asked, [None, *asked.asked], strict=False):
+        lies = [replace(message, digest=bytes(32))]
+        if before and before.digest != message.digest:
+            lies.append(replace(message, place=before.place))
+        for lie in lies:
+            with pytest.raises(Distrust):
+                following.question(lie)
+        assert driver.digest(following.question(message)) == message.digest
+    with pytest.raises(Distrust):
+        following.question(replace(message, place=f"{message.place}.0"))
+
+
+def another_witness(asked: Server) -> dict[str, Any]:
+    return {"witness": lambda: bytes(len(asked.witness))}
+
+
+def fewer_variants(asked: Server) -> dict[str, Any]:
+    panel = asked.run.small.panel
+    return {"panel": lambda: panel.take(np.arange(len(panel) - 1))}
+
+
+@pytest.mark.parametrize("change", [another_witness, fewer_variants])
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_sum_is_believed_beside_another_secret_or_list(
+    name: str, change: Callable[[Server], dict[str, Any]]
+) -> None:
+    asked, heard = server(name), list[str]()
+    if change is fewer_variants and asked.run.small.plan.of_tables:
+        return
+    following = asked.following(
+        asked.told.__getitem__, heard=lambda question, place, told: heard.append(place), **change(asked)
+    )
+    with contextlib.suppress(Distrust):
+        for message in asked.asked:
+            following.question(message)
+    assert asked.verified.isdisjoint(heard)
 
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if "network" in name or "updates" in name])
@@ -225,6 +268,41 @@ def test_no_other_sum_is_believed(name: str) -> None:
         return asked.told[place]
 
     assert asked.follow(told).count(False) == len(refused)
+
+
+CHANGES_OF_A_COMPARISON: tuple[Callable[[Shown], Shown], ...] = (
+    lambda shown: replace(shown, total=flipped(shown.total)),
+    lambda shown: replace(shown, dealing=flipped(shown.dealing)),
+    lambda shown: replace(shown, answers=(*shown.answers[:-1], flipped(shown.answers[-1]))),
+    lambda shown: replace(shown, shuffle=flipped(shown.shuffle)),
+    lambda shown: replace(shown, uploads=shown.uploads[::-1]),
+)
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if OPENS.of(small(name).plan) == BITS])
+def test_no_other_comparison_is_believed(name: str) -> None:
+    """Each changed comparison is refused when it is shown; shown again as it was, the study goes on."""
+    asked, refused = server(name), list[str]()
+    places = [message.place for message in asked.asked if message.place in asked.verified - asked.checked]
+    changes = dict(zip(places, CHANGES_OF_A_COMPARISON, strict=False))
+
+    def show(place: str) -> Shown:
+        if change := changes.pop(place, None):
+            refused.append(place)
+            return change(asked.shown[place])
+        return asked.shown[place]
+
+    following, stopped = asked.following(asked.told.__getitem__, show=show), 0
+    for message in asked.asked:
+        try:
+            following.question(message)
+        except Distrust:
+            stopped += 1
+    assert stopped == len(refused)
 
 
 BITS_OF_NO_SUCH_FORM: dict[str, Callable[[np.ndarray], object]] = {

@@ -21,7 +21,7 @@ from unpooled.methods.chi_square import Census
 from unpooled.methods.presence import Presence
 from unpooled.plan.common_options import ENCRYPTED
 from unpooled.plan.plan import NO_KEY, Plan
-from unpooled.protocol import masking, witness
+from unpooled.protocol import VERSION, masking, witness
 from unpooled.protocol.encrypted import worker
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
@@ -133,10 +133,19 @@ def unknown_test(answer: Study) -> Study:
     return replace(answer, plan=plan, plan_hash="00" * 32)  # nobody knows what it would be
 
 
+def of_another_version(answer: Study) -> Study:
+    """Change the protocol under a plan that was accepted: its compensator had keys of another length."""
+    assert answer.plan is not None
+    key = NO_KEY[:32]
+    plan = replace(answer.plan, version=VERSION - 1, compensator_key=key)
+    return replace(answer, plan=plan, plan_hash=plan.hash().hex(), compensator_key=key)
+
+
 @pytest.mark.parametrize(
     "lie, problem",
     [
         (other_plan, Problem.QUESTION),
+        (of_another_version, Problem.COMPENSATOR),
         (lambda answer: replace(answer, roster_hash="00" * 32), Problem.QUESTION),
         (lambda answer: replace(answer, id="study2"), Problem.QUESTION),
         (lambda answer: replace(answer, cohort="Oulu"), Problem.QUESTION),

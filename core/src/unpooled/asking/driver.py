@@ -169,7 +169,8 @@ class Running:
         if self.waits_for is None:
             raise ProtocolError(CHANGED)
         calls = self.waits_for.calls
-        return [call.procedure.value(value) for call, value in zip(calls, codec.decode(came), strict=True)]
+        came_of = zip(calls, codec.decode(came), strict=True)
+        return [call.procedure.value(call.study, value) for call, value in came_of]
 
 
 @dataclass(frozen=True, order=True)
@@ -308,7 +309,7 @@ class _Branch:
         return found
 
     def begun(self, number: int) -> _Branch:
-        while self._waits_for is not None and number >= self._begun:
+        while self._waits_for is not None and not self._rests and number >= self._begun:
             self._go_on()
         if number not in self._branches:
             raise ProtocolError(f"the study has no branch {number} in its branch {self._path}")

@@ -143,21 +143,22 @@ class Procedure(Generic[P, T]):
 
     def call(self, study: Study, arguments: bytes) -> Call[T]:
         """The call whose arguments were stored; CodecError for others."""
-        found = self._decoded(arguments)
-        asked = (each.under(study.plan) if isinstance(each, Question) else each for each in found)
-        return Call(self, study, tuple(asked))
+        return Call(self, study, self._decoded(study, arguments))
 
-    def value(self, data: bytes) -> T:
+    def value(self, study: Study, data: bytes) -> T:
         """The value that was stored."""
-        return typing.cast(T, self._decoded(data))
+        return typing.cast(T, self._decoded(study, data))
 
-    def _decoded(self, data: bytes) -> Any:
+    def _decoded(self, study: Study, data: bytes) -> Any:
+        def plan_of(kind: type[Question]) -> Plan:
+            return kind.plan_of(study.plan)
+
         try:
-            return codec.decode(data, self._records)
+            return codec.decode(data, self._records, plan_of)
         except CodecError:  # perhaps for a record of a method that was not loaded when these were collected
             method_modules.load_all()
             vars(self).pop("_records", None)
-            return codec.decode(data, self._records)
+            return codec.decode(data, self._records, plan_of)
 
     @functools.cached_property
     def _records(self) -> dict[str, type]:

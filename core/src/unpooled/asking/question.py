@@ -15,8 +15,8 @@ import functools
 import math
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -163,9 +163,10 @@ class Question:
         """True if it is answered by chance: by draws from the table's secret (`unpooled.asking.draws`)."""
         return False
 
-    def under(self, plan: Plan) -> Self:
-        """Return the question with the plan of its study, where that is not sent with it."""
-        return self
+    @classmethod
+    def plan_of(cls, plan: Plan) -> Plan:
+        """Return the plan that questions of this kind go by in the study of a plan."""
+        return plan
 
     @classmethod
     def goes_over_variants(cls) -> bool:
@@ -216,9 +217,6 @@ class UnderPlan(Question):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         """Foresee the question once; those that hold more than the plan say themselves what."""
         return Foreseen([cls(plan)])
-
-    def under(self, plan: Plan) -> Self:
-        return replace(self, plan=plan)
 
 
 def at_turn(title: str, most: int, first: int, last: int) -> str:
@@ -444,10 +442,10 @@ def pieces(question: Question) -> list[bytes | memoryview]:
 
 def decode(data: bytes, kinds: Sequence[type[Question]], plan: Plan | None = None) -> Question:
     """The question in `data`, of one of the given kinds, under a plan; CodecError for any other bytes."""
-    question = codec.decode(data, _records_of(tuple(kinds)))
+    question = codec.decode(data, _records_of(tuple(kinds)), lambda kind: plan and kind.plan_of(plan))
     if not isinstance(question, Question) or type(question) not in kinds:
         raise CodecError("got a value that is no question, or one of another kind")
-    return question.under(plan) if plan else question
+    return question
 
 
 @functools.cache

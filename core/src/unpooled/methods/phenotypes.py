@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -77,7 +77,9 @@ def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> 
                 return (yield replace(event, call=about(event.call)))
             case Each():
                 values = yield Each(map(about, event.calls))
-                return [call.procedure.value(value) for call, value in zip(event.calls, values, strict=True)]
+                return [
+                    c.procedure.value(c.study, value) for c, value in zip(event.calls, values, strict=True)
+                ]
         raise TypeError(f"{name} yields {type(event).__name__}")
 
     # A refusal names the phenotype here, once: above, nobody knows of which branch it came.
@@ -154,7 +156,7 @@ class OfPhenotype(Question):
     name_of_phenotype: ClassVar[str]
 
     @classmethod
-    def _of_one(cls, plan: Plan) -> Plan:
+    def plan_of(cls, plan: Plan) -> Plan:
         return plan.of_phenotype(cls.name_of_phenotype)
 
     def _view(self, cohort: Cohort) -> Cohort:
@@ -162,17 +164,14 @@ class OfPhenotype(Question):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        return super().sends_under(cls._of_one(plan))
+        return super().sends_under(cls.plan_of(plan))
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        return super().foreseen(cls._of_one(plan), sizes)
-
-    def under(self, plan: Plan) -> Self:
-        return super().under(self._of_one(plan))
+        return super().foreseen(cls.plan_of(plan), sizes)
 
     def columns_under(self, plan: Plan) -> Sequence[str]:
-        return super().columns_under(self._of_one(plan))
+        return super().columns_under(self.plan_of(plan))
 
     def local(self, cohort: Cohort) -> Arrays:
         return super().local(self._view(cohort))

@@ -11,8 +11,8 @@ payload; integers are little-endian; every length comes before what it measures:
 
 A record is a frozen dataclass with a class variable `name`. A field that `came_later` is left out where it
 is at its default: so records keep the bytes that they had without it. One that is `NOT_SENT` always is, and
-decoded as None. A kind whose fields differ in another
-way has `record_fields` and `from_record` instead. Decoding builds only the record types it is given, checks
+decoded as what the reader has for it. A kind whose fields differ in another way has `record_fields` and
+`from_record` instead. Decoding builds only the record types it is given, checks
 every field against its annotation, and raises CodecError, nothing else, on any other bytes.
 """
 
@@ -24,7 +24,7 @@ import mmap
 import struct
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -133,13 +133,22 @@ def _text(text: str) -> bytes:
     return _sized(b"", text.encode())
 
 
-def decode(data: bytes, records: Mapping[str, type] | Iterable[type] = ()) -> Any:
+def _nothing(record: type) -> None:
+    """Have nothing for fields that are not sent."""
+
+
+def decode(
+    data: bytes,
+    records: Mapping[str, type] | Iterable[type] = (),
+    unsent: Callable[[Any], Any] = _nothing,
+) -> Any:
     """The value that `data` encodes, built from nothing but the given record types.
 
-    Raises CodecError on anything that `encode` would not have written.
+    `unsent` tells what such a record has for a field that is `NOT_SENT`. Raises CodecError on anything that
+    `encode` would not have written.
     """
     known = records if isinstance(records, Mapping) else {record.name: record for record in records}  # type: ignore[attr-defined]
-    reader = _Reader(data, known)
+    reader = _Reader(data, known, unsent)
     value = reader.value(MAX_DEPTH)
     if reader.at != len(data):
         raise CodecError(f"{len(data) - reader.at} bytes follow the end of the message")
@@ -147,8 +156,8 @@ def decode(data: bytes, records: Mapping[str, type] | Iterable[type] = ()) -> An
 
 
 class _Reader:
-    def __init__(self, data: bytes, records: Mapping[str, type]) -> None:
-        self.data, self.records, self.at = data, records, 0
+    def __init__(self, data: bytes, records: Mapping[str, type], unsent: Callable[[Any], Any]) -> None:
+        self.data, self.records, self.unsent, self.at = data, records, unsent, 0
 
     def take(self, count: int) -> bytes:
         begin = self.skip(count)
@@ -229,17 +238,19 @@ class _Reader:
             if field in values:
                 raise CodecError(f"{name}: field {field[:80]!r} appears twice")
             values[field] = self.value(depth - 1)
-        return _build(self.records[name], values)
+        return _build(self.records[name], values, self.unsent)
 
 
-def _build(record: Any, values: dict[str, Any]) -> Any:
+def _build(record: Any, values: dict[str, Any], unsent: Callable[[Any], Any]) -> Any:
     try:
-        return record.from_record(values) if hasattr(record, "from_record") else _from_fields(record, values)
+        if hasattr(record, "from_record"):
+            return record.from_record(values)
+        return _from_fields(record, values, unsent)
     except (ValueError, TypeError, ArithmeticError, LookupError, UnpooledError) as error:
         raise CodecError(f"{record.__name__}: {error}") from error
 
 
-def _from_fields(record: type, values: dict[str, Any]) -> Any:
+def _from_fields(record: type, values: dict[str, Any], unsent: Callable[[Any], Any]) -> Any:
     hints = _hints(record)
     missing = dataclasses.MISSING
     given = [(field, values.get(field.name, missing)) for field in sent(record)]
@@ -249,8 +260,8 @@ def _from_fields(record: type, values: dict[str, Any]) -> Any:
     for field, value in values.items():
         if not conforms(value, hints[field]):
             raise CodecError(f"{field}: got {type(value).__name__}; want {hints[field]}")
-    unsent = (field.name for field in dataclasses.fields(record) if "not_sent" in field.metadata)
-    return record(**values, **dict.fromkeys(unsent))
+    others = (field.name for field in dataclasses.fields(record) if "not_sent" in field.metadata)
+    return record(**values, **{name: unsent(record) for name in others})
 
 
 @functools.cache

@@ -257,7 +257,7 @@ def watch(study: Study, name: str, arguments: bytes, hits: Hits) -> Asks[Watched
                 calls = event.calls if isinstance(event, Each) else (event.call,)
                 found = yield Each(watched(call, Hits.none()) for call in calls)
                 hits = Hits.joined([hits, *(each.hits for each in found)])
-                return [c.procedure.value(f.value) for c, f in zip(calls, found, strict=True)]
+                return [c.procedure.value(c.study, f.value) for c, f in zip(calls, found, strict=True)]
             case Finish():
                 return (yield replace(event, call=report_alone(study, *event.call.stored)))
         return (yield event)

@@ -6,6 +6,7 @@ last the outcome.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -13,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Table
-from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real, Sent
+from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
 from unpooled.methods.learning.models import MODELS
@@ -35,7 +36,7 @@ AT_ONCE = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
-class SumProducts(Question, name="model/products", title="Sum products of columns", ring_bits=128):
+class SumProducts(UnderPlan, name="model/products", title="Sum products of columns", ring_bits=128):
     """Sums of the standardised columns, and of the products of each two of them, by fold.
 
     A column x is z = (x - centre) / 2^exponent, as in `unpooled.methods.shared.standardise`, so that no sum
@@ -69,13 +70,6 @@ class SumProducts(Question, name="model/products", title="Sum products of column
     """Number of rows in the pool."""
     part_of: np.ndarray
     """int64 (folds,): the fold that each of the plan's folds is summed with: itself, or another's first."""
-    classes: int
-    outcome: int
-    """The place of the outcome among the features of the table; -1 if it has classes."""
-    encodings: tuple[str, ...]
-    """Encoding of each category."""
-    sizes: np.ndarray
-    """int64 (categories,): how many levels each has"""
     kept: np.ndarray
     """bool (levels of all categories,)"""
     shares: np.ndarray
@@ -96,26 +90,37 @@ class SumProducts(Question, name="model/products", title="Sum products of column
     @classmethod
     def widest(cls, plan: Plan) -> SumProducts:
         """The question if every level of every category is kept."""
-        encodings = tuple(column.encoding for column in plan.dictionaries)
         levels = sizes_of(plan)
-        classes, place = len(class_names(plan)), outcome_place(plan)
         wide = [
-            int(n) + 1 if encoding == ONE_HOT else 1 for n, encoding in zip(levels, encodings, strict=True)
+            int(n) + 1 if column.encoding == ONE_HOT else 1
+            for n, column in zip(levels, plan.dictionaries, strict=True)
         ]
-        numbers = len(plan.features) - (place is not None)
-        columns = numbers + sum(wide) + targets_of(classes)
+        numbers = len(plan.features) - (outcome_place(plan) is not None)
+        columns = numbers + sum(wide) + targets_of(len(class_names(plan)))
         return cls(
+            plan,
             rows=1,
             part_of=np.arange(VALIDATION_FOLDS.of(plan)),
-            classes=classes,
-            outcome=-1 if place is None else place,
-            encodings=encodings,
-            sizes=levels,
             kept=np.ones(int(levels.sum(dtype=int)), bool),
             shares=np.zeros(int(levels.sum(dtype=int)) + len(levels)),
             centre=np.zeros(columns),
             exponent=np.zeros(columns, np.int64),
         )
+
+    @property
+    def classes(self) -> int:
+        return len(class_names(self.plan))
+
+    @functools.cached_property
+    def outcome(self) -> int:
+        """The place of the outcome among the features of the table; -1 if it has classes."""
+        place = outcome_place(self.plan)
+        return -1 if place is None else place
+
+    @functools.cached_property
+    def encodings(self) -> tuple[str, ...]:
+        """Encoding of each category."""
+        return tuple(column.encoding for column in self.plan.dictionaries)
 
     @property
     def folds(self) -> int:
@@ -147,7 +152,7 @@ class SumProducts(Question, name="model/products", title="Sum products of column
 
     @property
     def _kept(self) -> list[np.ndarray]:
-        return np.split(self.kept, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
+        return np.split(self.kept, np.cumsum(sizes_of(self.plan))[:-1]) if self.encodings else []
 
     @property
     def _shares(self) -> list[np.ndarray]:

@@ -240,14 +240,10 @@ def question_of(
     scales: Scales,
 ) -> SumProducts:
     """The question about the products of all columns, scaled and standardised so, of so many rows."""
-    place = outcome_place(plan)
     return SumProducts(
+        plan,
         rows=rows,
         part_of=part_of,
-        classes=len(class_names(plan)),
-        outcome=-1 if place is None else place,
-        encodings=tuple(column.encoding for column in plan.dictionaries),
-        sizes=sizes_of(plan),
         kept=levels.kept,
         shares=levels.shares,
         centre=centre,

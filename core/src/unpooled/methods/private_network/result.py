@@ -20,6 +20,7 @@ from unpooled.methods.learning.reading import Examples
 from unpooled.methods.learning.result import MODEL
 from unpooled.methods.private_network.options import CLIP, promise_of
 from unpooled.methods.private_network.questions import SumClipped, scaled_by_limits
+from unpooled.methods.tables.encoding.questions import sizes_of
 from unpooled.methods.tables.encoding.result import columns_of
 from unpooled.pages.page import Html, facts, section
 from unpooled.plan.plan import Plan
@@ -35,8 +36,7 @@ def report(plan: Plan, weights: np.ndarray, people: int) -> Iterator[Rows]:
         inputs = {"mean": design.centre[: len(scale)], "unit": scaled}
         yield Rows(INPUTS, {"index": np.arange(len(scale)), **inputs})
     yield Rows(WEIGHTS, {"index": np.arange(len(weights)), "weight": weights})
-    kept = np.split(design.kept, np.cumsum(design.sizes)[:-1]) if len(design.sizes) else []
-    unknown = tuple(np.zeros(len(each) + 1, np.int64) for each in kept)
+    unknown = tuple(np.zeros(size + 1, np.int64) for size in sizes_of(plan).tolist())
     yield from report_levels(plan, Levels(design.kept, unknown), 0)
     yield Rows(
         MODEL,

@@ -18,7 +18,7 @@ from unpooled.asking.procedure import Asks, Rows, Study, procedure
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import eigen, product
 from unpooled.methods.learning.result import COEFFICIENTS, MODEL
-from unpooled.methods.private_ridge.questions import UNITS, SumProductsWithNoise
+from unpooled.methods.private_ridge.questions import SumProductsWithNoise
 
 _RARELY = 0.05
 """Chance with which noise is larger than the penalty takes it for, as in the paper."""
@@ -60,8 +60,8 @@ def penalty_for(least: float, noise: float, features: int) -> float:
 @procedure("private-ridge/fit")
 def fit_private_ridge(study: Study) -> Asks[None]:
     """Sum products with noise, and report the model."""
-    question = SumProductsWithNoise.of(study.plan)
-    if not question.promise.is_kept(question.size, UNITS):
+    question = SumProductsWithNoise(study.plan)
+    if not question.promise.is_kept(question.size, question.units):
         raise Refuse(
             "epsilon",
             "for so small an epsilon products of so many columns need more noise than sums can bear",

@@ -7,7 +7,6 @@ row counts as a person.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,15 +14,11 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.asking.cohort import Table
-from unpooled.asking.question import Arrays, Foreseen, Question, Real, Sent
-from unpooled.asking.sizes import Sizes
+from unpooled.asking.question import Arrays, Real, Sent
 from unpooled.methods.learning.reading import examples
-from unpooled.methods.shared.privacy import FARTHEST, Promise, noise_of
-from unpooled.methods.tables.noisy import promise_of
-from unpooled.plan.plan import Plan
+from unpooled.methods.shared.privacy import FARTHEST, noise_of
+from unpooled.methods.tables.noisy import WithNoise
 
-UNITS = 1 << 12
-"""Each product is rounded to a whole number of so many units in 1: little beside any noise."""
 MOST_COLUMNS = 200
 """Largest number of columns: of more, noise would hide nearly everything of any pool."""
 _AT_ONCE = 1 << 21
@@ -31,9 +26,7 @@ _AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
-class SumProductsWithNoise(
-    Question, name="private-ridge/products", title="Sum products with noise", ring_bits=64
-):
+class SumProductsWithNoise(WithNoise, name="private-ridge/products", title="Sum products with noise"):
     """Products of all pairs of columns, the constant 1 among them, within limits and with noise."""
 
     sends: ClassVar[tuple[Sent, ...]] = (
@@ -49,59 +42,25 @@ class SumProductsWithNoise(
     )
     each: ClassVar[dict[str, str]] = {"size": "pair of columns"}
 
-    low: np.ndarray
-    """float64 (columns,): the limits in the plan, the outcome's last"""
-    high: np.ndarray
-    outcome: int
-    """The place of the outcome among the columns of a table."""
-    promise: Promise
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.of(plan)])
-
-    @classmethod
-    def of(cls, plan: Plan) -> SumProductsWithNoise:
-        columns = sorted(plan.features, key=lambda column: column.is_outcome)
-        low, high = (np.array([getattr(c, end) for c in columns], float) for end in ("low", "high"))
-        place = next(k for k, column in enumerate(plan.features) if column.is_outcome)
-        return cls(low, high, place, promise_of(plan))
-
-    @property
-    def draws(self) -> bool:
-        return True
+    units: ClassVar[int] = 1 << 12
 
     @property
     def columns(self) -> int:
         """The columns with the constant."""
-        return len(self.low) + 1
+        return len(self.plan.features) + 1
 
     @property
     def size(self) -> int:
         return self.columns * (self.columns + 1) // 2
 
-    @property
-    def middle(self) -> np.ndarray:
-        return self.low / 2 + self.high / 2
-
-    @property
-    def half(self) -> np.ndarray:
-        return self.high / 2 - self.low / 2
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the noise of all cohorts in a sum of numbers from -1 to 1."""
-        return self.promise.deviation(self.size, UNITS) * math.sqrt(self.promise.cohorts) / UNITS
-
     def local(self, table: Table) -> Arrays:
-        noise = noise_of(table, self, self.promise.deviation(self.size, UNITS), self.size)
+        noise = noise_of(table, self, self.noise, self.size)
         total = sum((each.sum(axis=0) for each in self._of_people(table)), start=noise.astype(float))
         return {"products": np.clip(total, -FARTHEST, FARTHEST)}
 
     def _of_people(self, table: Table) -> Iterator[np.ndarray]:
         """The products of each row, by blocks: whole float64 (rows, size)."""
-        values = examples(table).values
-        ordered = np.column_stack([np.delete(values, self.outcome, axis=1), values[:, self.outcome]])
+        ordered = examples(table).values[:, self.order]
         # A feature that is missing is halfway between its limits.
         x = np.nan_to_num(np.clip((ordered - self.middle) / self.half, -1, 1), nan=0.0)
         z = np.column_stack([np.ones(len(x)), x])
@@ -109,11 +68,11 @@ class SumProductsWithNoise(
         for at in range(0, len(z), most):
             some = z[at : at + most]
             # Rounded person by person, so that nobody's is longer than the bound.
-            yield np.rint(some[:, upper[0]] * some[:, upper[1]] * UNITS)
+            yield np.rint(some[:, upper[0]] * some[:, upper[1]] * self.units)
 
     def matrix(self, products: np.ndarray) -> np.ndarray:
         """The symmetric matrix of sums of products of columns from -1 to 1: float64 (columns, columns)."""
         found = np.zeros((self.columns, self.columns))
         upper = np.triu_indices(self.columns)
-        found[upper] = found.T[upper] = products / UNITS
+        found[upper] = found.T[upper] = products / self.units
         return found

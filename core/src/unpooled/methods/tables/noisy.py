@@ -16,7 +16,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Table
 from unpooled.asking.procedure import Asks, Rows, Study
-from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real, Sent
+from unpooled.asking.question import Arrays, Condition, Foreseen, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse, listed
 from unpooled.methods.shared.privacy import FARTHEST, Promise, noise_of
@@ -28,12 +28,62 @@ PARTS = 3
 """Numbers that a value adds: 1, itself, and its square."""
 NOISES = ("noise_of_mean", "noise_of_deviation")
 """Result columns that say how large the noise of a feature's numbers is."""
-_UNITS = 1 << 16
-"""Each of these is rounded to a whole number of so many units in 1: little beside any noise."""
+
+
+class WithNoise(UnderPlan, ring_bits=64):
+    """About features within the plan's limits, from -1 at the lowest to 1 at the highest value."""
+
+    units: ClassVar[int]
+    """Each number is rounded to a whole number of so many units in 1: little beside any noise."""
+
+    @property
+    def size(self) -> int:
+        """Number of sums."""
+        raise NotImplementedError
+
+    @property
+    def order(self) -> list[int]:
+        """The places of the features in a table; the outcome, if there is one, comes last."""
+        features = self.plan.features
+        return sorted(range(len(features)), key=lambda k: features[k].is_outcome)
+
+    @property
+    def middle(self) -> np.ndarray:
+        low, high = self._limits
+        return low / 2 + high / 2
+
+    @property
+    def half(self) -> np.ndarray:
+        low, high = self._limits
+        return high / 2 - low / 2
+
+    @property
+    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest and the highest value of each feature: float64 (features,)."""
+        features = [self.plan.features[k] for k in self.order]
+        return np.array([c.low for c in features], float), np.array([c.high for c in features], float)
+
+    @property
+    def promise(self) -> Promise:
+        return promise_of(self.plan)
+
+    @property
+    def draws(self) -> bool:
+        return True
+
+    @property
+    def noise(self) -> int:
+        """The standard deviation of one cohort's noise in a sum, in units."""
+        return self.promise.deviation(self.size, self.units)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of all cohorts in a sum of numbers from -1 to 1."""
+        return self.noise * math.sqrt(self.promise.cohorts) / self.units
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithNoise(Question, name="normalization/noisy", title="Sum features with noise", ring_bits=64):
+class SumWithNoise(WithNoise, name="normalization/noisy", title="Sum features with noise"):
     """Number, sum and sum of squares of each feature's values, within limits and with noise."""
 
     sends: ClassVar[tuple[Sent, ...]] = (
@@ -50,52 +100,27 @@ class SumWithNoise(Question, name="normalization/noisy", title="Sum features wit
     each: ClassVar[dict[str, str]] = {"features": "feature"}
     asked_if: ClassVar[Condition] = lambda plan: not is_exact(plan)
 
-    low: np.ndarray
-    """float64 (features,): the limits in the plan"""
-    high: np.ndarray
-    promise: Promise
+    units: ClassVar[int] = 1 << 16
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.of(plan)] if cls.asked_if(plan) else [])
-
-    @classmethod
-    def of(cls, plan: Plan) -> SumWithNoise:
-        low, high = (np.array([getattr(c, end) for c in plan.features], float) for end in ("low", "high"))
-        return cls(low, high, promise_of(plan))
-
-    @property
-    def draws(self) -> bool:
-        return True
+        return Foreseen([cls(plan)] if cls.asked_if(plan) else [])
 
     @property
     def features(self) -> int:
-        return len(self.low)
+        return len(self.plan.features)
 
     @property
     def size(self) -> int:
         return PARTS * self.features
 
-    @property
-    def middle(self) -> np.ndarray:
-        return self.low / 2 + self.high / 2
-
-    @property
-    def half(self) -> np.ndarray:
-        return self.high / 2 - self.low / 2
-
     def local(self, table: Table) -> Arrays:
-        noise = noise_of(table, self, self.promise.deviation(self.size, _UNITS), self.size)
+        noise = noise_of(table, self, self.noise, self.size)
         x = np.clip((table_values(table, self.features) - self.middle) / self.half, -1, 1)
         total = noise.reshape(PARTS, -1).astype(float)
         for power in range(PARTS):
-            total[power] += np.nansum(np.rint(x**power * np.where(np.isnan(x), np.nan, _UNITS)), axis=0)
+            total[power] += np.nansum(np.rint(x**power * np.where(np.isnan(x), np.nan, self.units)), axis=0)
         return {"sums": np.clip(total, -FARTHEST, FARTHEST)}
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the noise of all cohorts in a sum of numbers from -1 to 1."""
-        return self.promise.deviation(self.size, _UNITS) * math.sqrt(self.promise.cohorts) / _UNITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +139,7 @@ class NoisyMoments:
     @classmethod
     def of(cls, question: SumWithNoise, sums: np.ndarray) -> NoisyMoments:
         """The moments by noisy sums: a mean outside of the limits is taken for the nearer one."""
-        (n, of_x, of_squares), noise = sums / _UNITS, question.deviation
+        (n, of_x, of_squares), noise = sums / question.units, question.deviation
         each = np.maximum(n, 1)
         mean, square = np.clip(of_x / each, -1, 1), np.clip(of_squares / each, 0, 1)
         variance = square - mean**2
@@ -131,7 +156,7 @@ class NoisyMoments:
 def measure_with_noise(study: Study) -> Asks[None]:
     """Report mean and deviation of each feature, with noise, and how large the noise is."""
     plan = study.plan
-    question = SumWithNoise.of(plan)
+    question = SumWithNoise(plan)
     refuse_too_little_noise(plan, question.size)
     found = NoisyMoments.of(question, (yield question)["sums"])
     refuse_lost(titles_of(plan), found.lost)
@@ -176,7 +201,7 @@ def rules_of_noise(plan: Plan) -> Mapping[str, str]:
 
 def refuse_too_little_noise(plan: Plan, size: int) -> None:
     """Refuse what no noise can promise."""
-    if not promise_of(plan).is_kept(size, _UNITS):
+    if not promise_of(plan).is_kept(size, SumWithNoise.units):
         raise Refuse(
             "epsilon",
             "for so small an epsilon sums over so many columns need more noise than they can bear",
