@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -153,13 +153,29 @@ def server(name: str) -> Server:
     return Server(run(name))
 
 
+def crafted(question: Any) -> Iterator[Question]:
+    """The question with one thing that the server has chosen: a variant, weight, edge, direction or level."""
+    for each in codec.sent(type(question)):
+        match getattr(question, each.name):
+            case np.ndarray(size=size) as value if size:
+                chosen = value.copy()
+                chosen.flat[0] = not value.flat[0]
+                yield replace(question, **{each.name: chosen})
+            case int() | float() as value:
+                yield replace(question, **{each.name: value + 1})
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_cohort_finds_each_question_itself(name: str) -> None:
-    """It finds no other one: by another digest, where it was before, or in a branch that is not there."""
+    """It finds no other one: crafted by the server, where it was before, or in a branch that is not there."""
     asked = server(name)
-    following = asked.following(asked.told.__getitem__)
-    for message, before in zip(asked.asked, [None, *asked.asked], strict=False):
-        lies = [replace(message, digest=bytes(32))]
+    following, seen = asked.following(asked.told.__getitem__), set[type[Question]]()
+    for message, before, (question, _) in zip(
+        asked.asked, [None, *asked.asked], asked.run.answers, strict=False
+    ):
+        others = [] if type(question) in seen else crafted(question)  # of each kind one: they may be large
+        lies = [replace(message, digest=driver.digest(other)) for other in others]
+        seen.add(type(question))
         if before and before.digest != message.digest:
             lies.append(replace(message, place=before.place))
         for lie in lies:
