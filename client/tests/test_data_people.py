@@ -15,6 +15,7 @@ from unpooled_client.data.findings.report import Code
 from unpooled_client.data.options import Covariate
 from unpooled_client.data.thorough.completeness import kept_by_mind, missing_calls
 from unpooled_client.study.reading import Alignments, DataRefused
+from unpooled_client.study.trust import Distrust
 
 SEXES = ["1", "2", "0", "-9", "M", "F", "01", "1.0", "3", "NA"]
 PARENTS = [("0", "0"), ("x", "0"), ("0", "y"), ("00", "0"), ("I0", "I1")]
@@ -308,6 +309,28 @@ def test_a_cohort_that_mind_leaves_too_small_declines(files: Any) -> None:
 
 THREE = "1 rs1 0 100 A G\n1 rs2 0 200 T C\n2 rs3 0 50 A C\n"
 PLAN = Plan("logistic", "asthma", 3, NO_KEY, condition=("rs2", "rs1"))
+
+
+OWN = [(1, 100, b"rs1", b"A", b"G"), (1, 200, b"rs2", b"C", b"T"), (2, 50, b"rs3", b"A", b"C")]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        [OWN[0], OWN[0]],
+        [(1, 150, b"rs1", b"A", b"G")],
+        [(3, 100, b"rs1", b"A", b"G")],
+        [(1, 100, b"rs1", b"A", b"C")],
+        [(1, 100, b"rs2", b"A", b"G")],
+    ],
+    ids=["twice", "another position", "another chromosome", "another allele", "another ID"],
+)
+def test_the_panel_has_this_cohorts_own_variants_as_they_are(files: Any, first: list[Any]) -> None:
+    files.write(bim=THREE)
+    own = Alignments(files.open(), Plan("chi-square", "asthma", 3, NO_KEY))
+    own.beside(Panel.of(OWN[::2]))  # another cohort lacks one
+    with pytest.raises(Distrust, match="has 1 variants that this cohort lacks"):
+        own.beside(Panel.of(sorted([*first, OWN[2]])))
 
 
 def test_copies_are_plinks(files: Any) -> None:
