@@ -153,6 +153,10 @@ def server(name: str) -> Server:
     return Server(run(name))
 
 
+OF_EACH_METHOD = list({small(name).plan.test: name for name in reversed(STUDIES)}.values())
+"""The first study of each method."""
+
+
 def crafted(question: Any) -> Iterator[Question]:
     """The question with one thing that the server has chosen: a variant, weight, edge, direction or level."""
     for each in codec.sent(type(question)):
@@ -196,7 +200,7 @@ def fewer_variants(asked: Server) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("change", [another_witness, fewer_variants])
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", OF_EACH_METHOD)
 def test_no_sum_is_believed_beside_another_secret_or_list(
     name: str, change: Callable[[Server], dict[str, Any]]
 ) -> None:
@@ -319,6 +323,30 @@ def test_no_other_comparison_is_believed(name: str) -> None:
         except Distrust:
             stopped += 1
     assert stopped == len(refused)
+
+
+@pytest.mark.parametrize("name", OF_EACH_METHOD)
+def test_a_forged_sum_leads_to_no_other_answer(name: str) -> None:
+    """A cohort in league with the server makes both checks of a sum that it tells one cohort alone.
+
+    That one then asks what the others are asked, or stops: what it is led to instead has another digest.
+    """
+    asked = server(name)
+    honest = zip(asked.asked, asked.run.answers, strict=True)
+    place, question, sums = next(
+        ((m.place, q, s) for m, (q, s) in honest if m.place in asked.checked and len(s)), ("", None, {})
+    )
+    if question is None:
+        return
+    first = question.sends[0].name
+    number, salt = asked.told[place].round, asked.told[place].salt
+    forged = asked._words(question, {**sums, first: np.roll(sums[first], 1)}, number, salt)
+    following = asked.following(
+        lambda at: replace(asked.told[at], total=forged) if at == place else asked.told[at]
+    )
+    with contextlib.suppress(Distrust):
+        for message in asked.asked:
+            assert driver.digest(following.question(message)) == message.digest
 
 
 BITS_OF_NO_SUCH_FORM: dict[str, Callable[[np.ndarray], object]] = {
