@@ -348,6 +348,12 @@ class Coordinator:
         assert answers[0].is_success, f"{method} {path}: {answers[0].text}"
         return answers[0].json() if answers[0].content else None
 
+    def read(self, path: str) -> bytes:
+        """The bytes of a file."""
+        answer = self._http.get(path)
+        assert answer.is_success, f"{path}: {answer.text}"
+        return answer.content
+
 
 @contextmanager
 def federation(folder: Path, stores: Stores, services: Sequence[Party] = ()) -> Iterator[Federation]:

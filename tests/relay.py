@@ -148,12 +148,14 @@ class Relay:
                     self._write(answer)
 
             def _write(self, answer: Message) -> None:
-                head = [f"HTTP/1.1 {answer.line} -\r\n", f"Content-Length: {len(answer.body)}\r\n"]
+                said = {name.lower(): value for name, value in answer.headers}
+                length = said.get("content-length", 0) if self.command == "HEAD" else len(answer.body)
+                head = [f"HTTP/1.1 {answer.line} -\r\n", f"Content-Length: {length}\r\n"]
                 kept = [(name, value) for name, value in answer.headers if name.lower() not in _HOP]
                 head += [f"{name}: {value}\r\n" for name, value in kept]
                 self.wfile.write("".join(head).encode("latin-1") + b"\r\n" + answer.body)
 
-            do_GET = do_PUT = do_POST = do_DELETE = answer  # names of the standard library
+            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer  # names of the standard library
 
             def log_message(self, *arguments: Any) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The compose files and Dockerfiles, checked without an engine: what they name is there, and fits."""
+"""Compose files, Dockerfiles and manifests, checked without an engine: what they name is there, and fits."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ def test_images_start_from_python_and_run_as_somebody_else(dockerfile: str) -> N
     assert f" {user}" in " ".join(rest for name, rest in lines if name == "RUN" and "useradd" in rest)
 
 
-@pytest.mark.parametrize("file", [*COMPOSE_FILES, *DOCKERFILES])
+@pytest.mark.parametrize(
+    "file", [*COMPOSE_FILES, *DOCKERFILES, *sorted(map(str, (ROOT / "packaging/kubernetes").rglob("*.yaml")))]
+)
 def test_no_registry_is_named(file: str) -> None:
     text = (ROOT / file).read_text()
     assert not re.search(r"index-url|extra-index|pypi\.org|docker\.io|ghcr\.io|quay\.io", text)
@@ -373,6 +375,97 @@ def test_a_unit_runs_a_known_command_with_known_settings_and_few_rights(unit: Pa
     assert said["DynamicUser"] == "yes" and said["CapabilityBoundingSet"] == "" and said["MemoryMax"]
     assert said["ProtectSystem"] == "strict" and said["StateDirectoryMode"] == "0700"
     assert f"%S/{said['StateDirectory']}" in said["ExecStart"].split()
+
+
+# Manifests for Kubernetes
+
+MANIFESTS = ROOT / "packaging/kubernetes"
+FOLDERS = [MANIFESTS, MANIFESTS / "compensator"]
+
+
+def manifests(folder: Path) -> list[dict[str, Any]]:
+    """Every object that `kubectl apply -k` makes of a folder."""
+    listed = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
+    return [each for name in listed for each in yaml.safe_load_all((folder / name).read_text())]
+
+
+def pods() -> list[Any]:
+    deployed = [each for folder in FOLDERS for each in manifests(folder) if each["kind"] == "Deployment"]
+    return [pytest.param(each, id=each["metadata"]["name"]) for each in deployed]
+
+
+PODS = pytest.mark.parametrize("deployment", pods())
+
+
+@PODS
+def test_a_pod_has_limits_and_few_rights(deployment: dict[str, Any]) -> None:
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}  # one release at a time
+    pod = deployment["spec"]["template"]["spec"]
+    uid = re.search(r"--uid (\d+)", (ROOT / dockerfile_of_pod(pod)).read_text())
+    assert uid and pod["securityContext"]["runAsUser"] == int(uid[1])
+    assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
+    for container in (*pod.get("initContainers", ()), *pod["containers"]):
+        rights = container["securityContext"]
+        assert rights["readOnlyRootFilesystem"] and not rights["allowPrivilegeEscalation"]
+        assert rights["capabilities"] == {"drop": ["ALL"]}
+        assert container["resources"]["limits"]["memory"]
+        mounted = {mount["name"] for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in pod["volumes"]}
+
+
+def dockerfile_of_pod(pod: dict[str, Any]) -> str:
+    (image,) = {each["image"] for each in (*pod.get("initContainers", ()), *pod["containers"])}
+    return {"unpooled-platform": DOCKERFILES[0], "unpooled-compensator": DOCKERFILES[2]}[image]
+
+
+@PODS
+def test_a_pod_runs_known_commands_and_is_asked_at_pages_that_are_there(deployment: dict[str, Any]) -> None:
+    pod = deployment["spec"]["template"]["spec"]
+    dockerfile, (main,) = dockerfile_of_pod(pod), pod["containers"]
+    entry, usual = (words(dockerfile, name) for name in ("ENTRYPOINT", "CMD"))
+    check_command(main.get("command") or [*entry, *(main.get("args") or usual)])
+    for container in pod.get("initContainers", ()):
+        check_command(container["command"])
+    probes = {name: probe for name, probe in main.items() if name.endswith("Probe")}
+    assert "livenessProbe" in probes
+    for probe in probes.values():
+        if "exec" in probe:
+            shell, command, line = probe["exec"]["command"]
+            assert (shell, command) == ("sh", "-c")
+            check_command(shlex.split(line))
+        else:
+            assert probe["httpGet"]["path"] in ("/live", "/ready", "/health")
+            assert probe["httpGet"]["port"] == main["ports"][0]["name"]
+            exposed = [rest for instruction, rest in instructions(dockerfile) if instruction == "EXPOSE"]
+            assert exposed == [str(main["ports"][0]["containerPort"])]
+
+
+def test_a_pods_settings_are_read_and_its_secrets_are_files_of_one_secret() -> None:
+    known, secret = settings_read()
+    lines = (MANIFESTS / "settings.env").read_text().splitlines()
+    given = dict(line.split("=", 1) for line in lines)
+    assert given.keys() <= known | {f"{name}_FILE" for name in secret}
+    files = {Path(value) for name, value in given.items() if name.endswith("_FILE")}
+    assert {file.parent for file in files} == {Path("/run/secrets/unpooled")}
+    described = (ROOT / "docs/operations.md").read_text()
+    asked = re.search(r"create secret generic unpooled (.*?)\n\S", described, re.S)
+    assert asked and set(re.findall(r"--from-file=([\w-]+)", asked[1])) == {file.name for file in files}
+    for each in manifests(MANIFESTS):
+        if each["kind"] == "Deployment":
+            containers = each["spec"]["template"]["spec"]
+            for container in (*containers["initContainers"], *containers["containers"]):
+                assert container["envFrom"] == [{"configMapRef": {"name": "settings"}}]
+
+
+def test_services_find_their_pods() -> None:
+    for folder in FOLDERS:
+        found = manifests(folder)
+        labels = [
+            each["spec"]["template"]["metadata"]["labels"] for each in found if each["kind"] == "Deployment"
+        ]
+        for each in found:
+            if each["kind"] == "Service":
+                assert each["spec"]["selector"] in labels
 
 
 # Wheels

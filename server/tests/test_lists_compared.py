@@ -17,7 +17,7 @@ from unpooled.protocol.problems import Problem
 from unpooled_server.errors import Conflict
 from unpooled_server.models import Cohort, LogEntry, Share
 from unpooled_server.services import panels
-from unpooled_server.storage import store
+from unpooled_server.storage import files, store
 
 Make = Callable[..., Federation]
 
@@ -183,16 +183,16 @@ def test_a_list_that_changes_while_it_is_compared_is_compared_again(
 @pytest.mark.services
 def test_two_workers_may_compare_the_same_lists(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     trial.ready()
-    keep_blocks, study = store.keep_blocks, trial.study
+    write, study = files.write, trial.study
 
     def late(path: Path, blocks: Iterable[bytes]) -> None:
         """Another worker does it all between the drafts of the first: of the panel, and of the remarks."""
         if path.name == store.remarks_path(study.pk).name:
-            monkeypatch.setattr(store, "keep_blocks", keep_blocks)
+            monkeypatch.setattr(files, "write", write)
             panels.compare(study)
-        keep_blocks(path, blocks)
+        write(path, blocks)
 
-    monkeypatch.setattr(store, "keep_blocks", late)
+    monkeypatch.setattr(files, "write", late)
     panels.compare(study)
     assert trial.study.panel_digest
     assert len(panels.agreed(trial.study)) == trial.study.panel_size

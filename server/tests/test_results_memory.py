@@ -7,6 +7,7 @@ import os
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,7 @@ def test_rows_that_are_merged_lie_in_one_place_also_for_a_worker_that_comes_late
 
 
 FILE_BYTES = 40 * BLOCK
+MADE = datetime(2026, 5, 17, 12, 30, 10)
 
 
 def test_an_archive_has_every_byte_and_memory_a_few_blocks(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_an_archive_has_every_byte_and_memory_a_few_blocks(tmp_path: Path) -> No
     kept, sizes = tmp_path / "kept.zip", []
     tracemalloc.start()
     with kept.open("wb") as out:
-        for piece in zipped("a-results", [large, small]):
+        for piece in zipped("a-results", [large, small], MADE, lambda path: path.open("rb")):
             sizes.append(len(piece))
             out.write(piece)
     _, peak = tracemalloc.get_traced_memory()
@@ -145,8 +147,10 @@ def test_an_archive_has_every_byte_and_memory_a_few_blocks(tmp_path: Path) -> No
     assert len(sizes) > FILE_BYTES // BLOCK
     archive = zipfile.ZipFile(kept)
     assert archive.testzip() is None
+    assert archive.infolist()[0].date_time == (2026, 5, 17, 12, 30, 10)
     assert archive.read("a-results/a.assoc") == large.read_bytes() and archive.read("a-results/a.frq") == b""
 
 
-def test_an_archive_of_no_files_is_one(tmp_path: Path) -> None:
-    assert zipfile.ZipFile(io.BytesIO(b"".join(zipped("x", [])))).namelist() == []
+def test_an_archive_of_no_files_is_one() -> None:
+    archive = b"".join(zipped("x", [], MADE, lambda path: path.open("rb")))
+    assert zipfile.ZipFile(io.BytesIO(archive)).namelist() == []

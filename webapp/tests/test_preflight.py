@@ -37,6 +37,7 @@ def test_nothing_stands_in_the_way(trial: Federation) -> None:
         "ok    compensator",
         "ok    database",
         "ok    disk",
+        "ok    store",
     ]
 
 

@@ -15,6 +15,14 @@ DATABASE_AWAY = (OperationalError, InterfaceError)
 """Exceptions raised while the database does not answer."""
 
 
+class StoreAway(OSError):
+    """The store of files does not answer, or refuses: what failed may be tried again."""
+
+
+class UnfitStore(UnpooledError):
+    """The store of files cannot be used, or does not promise what the platform promises."""
+
+
 def first_line(error: Exception) -> str:
     """Shorten a database driver's message, which is often a page, for a line of a log."""
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__
@@ -30,11 +38,13 @@ def is_full(error: Exception) -> bool:
 
 @contextmanager
 def logged_if_away(log: Logger, what: object) -> Iterator[None]:
-    """Do a worker's work; while the database is away a line is enough: a sweep, or the next look, follows."""
+    """Do a worker's work; while database or store are away a line is enough: a sweep, or a look, follows."""
     try:
         yield
     except DATABASE_AWAY as error:
         log.error("%s: the database does not answer (%s)", what, first_line(error))
+    except StoreAway as error:
+        log.error("%s: %s", what, error.strerror)
 
 
 class OtherRelease(UnpooledError):

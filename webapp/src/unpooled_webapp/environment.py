@@ -26,6 +26,14 @@ def text(name: str, default: str = "") -> str:
     return os.environ.get(name, "").strip() or default
 
 
+def address(name: str, kinds: Sequence[str]) -> str:
+    """The address of this name, which begins in one of these ways; empty where none is set."""
+    found = os.environ.get(name, "")
+    if not found.startswith(tuple(kinds)) and found:
+        raise SystemExit(f"{name}: got {found!r}; want {' or '.join(kinds)}…")
+    return found
+
+
 def flag(name: str) -> bool:
     return os.environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 

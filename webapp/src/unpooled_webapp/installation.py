@@ -8,13 +8,13 @@ start.
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError
 
 from unpooled.errors import UnpooledError
-from unpooled_webapp import environment
+from unpooled_server.errors import StoreAway, UnfitStore
+from unpooled_server.services import keeping
 from unpooled_webapp.models import Installation
 
 log = logging.getLogger(__name__)
@@ -28,25 +28,24 @@ class OtherHome(UnpooledError):
 
 def require_own_home() -> None:
     """OtherHome if the database is another home folder's. One that is nobody's is this one's from now on."""
-    folder = Path(settings.UNPOOLED_HOME)
-    marker = folder / "installation"
     known = Installation.objects.filter(pk=_THE_ONE).first()
     if known is None:
-        own = environment.kept_secret(marker, 16)
-        known, _ = Installation.objects.get_or_create(pk=_THE_ONE, defaults={"home": own})
-    if not marker.exists() or marker.read_text().strip() != known.home:
+        known, _ = Installation.objects.get_or_create(pk=_THE_ONE, defaults={"home": keeping.mark()})
+    if keeping.marker() != known.home:
+        where = settings.UNPOOLED_STORE or settings.UNPOOLED_HOME
         raise OtherHome(
-            f"The database belongs to another home folder than {folder}. Web application and workers share "
-            f"one: set UNPOOLED_HOME to it. If {folder} is that folder, restored without its file "
-            f"`installation`, write {known.home} into {marker}, then start again."
+            f"The database belongs to another home folder than {where}. Web application and workers share "
+            f"one: set UNPOOLED_HOME, or UNPOOLED_STORE, to it. If {where} is that folder, restored without "
+            f"its file `installation`, write {known.home} into that file, then start again."
         )
 
 
 def check_at_start() -> None:
-    """The same for a process that serves. Without a database it goes on, for that may come back."""
+    """The same for a process that serves. Without database or store it goes on: they may come back."""
     try:
+        keeping.check()
         require_own_home()
-    except OtherHome as error:
+    except (OtherHome, UnfitStore) as error:
         raise SystemExit(str(error)) from None
-    except DatabaseError as error:
+    except (DatabaseError, StoreAway) as error:
         log.error("the home folder could not be compared with the database: %s", error)

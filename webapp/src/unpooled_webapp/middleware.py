@@ -7,7 +7,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 
-from unpooled_server.errors import DATABASE_AWAY, Refused, Unavailable, first_line, is_full, no_room
+from unpooled_server.errors import (
+    DATABASE_AWAY,
+    Refused,
+    StoreAway,
+    Unavailable,
+    first_line,
+    is_full,
+    no_room,
+)
 from unpooled_webapp import tokens
 from unpooled_webapp.http_worker import SMALL_BODY
 
@@ -44,10 +52,10 @@ class ContentSecurityPolicy(Middleware):
 
 
 class WithoutDatabase(Middleware):
-    """While the database is away everybody is asked to come again, and the log has one line a request."""
+    """While database or store are away all are asked to come again, and the log has one line a request."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
-        return come_again(request, exception) if isinstance(exception, DATABASE_AWAY) else None
+        return come_again(request, exception) if isinstance(exception, (*DATABASE_AWAY, StoreAway)) else None
 
 
 class WithoutRoom(Middleware):
@@ -61,10 +69,12 @@ class WithoutRoom(Middleware):
 
 
 def come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
-    log.error("%s %s: the database does not answer (%s)", request.method, request.path, first_line(error))
     refusal = Unavailable(
         "database", "The platform's database does not answer.", "Try again in a few seconds."
     )
+    if isinstance(error, StoreAway):
+        refusal = Unavailable("store", "The platform's store does not answer.", "Try again in a few seconds.")
+    log.error("%s %s: %s (%s)", request.method, request.path, refusal.message, first_line(error))
     return _refused(refusal)
 
 

@@ -10,6 +10,8 @@ from unpooled_webapp import environment, log_settings, roles
 HERE = Path(__file__).parent
 
 UNPOOLED_HOME = environment.home()
+UNPOOLED_STORE = environment.address("UNPOOLED_STORE", ("file:///", "s3://"))
+UNPOOLED_STORE_KEY = environment.secret("UNPOOLED_STORE_KEY")
 UNPOOLED_BROKER_URL = environment.secret("UNPOOLED_BROKER_URL")
 UNPOOLED_COMPENSATOR_URL = environment.secret("UNPOOLED_COMPENSATOR_URL").rstrip("/")
 UNPOOLED_METRICS_SECRET = environment.secret("UNPOOLED_METRICS_SECRET")
@@ -39,6 +41,10 @@ UNPOOLED_MOST_GIGABYTES = environment.number("UNPOOLED_MOST_GIGABYTES", 0)
 SECRET_KEY = environment.secret("UNPOOLED_SECRET_KEY") or environment.kept_secret(
     UNPOOLED_HOME / "secret-key"
 )
+if UNPOOLED_STORE and not environment.secret("UNPOOLED_SECRET_KEY"):
+    raise SystemExit(
+        "UNPOOLED_STORE: also set UNPOOLED_SECRET_KEY, the same for all processes of the platform"
+    )
 DEBUG = False
 _public = urlsplit(UNPOOLED_PUBLIC_URL)
 ALLOWED_HOSTS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -195,16 +196,16 @@ def _known(request: HttpRequest, cohort: Cohort) -> tuple[str, int]:
 @endpoint(Phase.ROUNDS, "GET")
 def told(request: HttpRequest, cohort: Cohort, place: str) -> HttpResponseBase:
     """The sums that were asked for at a place in the study."""
-    path = store.told_path(cohort.study_id, place)
-    if not path.exists() and cohort.shares.filter(keeps=True).exists():
+    try:
+        return _file(store.told_path(cohort.study_id, place))
+    except FileNotFoundError:
+        if not cohort.shares.filter(keeps=True).exists():
+            raise Missing("nothing-told", f"No sums are told of the place {place[:80]}.") from None
         raise Conflict(
             "told-erased",
             f"The sums of the place {place[:80]} were erased, since this cohort keeps what follows of them.",
             "Restore the folder `states` in the folder of this cohort's state; or repeat the study.",
-        )
-    if not path.exists():
-        raise Missing("nothing-told", f"No sums are told of the place {place[:80]}.")
-    return _file(path)
+        ) from None
 
 
 @endpoint(Phase.ROUNDS, "GET")
@@ -299,5 +300,5 @@ def result(request: HttpRequest, cohort: Cohort, name: str) -> HttpResponseBase:
     return _file(store.results_path(study.pk, study.results_folder) / name)
 
 
-def _file(path: Any) -> FileResponse:
-    return FileResponse(path.open("rb"), content_type=bodies.RAW)
+def _file(path: Path) -> FileResponse:
+    return FileResponse(store.kept().open(path), content_type=bodies.RAW)

@@ -24,7 +24,7 @@ from unpooled.panel.builds import known_build
 from unpooled.panel.chromosomes import HUMAN
 from unpooled.pictures.genes import FEW, Genes
 from unpooled.plan.plan import Plan
-from unpooled_server.storage import store
+from unpooled_server.storage.files import whole_file
 
 POINTS = 1_000
 """Maximum number of points of a line of recombination rates."""
@@ -107,7 +107,7 @@ def _recombination(build: str, chromosome: str, first: int, last: int) -> Row | 
 def import_genes(build: str, file: Path, source: str) -> int:
     """Keep the genes of a GTF for a build, in place of those that were there. How many there are."""
     found = read_gtf(file)
-    with store.whole_file(_folder() / f"{_kept_build(build)}.genes.tsv.gz") as out:
+    with whole_file(_folder() / f"{_kept_build(build)}.genes.tsv.gz") as out:
         write_table(out, found, source or file.name)
     return len(found)
 
@@ -118,7 +118,7 @@ def import_recombination(build: str, files: Sequence[Path]) -> int:
     columns: dict[str, np.ndarray] = {}
     for name, (position, rate) in rates.items():
         columns |= {f"position-{name}": position, f"rate-{name}": rate}
-    with store.whole_file(_folder() / f"{_kept_build(build)}.recombination.npz") as out:
+    with whole_file(_folder() / f"{_kept_build(build)}.recombination.npz") as out:
         np.savez_compressed(out, allow_pickle=False, **columns)
     return sum(len(position) for position, _ in rates.values())
 

@@ -20,6 +20,7 @@ from unpooled.pictures.associations import Associations
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.reads import annotation
 from unpooled_server.reads.result_columns import Results
+from unpooled_server.storage import store
 
 TESTED = "neg_log10_p"
 """The result column without which there is nothing to draw: the plan may have asked for counts alone."""
@@ -59,7 +60,8 @@ def region(results: Results, chromosome: str, first: int, last: int | None) -> R
         last = int(associations.columns["position"][rows.stop - 1]) if rows else first
     _require_order(first, last)
     leads, path = [row["index"] for row in found_loci(results)], results.path(LINKAGE)
-    known = np.load(path, mmap_mode="r", allow_pickle=False) if path.exists() else None
+    there_is = store.kept().size(path) is not None
+    known = np.load(results.here(LINKAGE), mmap_mode="r", allow_pickle=False) if there_is else None
     return manhattan.region(associations, code, first, last, leads, known)
 
 
@@ -165,7 +167,7 @@ def places(results: Results, search: str) -> list[Row]:
 
 
 def _by_id(results: Results, associations: Associations, search: str) -> np.ndarray:
-    entries = np.load(results.path(IDS), mmap_mode="r", allow_pickle=False)
+    entries = np.load(results.here(IDS), mmap_mode="r", allow_pickle=False)
     return lookup.find(entries, associations.columns["id"], search)
 
 
@@ -234,7 +236,7 @@ def _associations(results: Results) -> Associations:
 def _stored(results: Results, name: str) -> bytes:
     _require(results)
     try:
-        return results.path(name).read_bytes()
+        return results.here(name).read_bytes()
     except FileNotFoundError:
         raise Missing("no-pictures", "The pictures of this study are lost.", "See its files.") from None
 

@@ -32,6 +32,10 @@ class Results:
         """Return the path of a picture for people."""
         return store.picture_path(self.study.pk, self.folder, picture)
 
+    def here(self, picture: str) -> Path:
+        """Return where a picture lies on this machine; FileNotFoundError."""
+        return store.kept().here(self.path(picture))
+
 
 def results_of(study: Study, phenotype: str) -> Results:
     """The results of a phenotype, of the first if it is empty; Missing if the study has none so called."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
@@ -423,15 +422,15 @@ def run(study: Study, summaries: Sequence[Summary], ended: datetime) -> Run:
 # Results
 
 
-def result_path(study: Study, name: str) -> Path | None:
-    """Return the path of a result file; None if the study has none of this name."""
+def result_file(study: Study, name: str) -> BinaryIO | None:
+    """Open a result file; None if the study has none of this name."""
     if not study.result_files.filter(name=name).exists():
         return None
-    return store.results_path(study.pk, study.results_folder) / name
+    return store.kept().open(store.results_path(study.pk, study.results_folder) / name)
 
 
 def all_results(study: Study) -> Iterator[bytes]:
     """All result files of a study as a zip archive, piece by piece."""
     folder = store.results_path(study.pk, study.results_folder)
     paths = [folder / name for name in study.result_files.values_list("name", flat=True)]
-    return zipped(results_name(study.plan), paths)
+    return zipped(results_name(study.plan), paths, study.ended_at or timezone.now(), store.kept().open)

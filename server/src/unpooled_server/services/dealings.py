@@ -51,9 +51,9 @@ def shown_to(cohort: Cohort, place: str) -> Path | None:
     Whoever dealt knows what masks the openings, and would read the sums.
     """
     shown, told = (path(cohort.study_id, place) for path in (store.shown_path, store.told_path))
-    if not (shown.exists() and told.exists()):  # what is told of it comes last
+    if store.kept().size(shown) is None or store.kept().size(told) is None:  # what is told of it comes last
         return None
-    named: Told = messages.decode(told.read_bytes(), Told)
+    named: Told = messages.decode(b"".join(store.blocks_of(told)), Told)
     if dealer(cohort.study, named.round) == cohort.name:
         raise Conflict("own-dealing", "This cohort dealt for that comparison, and is told its bits alone.")
     return shown

@@ -11,7 +11,7 @@ from django.db.models import F
 
 from unpooled.errors import ProtocolError, Refuse
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused
-from unpooled_server.errors import OtherRelease
+from unpooled_server.errors import OtherRelease, StoreAway
 from unpooled_server.models import Study
 from unpooled_server.names import PauseKind, StudyState
 from unpooled_server.services.transitions import fail, pause, resume
@@ -38,6 +38,8 @@ def guarded(study: Study, doing: str) -> Iterator[None]:
         fail(study.pk, f"{doing}: {error}")
     except DatabaseError:
         raise  # the database was away, or busy: nothing is said of the study
+    except StoreAway as error:
+        pause(study.pk, PauseKind.DISK, f"The platform cannot use its store: {error.strerror}. {_BY_ITSELF}")
     except OSError as error:
         log.exception("%s of study %s", doing, study.pk)
         pause(study.pk, PauseKind.DISK, f"The platform cannot use its disk ({error.strerror}). {_BY_ITSELF}")

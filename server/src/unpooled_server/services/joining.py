@@ -310,7 +310,7 @@ def hand_over(study: Study, digest: str) -> None:
     if digest and not heirs.exists():
         store.drop_list(study.pk, digest)
     elif digest and not heirs.filter(list_wanted=True).exists() and (heir := heirs.first()):
-        wanted = not store.list_path(study.pk, digest).exists()
+        wanted = store.kept().size(store.list_path(study.pk, digest)) is None
         Cohort.objects.filter(pk=heir.pk).update(list_wanted=wanted)
 
 

@@ -46,8 +46,7 @@ def path(share: Share) -> Path:
 
 def drop(current: Round, shares: Iterable[Share]) -> None:
     """Delete the bytes of a round that is settled."""
-    for share in shares:
-        path(share).unlink(missing_ok=True)
-        path(share).with_name(f"{path(share).name}.help").unlink(missing_ok=True)
-    if current.circuit:
-        store.dealing_path(current.study_id, current.pk).unlink(missing_ok=True)
+    whole = [path(share) for share in shares]
+    helps = [each.with_name(f"{each.name}.help") for each in whole if current.study.is_encrypted]
+    dealing = [store.dealing_path(current.study_id, current.pk)] if current.circuit else []
+    store.kept().delete([*whole, *helps, *dealing])

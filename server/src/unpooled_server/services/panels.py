@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,9 +18,8 @@ from django.utils import timezone
 from unpooled.errors import ProtocolError
 from unpooled.memory.allocator import give_back_what_is_free
 from unpooled.memory.spool import slices
-from unpooled.panel import overlap
+from unpooled.panel import list_file, overlap
 from unpooled.panel.agreement import TABLE_HEADER, WINDOW_ROWS, absences, reconciled
-from unpooled.panel.list_file import MOST_BYTES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import BY_PLACE
 from unpooled.plan.plan import Plan
@@ -44,9 +42,9 @@ from unpooled_server.services.joining import (
 )
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
 from unpooled_server.services.uploads import not_stored
-from unpooled_server.storage import store
+from unpooled_server.storage import files, store
 
-MAX_LIST_BYTES = MOST_BYTES
+MAX_LIST_BYTES = list_file.MOST_BYTES
 _PART_ROWS = 1 << 22
 """Variants that were agreed on and are in memory, about, before they go to the disk."""
 _REMARKS = "remarks"
@@ -84,7 +82,7 @@ def announce(cohort: Cohort, digest: str) -> bool:
 
 def _is_asked_for(study: Study, digest: str, cohort: Cohort) -> bool:
     others = study.members().exclude(pk=cohort.pk).filter(list_digest=digest, list_wanted=True)
-    return others.exists() or store.list_path(study.pk, digest).exists()
+    return others.exists() or store.kept().size(store.list_path(study.pk, digest)) is not None
 
 
 def receive_list(cohort: Cohort, start: int, size: int, blocks: Iterator[bytes]) -> bool:
@@ -96,7 +94,7 @@ def receive_list(cohort: Cohort, start: int, size: int, blocks: Iterator[bytes])
         raise Conflict("digest-first", "Send the digest of the list first.")
     require_not_over(cohort.study)
     path = store.list_path(cohort.study_id, cohort.list_digest)
-    is_here = cohort.list_stored and path.exists()
+    is_here = cohort.list_stored and store.kept().size(path) is not None
     if not is_here and not _is_whole(cohort, path, start, size, blocks):
         return False
     with locked(cohort.study_id) as study:
@@ -137,7 +135,6 @@ def _is_whole(cohort: Cohort, path: Path, start: int, size: int, blocks: Iterato
 def _check_and_place(out: BinaryIO, path: Path, cohort: Cohort) -> None:
     """Give a list that is whole its name; one that is not what it should be is dropped."""
     out.flush()
-    os.fsync(out.fileno())
     draft = Path(out.name)
     try:
         with draft.open("rb") as file:
@@ -148,12 +145,12 @@ def _check_and_place(out: BinaryIO, path: Path, cohort: Cohort) -> None:
     except Refused:
         out.truncate(0)
         raise
-    draft.replace(path)
+    store.kept().take(draft, path)
 
 
 def _check_list(path: Path, plan: Plan) -> None:
     try:
-        panel = store.load_panel(path)
+        panel = Panel.of_file(path)
     except ProtocolError as error:
         raise Refused("bad-list", str(error)) from error
     if not len(panel):
@@ -229,7 +226,8 @@ def compare(study: Study) -> None:
         found = overlap.compare(here, share, plan.cohorts, plan.autosomes, by_place=BY_PLACE.of(plan))
         draft = None
         if is_whole and share and (study.lists_accepted or not found.said):
-            draft = store.PanelDraft.write(Path(folder), parts, store.blocks_of(Path(folder) / _REMARKS))
+            with (Path(folder) / _REMARKS).open("rb") as remarks:
+                draft = store.PanelDraft.write(Path(folder), parts, remarks)
         with locked(study.pk) as fresh:
             if _is_as_compared(fresh, study, digests):
                 _keep_comparison(fresh, found)
@@ -246,8 +244,8 @@ def _agreed_parts(here: Mapping[str, Panel], folder: Path) -> tuple[list[Panel],
     left_out = 0
 
     def put_away() -> None:
-        store.keep_panel(path := folder / f"{len(parts)}", waiting)
-        parts.append(store.load_panel(path))
+        files.write(path := folder / f"{len(parts)}", list_file.pieces(waiting))
+        parts.append(Panel.of_file(path))
         waiting.clear()
 
     with (folder / _REMARKS).open("wb") as remarks:

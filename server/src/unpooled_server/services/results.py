@@ -144,10 +144,12 @@ def _keep_about(keep: _Files, summaries: Sequence[summary.Summary]) -> None:
 
 def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
     """Return the metadata of a GWAS-SSF file, which name that file by an MD5."""
-    with data.open("rb") as file:
-        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    with store.kept().open(data) as file:
+        md5 = hashlib.md5(usedforsecurity=False)
+        for block in iter(lambda: file.read(store.BLOCK), b""):
+            md5.update(block)
     date = timezone.now().date().isoformat()
-    return ssf.metadata(plan, data_file=data.name, md5=md5, people=numbers, date=date).encode()
+    return ssf.metadata(plan, data_file=data.name, md5=md5.hexdigest(), people=numbers, date=date).encode()
 
 
 def keep_for_looking(study: Study) -> None:

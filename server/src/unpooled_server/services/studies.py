@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -169,8 +168,7 @@ def _require_within_quota(owner: AbstractBaseUser) -> None:
             "You have as many studies that are not over as this platform allows.",
             "Let one end, or delete one.",
         )
-    folders = map(store.study_folder, own.values_list("pk", flat=True))
-    if gigabytes and sum(store.size_of(folder.rglob("*")) for folder in folders) >= 1e9 * gigabytes:
+    if gigabytes and sum(map(store.size_of, own.values_list("pk", flat=True))) >= 1e9 * gigabytes:
         raise Conflict(
             "too-much-kept",
             "Your studies take as much room as this platform allows.",
@@ -186,9 +184,9 @@ def plan_to_copy(study: Study) -> dict[str, Any]:
 
 def copy_list(study: Study, copy: Study) -> None:
     """Give a new study the coordinator's list of another one."""
-    path = store.coordinator_list_path(copy.pk)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(store.coordinator_list_path(study.pk), path)
+    store.keep_blocks(
+        store.coordinator_list_path(copy.pk), store.blocks_of(store.coordinator_list_path(study.pk))
+    )
     touch(copy.pk, list_ready=True)
 
 
@@ -204,9 +202,8 @@ def delete(study: Study) -> None:
     if study.state in LIVE:
         raise Conflict("still-running", "A running study cannot be deleted.", "Abort it first.")
     _forget(study)
-    study_id = study.pk
+    store.drop_study(study.pk)
     study.delete()
-    store.drop_study(study_id)
 
 
 def ends_its_keep(study: Study) -> datetime | None:

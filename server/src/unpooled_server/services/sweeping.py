@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from pathlib import Path
 
-from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
@@ -15,28 +13,26 @@ from unpooled_server.models import Cohort, Study
 from unpooled_server.names import PauseKind, StudyState
 from unpooled_server.reads import selectors
 from unpooled_server.services.transitions import pause, resume
+from unpooled_server.storage import store
 
 # Seconds that a ring which got lost may cost, and a worker that was killed.
 INTERVAL = 15.0
 
 
-def _stamp() -> Path:
-    """A file as old as the last sweep, of whichever worker."""
-    return Path(settings.UNPOOLED_HOME) / "swept"
-
-
 def age() -> float | None:
-    """Return the seconds since the last sweep; None before the first."""
-    try:
-        return max(0.0, time.time() - _stamp().stat().st_mtime)
-    except FileNotFoundError:
-        return None
+    """Return the seconds since the last sweep, of whichever worker; None before the first."""
+    return store.kept().age(_stamp())
+
+
+def _stamp() -> Path:
+    return store.kept().root / "swept"
 
 
 def sweep() -> None:
     """Look at all studies, and note that it was done."""
     look_at_all()
-    _stamp().touch(0o600)
+    store.kept().touch(_stamp())
+    store.kept().tidy()
 
 
 def look_at_all() -> None:

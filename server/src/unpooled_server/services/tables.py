@@ -15,6 +15,7 @@ from unpooled.memory.allocator import give_back_what_is_free
 from unpooled_server.models import RowFile, Study
 from unpooled_server.storage import store
 from unpooled_server.storage.columns import Columns, add_rows, begin_column
+from unpooled_server.storage.files import whole_file
 
 
 def tables(study: Study) -> dict[str, Columns]:
@@ -40,8 +41,7 @@ def _merged(table: str, files: Sequence[RowFile]) -> Columns:
             # Another worker, which a sweep has set to the same work, was faster, and has deleted the rows.
             if not folder.is_dir():
                 raise
-        for file in files:
-            store.rows_path(study, file.name).unlink(missing_ok=True)
+        store.drop_merged(study, (file.name for file in files))
         give_back_what_is_free()  # behind the many small columns of the files
     return Columns(folder, files[0].columns)
 
@@ -74,7 +74,7 @@ def _merge(found: Iterable[_Part], folder: Path) -> None:
     parts = sorted(found, key=lambda part: part.first)
     empty = joined([part.empty for part in parts])  # has the types that all parts fit into
     with ExitStack() as stack:
-        outs = {name: stack.enter_context(store.whole_file(folder / f"{name}.npy")) for name in empty}
+        outs = {name: stack.enter_context(whole_file(folder / f"{name}.npy")) for name in empty}
         for name, out in outs.items():
             begin_column(out, sum(part.rows for part in parts), empty[name])
         for group in _groups(parts):

@@ -129,7 +129,7 @@ def _drop_unless_committed(cohort: Cohort, round_id: int, nonce: str) -> Share |
     """The cohort's share of a round, if there is one. Bytes under this nonce stay only if they are its."""
     committed = Share.objects.filter(round_id=round_id, cohort=cohort).first()
     if committed is None or committed.nonce != nonce:
-        store.share_path(cohort.study_id, round_id, cohort.pk, nonce).unlink(missing_ok=True)
+        store.kept().delete([store.share_path(cohort.study_id, round_id, cohort.pk, nonce)])
     return committed
 
 

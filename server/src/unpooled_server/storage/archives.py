@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
-from io import RawIOBase
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from io import SEEK_END, RawIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 # Bytes that are in memory of each download.
@@ -32,15 +33,20 @@ class _Pipe(RawIOBase):
         return found
 
 
-def zipped(folder: str, files: Iterable[Path]) -> Iterator[bytes]:
-    """The archive of files, which it has within `folder`, piece by piece."""
+def zipped(
+    folder: str, files: Iterable[Path], made: datetime, opened: Callable[[Path], BinaryIO]
+) -> Iterator[bytes]:
+    """The archive of files that were `made` then, which it has within `folder`, piece by piece."""
     pipe = _Pipe()
     with ZipFile(pipe, "w", ZIP_DEFLATED, compresslevel=zlib.Z_BEST_SPEED) as archive:
         for path in files:
-            entry = ZipInfo.from_file(path, f"{folder}/{path.name}")
-            entry.compress_type = ZIP_DEFLATED
-            with path.open("rb") as content, archive.open(entry, "w") as out:
-                while block := content.read(BLOCK):
-                    out.write(block)
-                    yield pipe.taken()
+            entry = ZipInfo(f"{folder}/{path.name}", made.timetuple()[:6])
+            entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o600 << 16
+            with opened(path) as content:
+                entry.file_size = content.seek(0, SEEK_END)  # the format depends on it
+                content.seek(0)
+                with archive.open(entry, "w") as out:
+                    while block := content.read(BLOCK):
+                        out.write(block)
+                        yield pipe.taken()
     yield pipe.taken()

@@ -15,15 +15,18 @@ BLOCK = 1 << 18
 class Columns(Mapping[str, np.ndarray]):
     """Columns in a folder. Each look-up maps the file anew, so that what was read is not held."""
 
-    def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        self._folder, self._names = folder, tuple(names)
+    def __init__(
+        self, folder: Path, names: Sequence[str], here: Callable[[Path], Path] = lambda path: path
+    ) -> None:
+        """`here` gives the place on this machine of a file."""
+        self._folder, self._names, self._here = folder, tuple(names), here
         # Read once: to read a file's head takes longer than to map the file.
         self._heads: dict[str, tuple[np.dtype, int, tuple[int, ...]]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._names:
             raise KeyError(name)
-        path = self._folder / f"{name}.npy"
+        path = self._here(self._folder / f"{name}.npy")
         if name not in self._heads:
             column = np.load(path, mmap_mode="r", allow_pickle=False)
             self._heads[name] = column.dtype, column.offset, column.shape

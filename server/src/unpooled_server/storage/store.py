@@ -1,31 +1,34 @@
-"""Files of studies on disk. A file is there whole or not at all; nothing is unpickled.
+"""Files of studies in the platform's store. A file is there whole or not at all; nothing is unpickled.
 
-HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
+studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
                            /<round>.dealing               of a round that is compared, as long
-                    /states/<digest>.<random>             what is kept of a branch, or asked, where it is long
-                    /told/<place>                     sums of a round, as cohorts are told them
-                         /<place>.shown               a comparison, as all are shown it who have not dealt
-                    /rows/<random>.npy                    some result rows
-                         /merged-<table>/<name>.npy   all of a table, sorted, in place of those
-                    /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
-                    /results-<random>/<name>
-                                     /columns/<name>.npy, pictures/<name>
+               /states/<digest>.<random>             what is kept of a branch, or asked, where it is long
+               /told/<place>                     sums of a round, as cohorts are told them
+                    /<place>.shown               a comparison, as all are shown it who have not dealt
+               /rows/<random>.npy                    some result rows
+                    /merged-<table>/<name>.npy   all of a table, sorted, in place of those
+               /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
+               /results-<random>/<name>
+                                /columns/<name>.npy, pictures/<name>
 """
 
 from __future__ import annotations
 
 import collections
 import fcntl
+import fnmatch
 import hashlib
 import mmap
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from django.conf import settings
@@ -34,10 +37,28 @@ from unpooled.asking.procedure import Rows
 from unpooled.errors import ProtocolError
 from unpooled.panel import list_file
 from unpooled.panel.panel import Panel
+from unpooled_server.storage import files
 from unpooled_server.storage.columns import Columns, save_column
+from unpooled_server.storage.files import Files
+from unpooled_server.storage.files import OtherBytes as OtherBytes
 
 # Bytes of a body or a file that are in memory at once.
 BLOCK = 1 << 20
+
+
+def kept() -> Files:
+    """Return the store that the settings name."""
+    return _named(settings.UNPOOLED_STORE, settings.UNPOOLED_STORE_KEY, Path(settings.UNPOOLED_HOME))
+
+
+@lru_cache
+def _named(address: str, key: str, home: Path) -> Files:
+    if address.startswith("s3://"):
+        from unpooled_server.storage.objects import Objects  # its library is loaded where it is needed
+
+        (scratch := home / "scratch").mkdir(exist_ok=True, mode=0o700)
+        return Objects(address, key, scratch)
+    return Files(Path(unquote(urlsplit(address).path)) if address else home)
 
 
 class LostFile(ProtocolError):
@@ -45,42 +66,20 @@ class LostFile(ProtocolError):
 
 
 def study_folder(study: str) -> Path:
-    return Path(settings.UNPOOLED_HOME) / "studies" / study
+    return kept().root / "studies" / study
 
 
 def made_folder(study: str) -> Path:
-    """The study's folder, which is there from now on."""
+    """The study's folder on this machine, which is there from now on."""
     path = study_folder(study)
     path.mkdir(parents=True, exist_ok=True)
+    kept().use(path)
     return path
 
 
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name, durably, once the block has ended well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own: two workers may write the same file, and either one's is whole.
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with draft.open("xb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        draft.replace(path)
-        _sync_folder(path.parent)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def _sync_folder(path: Path) -> None:
-    if os.name != "posix":
-        return  # Windows has no handle to a folder; its rename is journalled
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def whole_file(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Write a file that appears under its name, durably, once the block has ended well."""
+    return files.whole_file(path, kept().take)
 
 
 # Shares
@@ -115,15 +114,14 @@ def keep_told(study: str, place: str, pieces: Collection[bytes | memoryview]) ->
 
 def drop_told(study: str, before: int) -> None:
     """Delete the sums of the first questions of the branch from which all others come."""
-    for path in (study_folder(study) / "told").glob("[0-9]*"):
-        if path.name.isdecimal() and int(path.name) < before:
-            path.unlink(missing_ok=True)
+    told = (path for path, _ in kept().below(study_folder(study) / "told"))
+    kept().delete(path for path in told if path.name.isdecimal() and int(path.name) < before)
 
 
 def told_digest(study: str, place: str) -> str:
     """SHA-256 of what cohorts are told of a place, in hex; empty where that is lost."""
     try:
-        return _digest(told_path(study, place)).hex()
+        return files.digest(kept().open(told_path(study, place))).hex()
     except FileNotFoundError:
         return ""
 
@@ -154,12 +152,11 @@ def keep_state(study: str, pieces: Collection[bytes | memoryview]) -> str:
     return name
 
 
-def load_state(study: str, name: str) -> mmap.mmap:
+def load_state(study: str, name: str) -> mmap.mmap | bytes:
     """The bytes in a file, mapped; LostFile if they are not there, or are others."""
     try:
-        with state_path(study, name).open("rb") as file:
-            found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (FileNotFoundError, ValueError) as error:  # ValueError of an empty file
+        found = _mapped(state_path(study, name))
+    except FileNotFoundError as error:
         raise LostFile(f"a state of the study is lost ({name[:12]})") from error
     if hashlib.sha256(found).hexdigest() != name.partition(".")[0]:
         raise LostFile(f"a state of the study is damaged ({name[:12]})")
@@ -167,12 +164,14 @@ def load_state(study: str, name: str) -> mmap.mmap:
 
 
 def drop_states(study: str, names: Iterable[str]) -> None:
-    for name in names:
-        state_path(study, name).unlink(missing_ok=True)
+    kept().delete(state_path(study, name) for name in names)
 
 
-class OtherBytes(ProtocolError):
-    """New bytes under a name that others have already: a nonce, or the round of a dealing."""
+def _mapped(path: Path) -> mmap.mmap | bytes:
+    """The bytes of a file, mapped; FileNotFoundError."""
+    with kept().open_here(path) as file:
+        # An empty file cannot be mapped.
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if file.seek(0, os.SEEK_END) else b""
 
 
 def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
@@ -181,63 +180,33 @@ def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
     The name is taken only once the file is whole, and never taken twice: under one name lie the same bytes
     for ever. ProtocolError if the stream is shorter; OtherBytes if the name is of other bytes already.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
+    with files.drafted(path) as draft:
         with draft.open("xb") as out:
             got = sum(out.write(block) for block in blocks)
-            if got != size:
-                raise ProtocolError(f"the share ends early: got {got} bytes; want {size}")
-            out.flush()
-            _take_name(draft, path, size)
-            # Flushed after it has its name: Linux's file systems then keep the name as well, and shares are
-            # many. (Were it lost all the same, the cohort is asked again: see services.rounds.)
-            os.fsync(out.fileno())
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _take_name(draft: Path, path: Path, size: int) -> None:
-    try:
-        # A link, where a rename would do: only a link fails if the name is taken, and that without a race.
-        os.link(draft, path)
-    except FileExistsError:
-        if path.stat().st_size == size and _digest(draft) != _digest(path):
-            raise OtherBytes("other bytes were sent under this name before") from None
-        # The same bytes again, or the rest of a file that a power failure cut short.
-        draft.replace(path)
-
-
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+        if got != size:
+            raise ProtocolError(f"the share ends early: got {got} bytes; want {size}")
+        kept().take_once(draft, path)
 
 
 def load_share(path: Path, size: int) -> memoryview:
     """The bytes of a committed share or a dealing, mapped; LostFile if they are not all there."""
     try:
-        with path.open("rb") as file:
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        data = memoryview(_mapped(path))
     except FileNotFoundError as error:
         raise LostFile("masked bytes of a cohort are lost") from error
-    except ValueError:  # an empty file cannot be mapped
-        data = memoryview(b"")
     if len(data) != size:
         raise LostFile("masked bytes of a cohort are damaged")
     return data
 
 
 def share_is_there(path: Path, size: int) -> bool:
-    try:
-        return path.stat().st_size == size
-    except OSError:
-        return False
+    return kept().size(path) == size
 
 
 def drop_what_cohorts_sent(study: str) -> None:
     """Delete masked shares, what cohorts were told, states that hold sums, and cohorts' lists of variants."""
     for name in ("shares", "told", "states", "lists"):
-        shutil.rmtree(study_folder(study) / name, ignore_errors=True)
+        kept().delete_folder(study_folder(study) / name)
 
 
 # Result rows
@@ -258,14 +227,14 @@ def keep_rows(study: str, columns: Mapping[str, np.ndarray]) -> str:
 
 def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
     try:
-        with path.open("rb") as file:
+        with kept().open_here(path) as file:
             return Rows(table, {name: np.load(file, allow_pickle=False) for name in names})
     except (FileNotFoundError, EOFError, ValueError) as error:
         raise LostFile(f"result rows are lost or damaged ({path.name})") from error
 
 
 def merged_path(study: str, table: str) -> Path:
-    """Return the folder of a table whose rows were merged."""
+    """Return the folder on this machine of a table whose rows were merged."""
     return study_folder(study) / "rows" / f"merged-{table}"
 
 
@@ -273,15 +242,20 @@ def take_folder(draft: Path, path: Path) -> None:
     """Give a folder that is whole its name; one that another worker has made meanwhile serves as well."""
     try:
         draft.rename(path)
-        _sync_folder(path.parent)
     except OSError:
         if not path.is_dir():
             raise
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def drop_merged(study: str, names: Iterable[str]) -> None:
+    """Delete rows that were merged, unless other machines have yet to merge them."""
+    if type(kept()) is Files:
+        kept().delete(rows_path(study, name) for name in names)
+
+
 def drop_rows(study: str) -> None:
-    shutil.rmtree(study_folder(study) / "rows", ignore_errors=True)
+    kept().delete_folder(study_folder(study) / "rows")
 
 
 # Lists of variants
@@ -292,24 +266,23 @@ def list_path(study: str, digest: str) -> Path:
 
 
 def drop_list(study: str, digest: str) -> None:
-    list_path(study, digest).unlink(missing_ok=True)
+    kept().delete([list_path(study, digest)])
 
 
 def drop_other_lists(study: str, keep: Collection[str]) -> None:
     """Delete the cohorts' lists that are of none of these digests."""
-    for path in (study_folder(study) / "lists").glob("*.bin"):
-        if path.stem not in keep:
-            path.unlink(missing_ok=True)
+    lists = (path for path, _ in kept().below(study_folder(study) / "lists"))
+    kept().delete(path for path in lists if path.suffix == ".bin" and path.stem not in keep)
 
 
 @contextmanager
 def list_draft(study: str, cohort: int, start: int) -> Iterator[BinaryIO | None]:
     """The file into which a cohort's list comes, cut to its first `start` bytes; None if a part is coming.
 
-    It stays for the next part. Of a part that fails nothing is kept.
+    It stays, on this machine, for the next part. Of a part that fails nothing is kept.
     """
-    path = study_folder(study) / "lists" / f".{cohort}"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = made_folder(study) / "lists" / f".{cohort}"
+    path.parent.mkdir(exist_ok=True)
     with path.open("ab") as out:
         # Whoever held the lock before may have given the file its name: then this is no draft any more.
         if not (_has_locked(out) and _is_at(out, path)):
@@ -365,7 +338,7 @@ def remarks_path(study: str) -> Path:
 def load_panel(path: Path) -> Panel:
     """The panel in a file, which is mapped; LostFile if it is not there."""
     try:
-        return Panel.of_file(path)
+        return Panel.from_canonical(_mapped(path))
     except FileNotFoundError as error:
         raise LostFile(f"a list of variants is lost ({path.name})") from error
 
@@ -389,16 +362,16 @@ class PanelDraft:
 
     @classmethod
     def write(cls, folder: Path, parts: Sequence[Panel], remarks: Iterable[bytes]) -> PanelDraft:
-        """Write a draft panel from its parts, on the studies' disk."""
-        keep_panel(path := folder / _PANEL, parts)
-        keep_blocks(folder / _REMARKS, remarks)
-        _remember(panel := load_panel(path))
+        """Write a draft panel from its parts, on this machine."""
+        files.write(folder / _PANEL, list_file.pieces(parts))
+        files.write(folder / _REMARKS, remarks)
+        _remember(panel := Panel.of_file(folder / _PANEL))
         return cls(panel, folder)
 
     def take(self, study: str) -> None:
         """Make it the study's panel. Whoever calls holds the study's lock."""
         for path in (panel_path(study), remarks_path(study)):
-            (self.folder / path.name).replace(path)
+            kept().take(self.folder / path.name, path)
 
 
 def agreed_panel(study: str, digest: str) -> Panel:
@@ -423,7 +396,7 @@ def keep_blocks(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
 
 def blocks_of(path: Path) -> Iterator[bytes]:
     """The bytes of a file, block by block."""
-    with path.open("rb") as file:
+    with kept().open(path) as file:
         while block := file.read(BLOCK):
             yield block
 
@@ -470,7 +443,7 @@ def keep_column(
 
 def kept_columns(study: str, results_folder: str, names: Sequence[str]) -> Columns:
     """The kept columns of a study, and the text of its alleles."""
-    return Columns(_columns_path(study, results_folder), [*names, "alleles"])
+    return Columns(_columns_path(study, results_folder), [*names, "alleles"], kept().here)
 
 
 def picture_path(study: str, results_folder: str, name: str) -> Path:
@@ -484,19 +457,17 @@ def _columns_path(study: str, results_folder: str) -> Path:
 
 def drop_results(study: str, *, folder: str = "*", keep: str = "") -> None:
     """Delete a folder of results, or all but the one that counts: a worker that died may have left one."""
-    for path in study_folder(study).glob(f"results-{folder}"):
-        if path.name != f"results-{keep}":
-            shutil.rmtree(path, ignore_errors=True)
+    top = study_folder(study)
+    found = {path.relative_to(top).parts[0] for path, _ in kept().below(top)}
+    for name in fnmatch.filter(found, f"results-{folder}"):
+        if name != f"results-{keep}":
+            kept().delete_folder(top / name)
 
 
-def size_of(paths: Iterable[Path]) -> int:
-    """Count the bytes of files."""
-    found = 0
-    for path in paths:
-        with suppress(FileNotFoundError):  # a study that runs deletes what it no longer needs
-            found += path.stat().st_size
-    return found
+def size_of(study: str) -> int:
+    """Count the bytes of a study's files."""
+    return sum(size for _, size in kept().below(study_folder(study)))
 
 
 def drop_study(study: str) -> None:
-    shutil.rmtree(study_folder(study), ignore_errors=True)
+    kept().delete_folder(study_folder(study))

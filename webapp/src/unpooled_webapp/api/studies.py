@@ -355,8 +355,8 @@ class ResultView(OpenToTokens):
     def get(self, request: Request, study: str, name: str) -> HttpResponseBase:
         """Download a result file."""
         found = visible(request, study)
-        path = selectors.result_path(found, name)
-        if path is None:
+        file = selectors.result_file(found, name)
+        if file is None:
             raise Missing("no-result", f"This study has no result file {name[:120]!r}.")
         kind = "application/octet-stream"  # whatever its name ends in
-        return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=kind)
+        return FileResponse(file, as_attachment=True, filename=name, content_type=kind)

@@ -9,7 +9,6 @@ import fcntl
 import json
 import logging
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMessage
 
+from unpooled_server.services import keeping
 from unpooled_webapp.models import Channel, ChannelKind
 from unpooled_webapp.notices import delivering, webhooks
 from unpooled_webapp.notices.webhooks import Undelivered
@@ -43,8 +43,8 @@ class Alarm:
 
 
 def _is_disk_low() -> bool:
-    usage = shutil.disk_usage(settings.UNPOOLED_HOME)
-    return usage.free < LOW * usage.total
+    total, free = keeping.disk()
+    return free < LOW * total
 
 
 ALARMS = (

@@ -21,6 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -33,11 +34,11 @@ from django.utils import timezone
 from unpooled.errors import UnpooledError
 from unpooled_server.models import Study
 from unpooled_server.names import LIVE
+from unpooled_server.services import keeping
 from unpooled_server.services.branches import RELEASE
 
-KEPT = ("studies", "reference", "installation", "secret-key")
-"""Names in the home folder whose content cannot be made again."""
-_MADE_AT_ONCE = "secret-key"
+_REFERENCE, _MADE_AT_ONCE = "reference", "secret-key"
+"""Names in the home folder, beside those in the store, whose content cannot be made again."""
 _MANIFEST, _HOME, _DATABASE = "manifest.json", "home/", "database/"
 _SQLITE = f"{_DATABASE}db.sqlite3"
 _BLOCK = 1 << 20
@@ -67,11 +68,7 @@ class Manifest:
 
 def size() -> int:
     """Count the bytes of the files that a backup would hold, without the database."""
-    found = 0
-    for path in _kept():
-        with contextlib.suppress(FileNotFoundError):
-            found += path.stat().st_size
-    return found
+    return sum(size for _, size, _ in _kept())
 
 
 def make(target: Path, done: Done = lambda count: None) -> Manifest:
@@ -99,10 +96,9 @@ def _fill(archive: zipfile.ZipFile, done: Done) -> Manifest:
     manifest = Manifest(RELEASE, made_at, _leaves(), count, list(running), {})
     for name, blocks in _tables():
         manifest.files[name] = _write(archive, name, blocks, done)
-    for path in _kept():
-        name = f"{_HOME}{path.relative_to(settings.UNPOOLED_HOME).as_posix()}"
+    for name, _, blocks_of in _kept():
         with contextlib.suppress(FileNotFoundError):  # a study that runs deletes what it no longer needs
-            manifest.files[name] = _write(archive, name, _blocks(path), done)
+            manifest.files[f"{_HOME}{name}"] = _write(archive, f"{_HOME}{name}", blocks_of(), done)
     archive.writestr(_MANIFEST, json.dumps(asdict(manifest), indent=1))
     return manifest
 
@@ -153,7 +149,10 @@ def restore(source: Path, done: Done = lambda count: None) -> Manifest:
         if not is_sqlite:
             _fill_tables(archive, manifest, done)
         for path in [*(Path(draft) / _HOME).iterdir()]:
-            path.replace(home / path.name)
+            if path.name in (_REFERENCE, _MADE_AT_ONCE):
+                path.replace(home / path.name)
+            else:
+                keeping.adopt(path)
         if is_sqlite:
             connection.close()  # it has made the empty file that this one takes the place of
             (Path(draft) / _SQLITE).replace(settings.DATABASES["default"]["NAME"])
@@ -161,11 +160,11 @@ def restore(source: Path, done: Done = lambda count: None) -> Manifest:
 
 
 def _require_empty(home: Path) -> None:
-    taken = [name for name in KEPT if name != _MADE_AT_ONCE and (home / name).exists()]
+    taken = {name.partition("/")[0] for name, _, _ in _kept()} - {_MADE_AT_ONCE}
     if taken:
         raise NoBackup(
-            f"{home} is the home of a platform: it has {', '.join(taken)}. Set UNPOOLED_HOME to an empty "
-            "folder."
+            f"{settings.UNPOOLED_STORE or home} is the home of a platform: it has "
+            f"{', '.join(sorted(taken))}. Set UNPOOLED_HOME, or UNPOOLED_STORE, to an empty folder."
         )
     if connection.introspection.table_names():
         raise NoBackup(
@@ -242,17 +241,14 @@ def _sequences() -> list[str]:
 # Files
 
 
-def _kept() -> Iterator[Path]:
+def _kept() -> Iterator[tuple[str, int, Callable[[], Iterator[bytes]]]]:
+    """Give name, size and content of each file."""
+    for name, size in keeping.names():
+        yield name, size, partial(keeping.blocks_of, name)
     home = Path(settings.UNPOOLED_HOME)
-    for name in KEPT:
-        path = home / name
-        yield from [path] if path.is_file() else (each for each in sorted(path.rglob("*")) if _is_whole(each))
-
-
-def _is_whole(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith(
-        "."
-    )  # what is not written to its end has a dot in front
+    for path in (home / _MADE_AT_ONCE, *sorted((home / _REFERENCE).glob("[!.]*"))):
+        if path.is_file():
+            yield path.relative_to(home).as_posix(), path.stat().st_size, partial(_blocks, path)
 
 
 def _is_ours(name: str) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
-from django.conf import settings
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 from prometheus_client import CollectorRegistry
@@ -16,7 +14,7 @@ from prometheus_client.registry import Collector
 from unpooled_server.models import Cohort, Round, Study, Traffic
 from unpooled_server.names import COMPENSATOR, LIVE, OVER, UNFINISHED
 from unpooled_server.reads import stages
-from unpooled_server.services import sweeping
+from unpooled_server.services import keeping, sweeping
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -95,7 +93,6 @@ def _traffic() -> Metric:
 
 def _disk() -> Metric:
     found = GaugeMetricFamily("unpooled_disk_bytes", "Disk of the home folder", labels=("kind",))
-    usage = shutil.disk_usage(settings.UNPOOLED_HOME)
-    for kind in ("total", "free"):
-        found.add_metric([kind], getattr(usage, kind))
+    for kind, count in zip(("total", "free"), keeping.disk(), strict=True):
+        found.add_metric([kind], count)
     return found

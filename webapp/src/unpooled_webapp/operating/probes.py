@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hmac
-import shutil
 import time
 from collections.abc import Callable
 
@@ -15,7 +14,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 
 from unpooled.errors import UnpooledError
 from unpooled_server.compensator_client import compensator
-from unpooled_server.services import sweeping
+from unpooled_server.errors import StoreAway
+from unpooled_server.services import keeping, sweeping
 from unpooled_webapp import installation
 
 OK = "ok"
@@ -81,6 +81,15 @@ def _database() -> None:
         installation.require_own_home()
     except installation.OtherHome:
         raise NotReady("the database belongs to another home folder") from None
+    except StoreAway:
+        connection.ensure_connection()
+
+
+def _store() -> None:
+    try:
+        keeping.marker()
+    except StoreAway as error:
+        raise NotReady(str(error.strerror)) from None
 
 
 @functools.cache  # of a success: nobody takes a migration back while the platform runs
@@ -99,7 +108,7 @@ def _sweep() -> None:
 
 
 def _disk() -> None:
-    if shutil.disk_usage(settings.UNPOOLED_HOME).free < LEAST_FREE:
+    if keeping.disk()[1] < LEAST_FREE:
         raise NotReady(f"less than {LEAST_FREE >> 30} GiB are free")
 
 
@@ -118,7 +127,8 @@ def _of_compensator(interval: int) -> str:
     return ""
 
 
-CHECKS = {check.__name__.strip("_"): check for check in (_database, _migrations, _sweep, _disk, _compensator)}
+_ALL = (_database, _store, _migrations, _sweep, _disk, _compensator)
+CHECKS = {check.__name__.strip("_"): check for check in _ALL}
 _ANSWERS = {"/live": live, "/ready": ready, "/metrics": metrics}
 
 

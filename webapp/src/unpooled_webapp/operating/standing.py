@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import timedelta
 from typing import Any
 
@@ -13,19 +12,19 @@ from django.utils import timezone
 from unpooled_server.models import Study
 from unpooled_server.names import LIVE, OVER, UNFINISHED
 from unpooled_server.reads import stages
-from unpooled_server.services import sweeping
+from unpooled_server.services import keeping, sweeping
 from unpooled_webapp.operating import probes
 
 
 def standing() -> dict[str, Any]:
     """Return how the platform stands now."""
     age = sweeping.age()
-    disk = shutil.disk_usage(settings.UNPOOLED_HOME)
+    total, free = keeping.disk()
     return {
         "checks": [{"name": name, "is_ok": said == probes.OK} for name, said in probes.outcomes().items()],
         "swept_at": None if age is None else timezone.now() - timedelta(seconds=age),
-        "disk_total": disk.total,
-        "disk_free": disk.free,
+        "disk_total": total,
+        "disk_free": free,
         "studies": [_row(study) for study in _unfinished()],
     }
 
