@@ -3417,13 +3417,14 @@ export interface components {
         };
         /**
          * @description * `database` - database
+         *     * `store` - store
          *     * `migrations` - migrations
          *     * `sweep` - sweep
          *     * `disk` - disk
          *     * `compensator` - compensator
          * @enum {string}
          */
-        PlatformCheck: "database" | "migrations" | "sweep" | "disk" | "compensator";
+        PlatformCheck: "database" | "store" | "migrations" | "sweep" | "disk" | "compensator";
         PlatformStanding: {
             checks: components["schemas"]["Check"][];
             /**

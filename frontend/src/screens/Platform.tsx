@@ -23,6 +23,7 @@ type Client = Schemas["ClientStanding"] & { study: string };
 /** What is wrong where a check fails, and what helps. */
 const MISSING: Record<Schemas["PlatformCheck"], Message> = {
   database: message("The database does not answer, or belongs to another home folder."),
+  store: message("The store of files does not answer: look at it, and at UNPOOLED_STORE."),
   migrations: message("The database's tables are not up to date: run “unpooled manage migrate”."),
   sweep: message("No worker has looked at the studies for a minute: start one."),
   disk: message("Less than a gibibyte of disk is free: make room."),

@@ -37,6 +37,7 @@ from unpooled.asking.procedure import Rows
 from unpooled.errors import ProtocolError
 from unpooled.panel import list_file
 from unpooled.panel.panel import Panel
+from unpooled_server.errors import UnfitStore
 from unpooled_server.storage import files
 from unpooled_server.storage.columns import Columns, save_column
 from unpooled_server.storage.files import Files
@@ -54,8 +55,10 @@ def kept() -> Files:
 @lru_cache
 def _named(address: str, key: str, home: Path) -> Files:
     if address.startswith("s3://"):
-        from unpooled_server.storage.objects import Objects  # its library is loaded where it is needed
-
+        try:
+            from unpooled_server.storage.objects import Objects  # its library is loaded where it is needed
+        except ModuleNotFoundError:
+            raise UnfitStore("UNPOOLED_STORE: install its library: pip install './webapp[store]'") from None
         (scratch := home / "scratch").mkdir(exist_ok=True, mode=0o700)
         return Objects(address, key, scratch)
     return Files(Path(unquote(urlsplit(address).path)) if address else home)
