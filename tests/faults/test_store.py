@@ -14,8 +14,9 @@ import httpx
 import pytest
 
 from .. import launch
-from ..federation import SMALL_CHUNK, Federation, Trial
+from ..federation import SMALL_CHUNK, Federation
 from ..parties import Party
+from ..patience import PATIENCE
 from ..ports import LOCAL, Port
 from ..relay import Message, Relay
 from ..services import Stores
@@ -84,28 +85,30 @@ def apart(objects: ObjectStore, tmp_path_factory: pytest.TempPathFactory) -> Ite
         made.stop()
 
 
-@pytest.fixture
-def trial(apart: Federation, small: tuple[Path, ...]) -> Iterator[Trial]:
-    made = apart.study(small, chunk_size=SMALL_CHUNK)
-    yield made
-    made.stop()
-
-
-def test_a_study_over_two_homes_has_the_same_bytes_though_its_worker_is_killed(
-    apart: Federation, trial: Trial, objects: ObjectStore, undisturbed: dict[str, bytes]
+def test_a_study_over_two_homes_has_the_same_bytes_though_parties_are_killed_and_the_store_goes_away(
+    apart: Federation, objects: ObjectStore, small: tuple[Path, ...], undisturbed: dict[str, bytes]
 ) -> None:
-    holds = [
-        Hold(apart.web, launch.ENTER),  # the bytes are in the store, the row is not
-        Hold(apart.worker, launch.TOTAL, passing=2),
-        Hold(apart.worker, launch.WRITE_RESULT, passing=2),
-    ]
-    holds[0].close(trial)
+    trial = apart.study(small, chunk_size=SMALL_CHUNK)
+    entering = Hold(apart.web, launch.ENTER)  # the bytes are in the store, the row is not
+    adding = Hold(apart.worker, launch.TOTAL, passing=2)
+    writing = Hold(apart.worker, launch.WRITE_RESULT, passing=2)
+    for hold in (entering, adding, writing):
+        hold.close(trial)
     trial.start()
-    for hold, following in zip(holds, [*holds[1:], None], strict=True):
-        hold.await_reached(trial)
-        if following:
-            following.close(trial)
-        hold.kill(trial)
+    entering.await_reached(trial)
+    entering.kill(trial)
+
+    adding.await_reached(trial)
+    objects.go_away()
+    adding.gate(trial).open()
+    trial.until(lambda: trial.state == "paused", "the study pauses")
+    assert "The platform cannot use its store: the store does not answer." in trial.reason
+    ready = httpx.get(f"{apart.address}/ready", timeout=PATIENCE).json()["checks"]
+    assert ready["store"] == "the store does not answer" and ready["database"] == "ok"
+    objects.come_back()
+
+    writing.await_reached(trial)
+    writing.kill(trial)
     assert_as_undisturbed(trial, undisturbed)
     archive = zipfile.ZipFile(io.BytesIO(apart.coordinator.read(f"studies/{trial.id}/results.zip")))
     packed = {Path(name).name: archive.read(name) for name in archive.namelist()}
@@ -120,23 +123,6 @@ def test_a_study_over_two_homes_has_the_same_bytes_though_its_worker_is_killed(
         ]
     shutil.rmtree(apart.home / "scratch")
     assert trial.call("GET", "table") == table
-
-
-def test_while_the_store_is_away_a_study_waits_and_nothing_is_lost(
-    apart: Federation, trial: Trial, objects: ObjectStore, undisturbed: dict[str, bytes]
-) -> None:
-    hold = Hold(apart.worker, launch.TOTAL, passing=2)
-    hold.close(trial)
-    trial.start()
-    hold.await_reached(trial)
-    objects.go_away()
-    hold.gate(trial).open()
-    trial.until(lambda: trial.state == "paused", "the study pauses")
-    assert "The platform cannot use its store: the store does not answer." in trial.reason
-    ready = httpx.get(f"{apart.address}/ready", timeout=60).json()["checks"]
-    assert ready["store"] == "the store does not answer" and ready["database"] == "ok"
-    objects.come_back()
-    assert_as_undisturbed(trial, undisturbed)
 
 
 def test_a_store_that_lets_a_name_be_taken_twice_is_refused(apart: Federation, objects: ObjectStore) -> None:
