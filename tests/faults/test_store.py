@@ -119,7 +119,9 @@ def test_a_study_over_two_homes_has_the_same_bytes_though_parties_are_killed_and
     assert f"{trial.id}/results-" in objects.names() and f"{trial.id}/shares/" not in objects.names()
     for home in (apart.home, apart.folder / "worker's home"):  # nothing that cohorts sent stays on a machine
         assert not [
-            path for path in home.glob("scratch/studies/*/*/*") if path.parent.name in ("shares", "told")
+            path
+            for path in home.glob("scratch/studies/*/*/*")
+            if path.parent.name in ("shares", "told", "lists")
         ]
     shutil.rmtree(apart.home / "scratch")
     assert trial.call("GET", "table") == table

@@ -29,7 +29,7 @@ class Files:
         self.root = root
 
     def take(self, draft: Path, path: Path) -> None:
-        """Give a draft its name, durably, in place of what has it now."""
+        """Give a draft its name, durably, in place of what has it now; the draft is gone then."""
         place(draft, path)
 
     def take_once(self, draft: Path, path: Path) -> None:

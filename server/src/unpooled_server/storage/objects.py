@@ -67,6 +67,7 @@ class Objects(Files):
     def take(self, draft: Path, path: Path) -> None:
         with draft.open("rb") as file:
             self._put(path, file)
+        draft.unlink()
 
     def take_once(self, draft: Path, path: Path) -> None:
         # Mapped, so that a large share is not in memory: in parts it could not be put on a condition.

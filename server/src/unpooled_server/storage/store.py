@@ -1,12 +1,13 @@
 """Files of studies in the platform's store. A file is there whole or not at all; nothing is unpickled.
 
 studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
-                           /<round>.dealing               of a round that is compared, as long
+                      /<round>.dealing               of a round that is compared, as long
                /states/<digest>.<random>             what is kept of a branch, or asked, where it is long
-               /told/<place>                     sums of a round, as cohorts are told them
-                    /<place>.shown               a comparison, as all are shown it who have not dealt
+               /told/<place>                         sums of a round, as cohorts are told them
+                    /<place>.shown                   a comparison, as all are shown it who have not dealt
                /rows/<random>.npy                    some result rows
-                    /merged-<table>/<name>.npy   all of a table, sorted, in place of those
+                    /merged-<table>/<name>.npy       all of a table, sorted, in place of those; with an object
+                                                     store beside them, on a machine that needs it
                /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
                /results-<random>/<name>
                                 /columns/<name>.npy, pictures/<name>
