@@ -4780,6 +4780,8 @@ export interface operations {
             };
             401: components["responses"]["Refused"];
             403: components["responses"]["Refused"];
+            404: components["responses"]["Refused"];
+            429: components["responses"]["Refused"];
             502: components["responses"]["Refused"];
             503: components["responses"]["Refused"];
         };

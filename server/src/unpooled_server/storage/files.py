@@ -25,6 +25,9 @@ class Files:
     `storage.objects.Objects` has the same methods over an object store.
     """
 
+    is_shared = True
+    """All processes see what lies below the root; else each machine has copies there of what they share."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
 

@@ -39,6 +39,8 @@ _KEPT = 86400.0
 class Objects(Files):
     """The store that is a bucket, which processes on any number of machines share."""
 
+    is_shared = False
+
     def __init__(self, address: str, key: str, root: Path) -> None:
         """`key`: `name:secret`; empty where the environment or the machine has the credentials."""
         super().__init__(root)

@@ -254,7 +254,7 @@ def take_folder(draft: Path, path: Path) -> None:
 
 def drop_merged(study: str, names: Iterable[str]) -> None:
     """Delete rows that were merged, unless other machines have yet to merge them."""
-    if type(kept()) is Files:
+    if kept().is_shared:
         kept().delete(rows_path(study, name) for name in names)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -70,6 +71,11 @@ class IsAdministrator(BasePermission):
 def require_coordinator(user: User) -> None:
     if not accounts.may_coordinate(user):
         raise Refused("not-a-coordinator", "Your account may watch studies, not create them.", status=403)
+
+
+def public_url(request: Request) -> str:
+    """The address that people and cohorts reach this server at."""
+    return settings.UNPOOLED_PUBLIC_URL or request._request.build_absolute_uri("/").rstrip("/")
 
 
 def given(request: Request, form: type[BaseSerializer[Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from unpooled_server.errors import Refused
 from unpooled_webapp import accounts, audit, first_run, second_factor
 from unpooled_webapp.api import account_forms, serializers
-from unpooled_webapp.api.access import given, person
+from unpooled_webapp.api.access import given, person, public_url
 
 REFUSAL = "provider-refusal"
 
@@ -90,12 +90,12 @@ class ProviderView(APIView):
         request=None,
         responses={
             200: account_forms.ProviderPage,
-            502: serializers.ErrorAnswer,
+            **dict.fromkeys((404, 429, 502), serializers.ErrorAnswer),
         },
     )
     def post(self, request: Request) -> Response:
         """Begin to sign in, or, for somebody who is signed in, to connect their account with the provider."""
-        back = request.build_absolute_uri(reverse("provider-back"))
+        back = f"{public_url(request)}{reverse('provider-back')}"
         return Response({"url": _single_sign_on().begin(request._request, back)})
 
 

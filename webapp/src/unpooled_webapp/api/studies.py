@@ -30,6 +30,7 @@ from unpooled_webapp.api.access import (
     given,
     own,
     person,
+    public_url,
     require_coordinator,
     visible,
 )
@@ -43,11 +44,6 @@ def detail(request: Request, study: Study, status: int = 200) -> Response:
     fresh = Study.objects.get(pk=study.pk)
     detail = serializers.StudyDetail(fresh, context={"person": person(request)})
     return Response(detail.data, status=status)
-
-
-def public_url(request: Request) -> str:
-    """The address that cohorts reach this server at."""
-    return settings.UNPOOLED_PUBLIC_URL or request._request.build_absolute_uri("/").rstrip("/")
 
 
 class StudiesView(OpenToTokens):
