@@ -157,6 +157,7 @@ def test_a_full_disk_pauses_the_study_until_there_is_room(
 def test_results_of_workers_that_were_second_are_deleted(answered: Federation) -> None:
     stray = store.results_path(answered.study_id, "stray")
     stray.mkdir(parents=True)
+    (stray / "study.tsv").touch()
     to_the_end(answered)
     assert not stray.exists()
     assert store.results_path(answered.study_id, answered.study.results_folder).exists()
