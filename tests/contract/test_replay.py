@@ -76,7 +76,7 @@ class Replayed:
 def kept(call: Call[Any], value: Any) -> bytes:
     """Encode the value kept of an ended branch, and check that it decodes to the same type and bytes."""
     data = codec.encode(value)
-    read = call.procedure.value(data)
+    read = call.procedure.value(call.study, data)
     assert type(read) is type(value) and codec.encode(read) == data
     return data
 
@@ -104,11 +104,14 @@ def test_a_study_that_is_never_in_memory_has_the_same_results(name: str) -> None
 
 READ = """
 import json, os, sys
-from unpooled.asking.procedure import PROCEDURES
-for name, kept in json.load(sys.stdin).items():
+from unpooled.asking.procedure import PROCEDURES, Study
+from unpooled.plan.plan import Plan
+for name, stored in json.load(sys.stdin).items():
     if not (child := os.fork()):  # a process of its own for each, which has loaded none of the methods
-        for data in kept:
-            PROCEDURES[name].value(bytes.fromhex(data))
+        for plan, kept in stored:
+            study = Study(Plan.from_json(plan), None)
+            for data in kept:
+                PROCEDURES[name].value(study, bytes.fromhex(data))
         os._exit(0)
     if os.waitpid(child, 0)[1]:
         sys.exit(name)
@@ -117,10 +120,9 @@ for name, kept in json.load(sys.stdin).items():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_process_that_has_loaded_no_method_reads_all_that_is_stored() -> None:
-    stored: defaultdict[str, set[bytes]] = defaultdict(set)
-    for name in STUDIES:
-        for procedure, kept_of in replayed(name).stored.items():
-            stored[procedure] |= kept_of
+    stored: defaultdict[str, list[tuple[dict[str, Any], list[str]]]] = defaultdict(list)
+    for again in map(replayed, STUDIES):
+        for procedure, kept_of in again.stored.items():
+            stored[procedure].append((again.study.plan.to_json(), [data.hex() for data in kept_of]))
     assert len(stored) > 40  # nearly every procedure that there is
-    found = json.dumps({name: [data.hex() for data in each] for name, each in stored.items()})
-    subprocess.run([sys.executable, "-c", READ], input=found, text=True, check=True)
+    subprocess.run([sys.executable, "-c", READ], input=json.dumps(stored), text=True, check=True)
