@@ -117,6 +117,8 @@ class Objects(Files):
 
     def use(self, path: Path) -> None:
         folder = self.root.joinpath(*path.relative_to(self.root).parts[:2])
+        if not folder.exists():  # a machine without a worker has no sweep
+            self.tidy()
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
 

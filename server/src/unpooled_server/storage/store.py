@@ -76,8 +76,8 @@ def study_folder(study: str) -> Path:
 def made_folder(study: str) -> Path:
     """The study's folder on this machine, which is there from now on."""
     path = study_folder(study)
-    path.mkdir(parents=True, exist_ok=True)
     kept().use(path)
+    path.mkdir(parents=True, exist_ok=True)
     return path
 
 
@@ -184,6 +184,7 @@ def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
     The name is taken only once the file is whole, and never taken twice: under one name lie the same bytes
     for ever. ProtocolError if the stream is shorter; OtherBytes if the name is of other bytes already.
     """
+    kept().use(path)
     with files.drafted(path) as draft:
         with draft.open("xb") as out:
             got = sum(out.write(block) for block in blocks)
