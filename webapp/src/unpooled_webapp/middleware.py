@@ -69,12 +69,15 @@ class WithoutRoom(Middleware):
 
 
 def come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
-    refusal = Unavailable(
-        "database", "The platform's database does not answer.", "Try again in a few seconds."
-    )
+    # Each log line is a sentence of its own: reports of errors leave out what is put into it.
     if isinstance(error, StoreAway):
+        log.error("%s %s: the store does not answer (%s)", request.method, request.path, first_line(error))
         refusal = Unavailable("store", "The platform's store does not answer.", "Try again in a few seconds.")
-    log.error("%s %s: %s (%s)", request.method, request.path, refusal.message, first_line(error))
+    else:
+        log.error("%s %s: the database does not answer (%s)", request.method, request.path, first_line(error))
+        refusal = Unavailable(
+            "database", "The platform's database does not answer.", "Try again in a few seconds."
+        )
     return _refused(refusal)
 
 
