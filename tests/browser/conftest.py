@@ -20,7 +20,7 @@ from .pages import Pages
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "frontend/node_modules/axe-core/axe.min.js"
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # Without them the browser would ask its maker's hosts for news.
 FLAGS = [
     "--no-sandbox",
