@@ -110,6 +110,16 @@ def test_studies_are_filtered_and_ordered(pages: Pages, many: list[str]) -> None
     pages.heading("Studies")
 
 
+def test_the_platform_page_shows_the_first_of_many(pages: Pages, many: list[str]) -> None:
+    page = pages.page
+    pages.open("/platform")
+    table = page.get_by_role("table", name="Studies that are not over").get_by_role("row")
+    expect(table).to_have_count(SHOWN + 1)
+    pages.look("platform-many")
+    page.get_by_role("button", name=re.compile(r"^Show \d+ more$")).click()
+    expect(table.nth(SHOWN + 1).get_by_role("link")).to_be_focused()
+
+
 def test_a_template_fills_the_form_and_is_undone(pages: Pages) -> None:
     page = pages.page
     pages.follow("New study")

@@ -10,7 +10,8 @@ import { Button } from "../ui/Button";
 import { Callout, Refusal } from "../ui/Callout";
 import { Facts, Muted, PageTitle, Section } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
-import { Table, type Column } from "../ui/Table";
+import { LongTable } from "../ui/LongTable";
+import type { Column } from "../ui/Table";
 import { Ago } from "../ui/Time";
 import { bytes } from "../words/format";
 import { message, t, type Message } from "../words/language";
@@ -18,7 +19,7 @@ import { STUDY } from "../words/states";
 
 type Standing = Schemas["PlatformStanding"];
 type Study = Schemas["StudyStanding"];
-type Client = Schemas["ClientStanding"] & { study: string };
+type Client = Schemas["ClientStanding"] & { study: Study };
 
 /** What is wrong where a check fails, and what helps. */
 const MISSING: Record<Schemas["PlatformCheck"], Message> = {
@@ -56,9 +57,7 @@ function Standing() {
           </Section>
           <Section title={t("Clients")}>
             <Clients
-              rows={found.studies.flatMap((study) =>
-                study.clients.map((client) => ({ ...client, study: study.name })),
-              )}
+              rows={found.studies.flatMap((study) => study.clients.map((client) => ({ ...client, study })))}
             />
           </Section>
         </>
@@ -103,16 +102,25 @@ function Checks({ found }: { found: Standing }) {
   );
 }
 
+function StudyLink({ study: { id, name } }: { study: Study }) {
+  return <Link to={`/studies/${id}`}>{name}</Link>;
+}
+
 function Studies({ rows }: { rows: readonly Study[] }) {
   const columns: Column<Study>[] = [
-    { title: t("Study"), cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
+    { title: t("Study"), cell: (row) => <StudyLink study={row} /> },
     { title: t("Coordinator"), cell: (row) => row.owner },
     { title: t("State"), cell: (row) => <Badge said={STUDY[row.state]} /> },
     { title: t("Oldest round"), cell: (row) => <Oldest study={row} /> },
   ];
   if (rows.length === 0) return <Muted>{t("There are none.")}</Muted>;
   return (
-    <Table caption={t("Studies that are not over")} columns={columns} rows={rows} rowKey={(row) => row.id} />
+    <LongTable
+      caption={t("Studies that are not over")}
+      columns={columns}
+      rows={rows}
+      rowKey={(row) => row.id}
+    />
   );
 }
 
@@ -132,7 +140,7 @@ const SILENT = { word: message("Silent"), tone: "warning", icon: "alert" } as co
 function Clients({ rows }: { rows: readonly Client[] }) {
   const columns: Column<Client>[] = [
     { title: t("Cohort"), cell: (row) => row.name },
-    { title: t("Study"), cell: (row) => row.study },
+    { title: t("Study"), cell: (row) => <StudyLink study={row.study} /> },
     { title: t("Release"), cell: (row) => row.release || "–" },
     {
       title: t("Last heard"),
@@ -145,11 +153,11 @@ function Clients({ rows }: { rows: readonly Client[] }) {
   ];
   if (rows.length === 0) return <Muted>{t("No cohort has joined one of these studies.")}</Muted>;
   return (
-    <Table
+    <LongTable
       caption={t("Clients")}
       columns={columns}
       rows={rows}
-      rowKey={(row) => `${row.study} ${row.name}`}
+      rowKey={(row) => `${row.study.id} ${row.name}`}
     />
   );
 }

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import type { StudyRow } from "../api/client";
@@ -9,11 +8,11 @@ import { Badge } from "../ui/Badge";
 import { Button, ButtonLink } from "../ui/Button";
 import { Card, Muted, PageTitle, Row, Small } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
-import { Table, type Column } from "../ui/Table";
+import { LongTable } from "../ui/LongTable";
+import type { Column } from "../ui/Table";
 import { Ago } from "../ui/Time";
 import { DEMO, STUDY, type Said } from "../words/states";
 import { Finder } from "./studies/Finder";
-import styles from "./Studies.module.css";
 import { addressOf, found, isNarrow, placeInWords, wantedOf, type Wanted } from "./studies/found";
 import { TryDemo } from "./TryDemo";
 import { declared, declaredPair, plural, t } from "../words/language";
@@ -81,17 +80,8 @@ function Found({ rows, wanted, onChange }: FoundProps) {
   );
 }
 
-const MANY = 50;
-
-/** The first of them, and as many more as somebody wants to see. */
 function List({ rows, isInbox }: { rows: readonly StudyRow[]; isInbox: boolean }) {
   const { data: known = [] } = useQuery(methods);
-  const [shown, setShown] = useState(MANY);
-  const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    // The button may be gone: on from the first that is new.
-    if (shown > MANY) list.current?.querySelectorAll<HTMLElement>("th[scope=row] a")[shown - MANY]?.focus();
-  }, [shown]);
   const columns: Column<StudyRow>[] = [
     { title: t("Name"), cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
     { title: t("Trait"), cell: (row) => row.phenotype || "–" },
@@ -105,23 +95,15 @@ function List({ rows, isInbox }: { rows: readonly StudyRow[]; isInbox: boolean }
     { title: t("Coordinator"), cell: (row) => row.owner_name, isMinor: true },
     { title: t("Last activity"), cell: (row) => <Ago at={row.active_at} /> },
   ];
-  const more = rows.length - shown;
   return (
-    <div ref={list} className={styles.list}>
-      <Table
-        caption={t("Studies")}
-        columns={columns}
-        rows={rows.slice(0, shown)}
-        rowKey={(row) => row.id}
-        groupOf={isInbox && rows.length > 1 ? placeInWords : undefined}
-        isLong
-      />
-      {more > 0 && (
-        <Button look="quiet" onClick={() => setShown(shown + MANY)}>
-          {t("Show {{n}} more", { n: Math.min(more, MANY) })}
-        </Button>
-      )}
-    </div>
+    <LongTable
+      caption={t("Studies")}
+      columns={columns}
+      rows={rows}
+      rowKey={(row) => row.id}
+      groupOf={isInbox && rows.length > 1 ? placeInWords : undefined}
+      isLong
+    />
   );
 }
 

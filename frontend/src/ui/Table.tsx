@@ -13,7 +13,7 @@ export interface Column<Row> {
   isMinor?: boolean;
 }
 
-interface Props<Row> {
+export interface TableProps<Row> {
   /** What the table is about; read to those who do not see it. */
   caption: string;
   columns: readonly Column<Row>[];
@@ -29,7 +29,7 @@ const look = (column: { isNumber?: boolean; isText?: boolean; isMinor?: boolean 
   column.isNumber ? styles.number : column.isText ? styles.text : column.isMinor ? styles.minor : undefined;
 
 /** A table whose first column names its rows. On small screens it scrolls by itself, by keyboard too. */
-export function Table<Row>({ caption, columns, rows, rowKey, groupOf, isLong = false }: Props<Row>) {
+export function Table<Row>({ caption, columns, rows, rowKey, groupOf, isLong = false }: TableProps<Row>) {
   const [first, ...rest] = columns;
   const group = (row?: Row) => row && groupOf?.(row);
   const wordy = columns.some((column) => column.isText) ? styles.wordy : "";
