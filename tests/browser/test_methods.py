@@ -17,7 +17,7 @@ from unpooled.simulate import simulate
 from ..conftest import Rehearse
 from ..federation import Cohort
 from .conftest import Site
-from .pages import Pages
+from .pages import SIZES, Pages
 from .studies import NAMES, all_end, begin_study, create, look_at_what_is_done, run_all
 
 
@@ -35,6 +35,9 @@ def test_components_to_their_files(pages: Pages, site: Site, clients: list[Cohor
     look_at_what_is_done(pages, "components")
     table = pages.page.get_by_role("table", name="Eigenvalues")
     expect(table.get_by_role("row")).to_have_count(5)
+    for size in SIZES.values():
+        pages.page.set_viewport_size(size)
+        assert table.evaluate("(table) => table.scrollWidth <= table.parentElement.clientWidth"), size
     expect(pages.page.get_by_role("img", name="Eigenvalues of the components")).to_be_visible()
     values = pages.download("ancestry.eigenval", tmp_path / "downloads").read_text().split()
     assert len(values) == 4 and sorted(map(float, values), reverse=True) == list(map(float, values))

@@ -110,7 +110,7 @@ function Studies({ rows }: { rows: readonly Study[] }) {
   const columns: Column<Study>[] = [
     { title: t("Study"), cell: (row) => <StudyLink study={row} /> },
     { title: t("Coordinator"), cell: (row) => row.owner },
-    { title: t("State"), cell: (row) => <Badge said={STUDY[row.state]} /> },
+    { title: t("State"), cell: (row) => <Badge said={STUDY[row.state]} />, isText: true },
     { title: t("Oldest round"), cell: (row) => <Oldest study={row} /> },
   ];
   if (rows.length === 0) return <Muted>{t("There are none.")}</Muted>;
@@ -120,6 +120,7 @@ function Studies({ rows }: { rows: readonly Study[] }) {
       columns={columns}
       rows={rows}
       rowKey={(row) => row.id}
+      isLong
     />
   );
 }
@@ -158,6 +159,7 @@ function Clients({ rows }: { rows: readonly Client[] }) {
       columns={columns}
       rows={rows}
       rowKey={(row) => `${row.study.id} ${row.name}`}
+      isLong
     />
   );
 }

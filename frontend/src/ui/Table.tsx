@@ -23,16 +23,19 @@ export interface TableProps<Row> {
   groupOf?: ((row: Row) => string) | undefined;
   /** Of many rows: on small screens one says in two or three lines what it has. */
   isLong?: boolean;
+  /** Of many columns: on small screens they stand below one another, each value beside its column's title. */
+  isWide?: boolean;
 }
 
 const look = (column: { isNumber?: boolean; isText?: boolean; isMinor?: boolean }): string | undefined =>
   column.isNumber ? styles.number : column.isText ? styles.text : column.isMinor ? styles.minor : undefined;
 
 /** A table whose first column names its rows. On small screens it scrolls by itself, by keyboard too. */
-export function Table<Row>({ caption, columns, rows, rowKey, groupOf, isLong = false }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, rowKey, groupOf, isLong = false, isWide = isLong } = props;
   const [first, ...rest] = columns;
   const group = (row?: Row) => row && groupOf?.(row);
-  const wordy = columns.some((column) => column.isText) ? styles.wordy : "";
+  const wordy = isWide || columns.some((column) => column.isText) ? styles.wordy : "";
   return (
     // A region that scrolls must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex

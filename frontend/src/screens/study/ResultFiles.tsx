@@ -67,6 +67,7 @@ export function Files({ study }: { study: Study }) {
                 rows={GROUPS.flatMap((group) => rows.filter((row) => groupOf(row) === group))}
                 rowKey={(row) => row.name}
                 groupOf={(row) => groupOf(row)?.title() ?? ""}
+                isLong
               />
             </div>
           ) : (

@@ -178,6 +178,7 @@ function LociOfBoth({ study, other, found: { effects, rows }, overviews }: LociP
             columns={columns}
             rows={rows}
             rowKey={(row) => `${row.chromosome} ${row.position} ${row.id}`}
+            isWide
           />
         </>
       ) : (

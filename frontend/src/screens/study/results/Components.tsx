@@ -150,6 +150,7 @@ function Eigenvalues({ found }: { found: readonly Eigenvalue[] }) {
       columns={columns}
       rows={found}
       rowKey={({ number }) => String(number)}
+      isWide
     />
   );
 }

@@ -180,6 +180,7 @@ function Groups({ groups }: { groups: readonly Group[] }) {
       columns={has ? [...columns, interval] : columns}
       rows={groups.map((group, k) => ({ ...group, number: k + 1 }))}
       rowKey={({ number }) => String(number)}
+      isWide
     />
   );
 }

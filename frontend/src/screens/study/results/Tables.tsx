@@ -83,6 +83,7 @@ export function SummaryOfTable({ study, file }: { study: Study; file: string }) 
               columns={columns}
               rows={rows}
               rowKey={(row) => row.name}
+              isWide
             />
           )}
         </Loaded>
