@@ -110,7 +110,7 @@ def test_a_study_in_german_from_its_form_to_its_results(german: GermanPages) -> 
     pages.heading("Anleitung")
     pages.look("guide")
     pages.press("Demostudie ausprobieren")
-    pages.heading("Demo: three generated cohorts")
+    pages.heading("Demo: drei erzeugte Kohorten")
     pages.look("demo-running")
     expect(pages.page.get_by_role("heading", name="Abgeschlossen")).to_be_visible()
     for tab, name in TABS.items():

@@ -6,7 +6,8 @@
  */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
-import { answer, api, ApiError, type Schemas, type Study } from "./client";
+import { declared } from "../words/language";
+import { answer, api, ApiError, type Schemas, type Study, type StudyRow } from "./client";
 
 export const POLL = 2_000; // milliseconds
 
@@ -82,17 +83,25 @@ export const deliveries = queryOptions({
   refetchInterval: always,
 });
 
+/** The demo's name and description are the platform's words. */
+const inWords = <Found extends StudyRow>(study: Found): Found =>
+  study.is_demo ? { ...study, name: declared(study.name), description: declared(study.description) } : study;
+
 export const studies = (archived: boolean) =>
   queryOptions({
     queryKey: ["studies", { archived }],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies", { params: { query: { archived } }, signal })),
+    queryFn: async ({ signal }) => {
+      const found = await answer(api.GET("/api/v1/studies", { params: { query: { archived } }, signal }));
+      return found.map(inWords);
+    },
     refetchInterval: always,
   });
 
 export const study = (id: string) =>
   queryOptions({
     queryKey: ["studies", id],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}", { ...of(id), signal })),
+    queryFn: async ({ signal }) =>
+      inWords(await answer(api.GET("/api/v1/studies/{study}", { ...of(id), signal }))),
     refetchInterval: always,
   });
 

@@ -83,6 +83,33 @@ test("what the server declares with words of a study is translated around them",
   expect(declared("59,210")).toBe("59.210");
 });
 
+test.each([
+  ["age (number, years, from -5 to 0.5)", "age (Zahl, years, von -5 bis 0,5)"],
+  [
+    "id (patient, text: says only which rows are one person's)",
+    "id (Patient, Text: sagt nur, welche Zeilen zu derselben Person gehören)",
+  ],
+  ["smoker (outcome, category, of no, text)", "smoker (Zielgröße, Kategorie, mit den Werten no, text)"],
+  ["words (one-hot, of any words)", "words (one-hot, mit beliebigen Wörtern)"],
+  [
+    "changed the plan. Column: x (number) → x (integer)",
+    "hat den Plan geändert. Spalte: x (Zahl) → x (ganze Zahl)",
+  ],
+  ["changed the plan. Cohorts: 3 → not set", "hat den Plan geändert. Kohorten: 3 → nicht gesetzt"],
+  [
+    "at most 2 variants × 3 counts of 64 bits + a check of 512 bits, in at most 7 rounds, usually in 6",
+    "höchstens 2 Varianten × 3 Anzahlen zu 64 Bit + eine Prüfsumme von 512 Bit, in höchstens 7 Runden, meist in 6",
+  ],
+  [
+    "0.01, 0.5: the one with the least error is taken",
+    "0,01; 0,5: der mit dem kleinsten Fehler wird genommen",
+  ],
+  ["The study is running: it has not ended.", "Status der Studie: läuft. Sie ist nicht beendet."],
+])("what is put together from several is translated: %s", async (english, german) => {
+  await speak("de");
+  expect(declared(english)).toBe(german);
+});
+
 test("what people wrote is shown as they wrote it, whatever is in it", async () => {
   await speak("de");
   for (const said of ["{{name}} of 3", "Draft or not", "$t(Draft)"]) expect(declared(said)).toBe(said);

@@ -122,39 +122,71 @@ export const message =
  * `locales/declared.json` has it. All else stays as it is.
  */
 export function declared(text = ""): string {
-  if (i18n.exists(text)) return t(text);
-  if (NUMERAL.test(text)) return written(text);
-  const numbers: string[] = [];
-  const sentence = text.replace(NUMBER, (number) => `{{n${numbers.push(written(number))}}}`);
-  if (i18n.exists(sentence)) {
-    return t(sentence, Object.fromEntries(numbers.map((number, k) => [`n${k + 1}`, number])));
-  }
+  const known = declaredSentence(text) ?? (NUMERAL.test(text) ? written(text) : undefined);
+  if (known !== undefined) return known;
   const [, about, phenotype] = OF_PHENOTYPE.exec(text) ?? [];
   if (about && phenotype && i18n.exists(about)) return `${t(about)} ${phenotype}`;
-  const parts = text.split(", ");
-  if (parts.every((part) => i18n.exists(part))) return parts.map((part) => t(part)).join(", ");
-  for (const { key, pattern } of withWords()) {
-    const [, ...values] = pattern.exec(text) ?? [];
-    if (values.length)
-      return t(key, Object.fromEntries(values.map((value, k) => [`v${k + 1}`, declaredWithin(value)])));
+  for (const between of [/(, )/, SHAPE]) {
+    const parts = text.split(between).map((part, k) => (k % 2 ? part : declaredSentence(part)));
+    if (!parts.includes(undefined)) return parts.join("");
   }
-  return text;
+  for (const { key, names, pattern } of withWords()) {
+    const [, ...values] = pattern.exec(text) ?? [];
+    const said = (value: string, k: number) => [
+      names[k],
+      names[k]?.startsWith("s") ? declared(value) : declaredWithin(value),
+    ];
+    if (values.length) return t(key, Object.fromEntries(values.map(said)) as Values);
+  }
+  return change(text) ?? column(text);
+}
+
+/** A sentence that the catalogue has as it is, or with numbers. */
+function declaredSentence(text: string): string | undefined {
+  if (i18n.exists(text)) return t(text);
+  for (const several of [NUMBER, NUMBERS]) {
+    const numbers: string[] = [];
+    const put = (found: string) =>
+      `{{n${numbers.push(several === NUMBER ? written(found) : found.split(/, ?/).map(written).join("; "))}}}`;
+    const sentence = text.replace(several, put);
+    if (i18n.exists(sentence))
+      return t(sentence, Object.fromEntries(numbers.map((number, k) => [`n${k + 1}`, number])));
+  }
+  return undefined;
+}
+
+/** What a fact was and is: “Cohorts: 3 → 4”. */
+function change(text: string): string | undefined {
+  const [, label, before = "", after = ""] = /^(.+?): (.+) → (.+)$/s.exec(text) ?? [];
+  return label && `${declaredLabel(label)}: ${declared(before)} → ${declared(after)}`;
+}
+
+/** A column of a table: its name, then in parentheses its kind, and its values as they stand in the files. */
+function column(text: string): string {
+  const [, name, kind, values] = /^(.+?) \((.+?)(?:, of (.+))?\)$/s.exec(text) ?? [];
+  if (!name || !kind) return text;
+  const ofValues = values && `of ${values}`;
+  const known = ofValues && declared(ofValues);
+  const said = known === ofValues && values ? t("of {{values}}", { values }) : known;
+  const kinds = kind.split(/(, |: )/).map((part) => declaredSentence(part) ?? part);
+  return `${name} (${kinds.join("")}${said ? `, ${said}` : ""})`;
 }
 
 /** A value of a declared sentence may be one itself, such as why a study is paused; a single word is a name. */
 const declaredWithin = (value: string): string =>
   value.includes(" ") || NUMERAL.test(value) ? declared(value) : value;
 
-/** The declared sentences in which words stand, `{{v1}}`; those that say most themselves come first. */
+/** The declared sentences in which words stand, `{{v1}}`, or a study's state, `{{s1}}`; those that say most themselves come first. */
 const withWords = perLanguage(() =>
   Object.keys(i18n.getResourceBundle(i18n.language, "translation") as Catalogue)
-    .filter((key) => key.includes("{{v1}}"))
+    .filter((key) => /{{[vs]1}}/.test(key))
     .sort((one, other) => other.length - one.length)
     .map((key) => ({
       key,
+      names: [...key.matchAll(/{{([vs]\d)}}/g)].map(([, name = ""]) => name),
       pattern: new RegExp(
         `^${key
-          .split(/{{v\d}}/)
+          .split(/{{[vs]\d}}/)
           .map(literally)
           .join("(.+)")}$`,
         "s",
@@ -164,6 +196,9 @@ const withWords = perLanguage(() =>
 
 const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
+/** What stands between the parts of how much leaves: “3 columns × 2 counts of 64 bits + a check of 512 bits”. */
+const SHAPE = /( × | \+ |, (?=in (?:at most )?\d|usually )|(?<=^at most ))/;
+
 /** A number by itself that is written otherwise elsewhere; without commas it may be a name. */
 const NUMERAL = /^(\d{1,3}(,\d{3})+(\.\d+)?|\d+\.\d+)$/;
 
@@ -171,7 +206,10 @@ const NUMERAL = /^(\d{1,3}(,\d{3})+(\.\d+)?|\d+\.\d+)$/;
 const OF_PHENOTYPE = /^(.*) (\([\w+-]+\))$/;
 
 /** A number in a declared text: there it is `{{n1}}`, `{{n2}}`, … */
-const NUMBER = /(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)/g;
+const NUMBER = /(?<![\w.])(?:(?<!\S)-)?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)/g;
+
+/** Several of them: they stand where one does. */
+const NUMBERS = new RegExp(`${NUMBER.source}(?:, ?${NUMBER.source})*`, "g");
 
 const written = (number: string): string => decimals().format(Number(number.replaceAll(",", "")));
 

@@ -1,6 +1,7 @@
 """The words that are declared on this side and shown by the browser, for its catalogues of translations.
 
-Of what differs from study to study, numbers are `{{n1}}`, `{{n2}}`, … in it, and words `{{v1}}`, `{{v2}}`, …
+Of what differs from study to study, numbers are `{{n1}}`, `{{n2}}`, … in it, words `{{v1}}`, `{{v2}}`, …, and
+a study's state `{{s1}}`.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from typing import Any
 import unpooled_server
 import unpooled_webapp
 from unpooled.asking.question import at_turn
-from unpooled.described.facts import plan_facts
+from unpooled.described.facts import HASH, NOT_SAID, plan_facts
 from unpooled.described.file_list import about
 from unpooled.described.parties import what_parties_get
+from unpooled.described.shapes import plural
 from unpooled.described.what_leaves import Form, what_leaves
 from unpooled.methods import ALGORITHMS, FITS, compares
 from unpooled.methods.algorithm import Method, TableMethod
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import MODELS, OF_CLASSES
 from unpooled.methods.phenotypes import CountApart
+from unpooled.methods.question_in_words import column_in_words
 from unpooled.methods.shared.options import (
     COHORTS_APART,
     DOSAGE_FILES,
@@ -39,6 +42,7 @@ from unpooled.plan.common_options import (
     BITS,
     COHORTS,
     COMPONENTS,
+    CONDITION,
     ENCRYPTED,
     EXACT,
     MISSING,
@@ -46,19 +50,23 @@ from unpooled.plan.common_options import (
     SUMS,
     TRUST,
 )
-from unpooled.plan.encodings import ONE_HOT, ROBUST, YEO_JOHNSON
+from unpooled.plan.encodings import KINDS, LOG, OF_NUMBERS, ONE_HOT, ROBUST, YEO_JOHNSON
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, NONE, Plan
-from unpooled.plan.schema import CATEGORY, IMAGE, OUTCOME
+from unpooled.plan.result_files import CLUMPED, META
+from unpooled.plan.schema import CATEGORY, IMAGE, OUTCOME, PATIENT, TEXT, TYPES, Column
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled_server.errors import Refused
+from unpooled_server.names import StudyState
 from unpooled_server.reads import stages
 from unpooled_server.services.joining import reopen
 from unpooled_server.services.studies import not_invited
 from unpooled_server.services.transitions import fail, move, note, pause, resume
 from unpooled_webapp.api.plan_options import IS_NOT_ENCRYPTED
+from unpooled_webapp.demonstration.example import NAME
+from unpooled_webapp.demonstration.service import DESCRIPTION
 
 BETWEEN, AFTER_TITLE = "; ", ": "
 """Separators of two declared texts: of what a sum tells and what masks leave; of a question and its array."""
@@ -87,6 +95,9 @@ def _all() -> Iterator[str]:
         yield from _without_values(array.meaning, array.learns)
     yield from Form
     yield IS_NOT_ENCRYPTED
+    yield from StudyState
+    yield from (NAME, DESCRIPTION, HASH, NOT_SAID)
+    yield from _of_columns()
     yield from _of_people_who_are_waited_for()
     for problem in Problem:
         yield from (problem.message, problem.remedy)
@@ -101,9 +112,31 @@ def _of_method(method: Method) -> Iterator[str]:
         yield from (about(file, method).label, about(file, method).hint)
     for option in method.all_options:
         yield from _of_option(option)
-    yield from (question.title for question in method.asks)
+    for question in method.asks:
+        yield question.title
+        for noun in question.each.values():
+            yield from _without_values(plural("1", noun), plural("2", noun))
     for template in method.templates:
         yield from (template.title, template.hint)
+
+
+def _of_columns() -> Iterator[str]:
+    """Yield what facts about columns say in parentheses, but not the names of encodings and values."""
+    yield from (*TYPES, OUTCOME, PATIENT, "scaled", "of any words", "of {{values}}")
+    yield "of {{v1}} values with SHA-256 {{v2}}"
+    columns = (
+        Column(_EXAMPLE, role=PATIENT, type=TEXT),
+        Column(_EXAMPLE, type=TEXT),
+        Column(_EXAMPLE, type=CATEGORY, encoding=ONE_HOT, most=2),
+        Column(_EXAMPLE, low=0.0),
+        Column(_EXAMPLE, high=1.0),
+        Column(_EXAMPLE, low=0.0, high=1.0),
+        Column(_EXAMPLE, encoding=LOG),
+    )
+    for column in columns:
+        said = column_in_words(column, is_read=column.is_category)
+        parts = re.split(", |(?<!for): |[()]", said)
+        yield from _without_values(*(part for part in parts if part not in (*KINDS, *OF_NUMBERS)))
 
 
 def _of_option(option: Option[Any]) -> Iterator[str]:
@@ -130,6 +163,10 @@ def _plans(method: Method) -> Iterator[Plan]:
     )
     if DOSAGES in method.options:
         opened.append({DOSAGES.name: True, "files": list(DOSAGE_FILES)})
+    if CLUMPED in method.files:
+        opened.append({"files": [CLUMPED]})
+    if META in method.files:
+        opened.append({CONDITION.name: [_EXAMPLE], "files": [META], "cohorts": FEWEST_APART})
     if COHORTS_APART in method.options:
         opened.append({COHORTS_APART.name: True, "cohorts": FEWEST_APART})
     if EPSILON in method.options:
@@ -183,7 +220,10 @@ def _columns_of(method: TableMethod, columns: list[dict[str, Any]]) -> list[dict
 def _words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same columns as categories that are encoded by a target, and this."""
     words = {"type": CATEGORY, "encoding": f"target:{_EXAMPLE}", "levels": [_EXAMPLE]}
-    return [*({**column, **words} for column in columns), {"name": _EXAMPLE}]
+    found = [{**column, **words} for column in columns]
+    if len(found) > 1:
+        found[-1] |= {"levels": [], "most": 2}  # whose words are looked for
+    return [*found, {"name": _EXAMPLE}]
 
 
 def _example_values(
@@ -194,7 +234,7 @@ def _example_values(
         if isinstance(option, Numbers):
             yield option.name, [option.most]
         elif isinstance(option, Covariates):
-            yield option.name, covariates
+            yield option.name, [{**covariate, "levels": [_EXAMPLE, "other"]} for covariate in covariates]
         elif option is COMPONENTS and covariates and masking == "modular":
             yield option.name, 2
         elif option is FREQUENCY_FLAGS and masking == "modular":
@@ -205,21 +245,22 @@ def _of_plan(plan: Plan, known: list[str]) -> Iterator[str]:
     for title, said in plan_facts(plan).all:
         yield title
         if said.startswith(f"{_EXAMPLE} ("):
-            yield "{{v1}}" + said.removeprefix(_EXAMPLE)
+            yield said.removeprefix(_EXAMPLE).strip(" ()")
         if said not in known and any(part not in known for part in said.split(", ")):
             yield from _without_values(said)
     yield from _without_values(at_turn("", 1, 1, 1).removeprefix(AFTER_TITLE))
     for one_operator in (False, True):
         for line in what_leaves(plan, one_operator=one_operator):
             title, _, is_array = line.what.partition(AFTER_TITLE)
-            yield from (title, line.detail, line.readable_by)
+            yield from (title, re.sub(rf"\b{_EXAMPLE}\S*\b", "{{v1}}", line.detail), line.readable_by)
             yield from line.learns.rsplit(BETWEEN, 1) if is_array else (line.learns,)
-            yield from _without_values(line.shape, line.form)
+            yield from _without_values(*_OF_A_SHAPE.split(line.shape), line.form)
     for party in what_parties_get(plan):
         yield from (party.name, *_without_values(party.gets, party.reads, party.never))
 
 
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+_OF_A_SHAPE = re.compile(" \u00d7 | \\+ |, (?=in (?:at most )?[0-9]|usually )|(?<=^at most )")
+_NUMBER = re.compile(r"(?<![\w.])(?:(?<!\S)-)?\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
 
 
 def _without_values(*texts: str) -> Iterator[str]:
@@ -274,9 +315,15 @@ def _texts(node: ast.expr) -> Iterator[str]:
     elif isinstance(node, ast.JoinedStr):
         numbers = count(1)
         yield "".join(
-            str(part.value) if isinstance(part, ast.Constant) else f"{{{{v{next(numbers)}}}}}"
+            str(part.value) if isinstance(part, ast.Constant) else f"{{{{{_kind(part)}{next(numbers)}}}}}"
             for part in node.values
         )
+
+
+def _kind(part: ast.expr) -> str:
+    """Return the letter for a value's place: s for a study's state, v for other words."""
+    value = part.value if isinstance(part, ast.FormattedValue) else part
+    return "s" if isinstance(value, ast.Attribute) and value.attr == "state" else "v"
 
 
 def _patterns(*texts: str) -> Iterator[str]:

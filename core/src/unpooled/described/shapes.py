@@ -31,7 +31,7 @@ def shape_in_words(
         sizes = [shape[place] for shape in shapes]
         # Along the first dimension one question goes on where another ends.
         number = f"{sum(sizes):,}" if place == 0 else _range(sizes)
-        parts.append(_plural(number, kind.each[dim]))
+        parts.append(plural(number, kind.each[dim]))
     if not named and len(shapes) > 1:
         parts.append(f"{len(shapes):,}")
     return _TIMES.join([*parts, f"{_inner(shapes, inner, unit)} of {bits} bits"])
@@ -41,7 +41,7 @@ def _inner(shapes: Sequence[tuple[str | int, ...]], inner: range, unit: str) -> 
     sizes = [[shape[place] for place in inner] for shape in shapes]
     known = [math.prod(dim for dim in found if isinstance(dim, int)) for found in sizes]
     is_known = all(isinstance(dim, int) for found in sizes for dim in found)
-    return _plural(_range(known), unit) if is_known else f"{unit}s"
+    return plural(_range(known), unit) if is_known else f"{unit}s"
 
 
 def _range(sizes: Sequence[int]) -> str:
@@ -49,8 +49,8 @@ def _range(sizes: Sequence[int]) -> str:
     return f"{low:,} to {high:,}" if low < high else f"{low:,}"
 
 
-def _plural(number: str, noun: str) -> str:
-    """1 count, 2 counts, 6 groups of people."""
+def plural(number: str, noun: str) -> str:
+    """Return a number of a noun: 1 count, 2 counts, 6 groups of people."""
     if number == "1":
         return f"1 {noun}"
     head, *rest = noun.split(" ")

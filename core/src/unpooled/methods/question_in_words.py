@@ -36,10 +36,11 @@ _FEW_LEVELS = 20
 
 def of_columns(plan: Plan, about: Sequence[Column]) -> tuple[Fact, ...]:
     """Return the facts about the columns of a plan, of which its method is `about` some."""
-    return tuple(("Column", _column(column, is_read=column in about)) for column in plan.schema)
+    return tuple(("Column", column_in_words(column, is_read=column in about)) for column in plan.schema)
 
 
-def _column(column: Column, *, is_read: bool) -> str:
+def column_in_words(column: Column, *, is_read: bool) -> str:
+    """Name a column, with its kind, its limits and the values that it may have."""
     role = "" if column.role in (FEATURE, IGNORED) else column.role
     kind = ", ".join(filter(None, (role, column.type, column.unit, column.limits)))
     if column.has_classes and is_read:

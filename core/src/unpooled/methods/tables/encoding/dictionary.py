@@ -196,7 +196,7 @@ class SpellWords(OfCodes, name="encoding/spell", title="Spell words", ring_bits=
             "spelling but who has the word",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"words": "kept word"}
+    each: ClassVar[dict[str, str]] = {"words": "word kept"}
     asked_if: ClassVar[Condition] = lambda plan: plan.searched and SPELLED.of(plan) != OWN
 
     @classmethod
