@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QFontInfo, QImage
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from window_desk import Desk
 
 from unpooled_client.window.look import icons, tokens
 from unpooled_client.window.look.style import look
-from unpooled_client.window.model import Tone
-from unpooled_client.window.parts import ICONS
+from unpooled_client.window.model import Bar, Tone
+from unpooled_client.window.parts import ICONS, Bars
 
 FRONTEND = Path(__file__).parents[2] / "frontend"
 LOOK = Path(tokens.__file__).parent
@@ -69,6 +69,20 @@ def test_signs_differ_without_their_colour(desk: Desk) -> None:
 def test_every_icon_is_drawn_somewhere() -> None:
     sources = "".join(file.read_text("utf-8") for file in LOOK.parent.rglob("*.py"))
     assert not [file.stem for file in (LOOK / "icons").iterdir() if f'"{file.stem}"' not in sources]
+
+
+def test_of_several_steps_all_bars_are_seen(desk: Desk) -> None:
+    page, bars = QWidget(), Bars()
+    desk.bot.addWidget(page)
+    column = QVBoxLayout(page)
+    column.addWidget(bars)
+    column.addStretch(1)
+    page.resize(600, 400)
+    page.show()
+    for step in ("Count people", "Count genotypes", "Fit model"):
+        bars.put(Bar(step, step, 1, 2, "1 of 2"))
+    desk.until(lambda: bars.bars["Fit model"].isVisible() and not bars.verticalScrollBar().maximum())
+    assert bars.height() >= 3 * bars.bars["Fit model"].height()
 
 
 def test_buttons_have_the_colours_of_the_scheme(desk: Desk) -> None:

@@ -158,7 +158,7 @@ def test_declining_ends_it_and_can_be_thought_over(desk: Desk, trial: Trial) -> 
     joined(*others)
     desk.window.join(me.invitation)
     desk.press(desk.view.join.decline_button)
-    desk.reads("You declined")
+    desk.reads("You declined", "data was sent", "try again")
     desk.look("state-declined")
     desk.press(desk.view.join.again_button)
     desk.reads("Accept the plan and the roster?")

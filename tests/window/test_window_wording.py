@@ -45,6 +45,10 @@ def test_an_option_stands_small_beside_its_name() -> None:
     assert name_and_option("Cohorts (all)") == ("Cohorts (all)", "")
 
 
+def test_a_release_of_the_client_is_no_command() -> None:
+    assert in_window("Install unpooled-client 0.2.0.") == "Install unpooled-client 0.2.0."
+
+
 def test_there_are_such_sentences() -> None:
     assert len(sentences()) > 30
 

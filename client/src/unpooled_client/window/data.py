@@ -48,6 +48,7 @@ _TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
 
 
 _PATTERNS = {"read_freq": "Frequencies (*.afreq *.frq)"}
+_LONGEST = max((option_of(name) for name in (*LISTS, *TEXTS)), key=len)
 _USUAL = {
     "minimac3_r2_filter": "all variants",
     "missing_phenotype": "-9",
@@ -161,7 +162,8 @@ class DataPage(Page):
             inside = QtWidgets.QHBoxLayout(row)
             inside.setContentsMargins(0, 0, 0, 0)
             inside.addWidget(field, int(not isinstance(field, QtWidgets.QCheckBox)))
-            inside.addWidget(_small(option))
+            inside.addWidget(beside := _small(option))
+            beside.setMinimumWidth(beside.fontMetrics().horizontalAdvance(_LONGEST))
             inside.addStretch(int(isinstance(field, QtWidgets.QCheckBox)))
         self._rows[field] = row
         caption = QtWidgets.QLabel(text)

@@ -115,6 +115,7 @@ _REMEDIES = {
     "joined-elsewhere": "Go on where the invitation was used before. If that computer, or its folder with "
     "the study's state, is lost, join anew: then all cohorts accept again, or the study ends if sums were "
     "released.",
+    "declined": "To take part after all, try again.",
     "list-apart": "Choose the right files under Data. The other cohorts wait, and need do nothing.",
 }
 """Remedies that replace the engine's words about the command line, by code."""
@@ -126,7 +127,8 @@ def failure(event: events.Failed) -> Card:
     title, who = _CODES.get(event.code, (title, who))
     tone = Tone.WARNING if event.exit == events.Exit.INTERRUPTED else Tone.PROBLEM
     remedy = _REMEDIES.get(event.code, _sentence(event.remedy))
-    text = " ".join(filter(None, [_sentence(event.message), sentences.told(event)]))
+    sent = _sentence(event.remedy) if event.code == "declined" else ""
+    text = " ".join(filter(None, [_sentence(event.message), sent, sentences.told(event)]))
     return Card(tone, title, text, where, remedy, who)
 
 

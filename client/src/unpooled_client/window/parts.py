@@ -394,10 +394,16 @@ class Bars(Scrolled):
 
     def _append(self, bar: _StepBar) -> None:
         self.add(bar)
+        bar.show()  # else the layout counts it as hidden
         self.show()
         # A limit, not a fixed height: a page that needs more than the window has would make the window grow.
         self.setMaximumHeight(min(self.inside.sizeHint().height(), 6 * look().pixels("7")))
+        self.updateGeometry()
         QTimer.singleShot(0, self, lambda: self.ensureWidgetVisible(bar))
+
+    def sizeHint(self) -> QSize:
+        """Return the size of all bars: Qt remembers that of the first."""
+        return QSize(super().sizeHint().width(), self.inside.sizeHint().height())
 
     def clear(self) -> None:
         """Take all bars away."""

@@ -26,6 +26,7 @@ from unpooled_client.study.answering import MOST_THREADS
 from unpooled_client.study.delivery import usual_folder
 from unpooled_client.window.child import Ended
 from unpooled_client.window.connection import ConnectionTest
+from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone, trouble
 from unpooled_client.window.parts import Bars, Button, Page, label, save_as
 from unpooled_client.window.study import Study, documents_folder
@@ -88,6 +89,8 @@ class RunPage(Page):
         self.threads.setRange(1, most)
         self.threads.setValue(min(self._study.cores or most, most))
         self.threads.setMaximumWidth(8 * self.fontMetrics().height())
+        # A style sheet does not reach the text within.
+        self.threads.lineEdit().setTextMargins(look().pixels("2"), 0, 0, 0)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         form.addRow("Number of &cores", self.threads)
         self.out = QLineEdit()

@@ -47,7 +47,7 @@ COMMANDS = {
 }
 """Commands by what does the same in the window."""
 
-_COMMAND = re.compile(r"unpooled-client (\w+)((?: (?:--[a-z-]+|[A-Z]{3,}|…|/\S*))*)")
+_COMMAND = re.compile(r"unpooled-client ([a-z]\w*)((?: (?:--[a-z-]+|[A-Z]{3,}|…|/\S*))*)")
 _BESIDE = re.compile(r"(.+) \((--[a-z0-9-]+)\)")
 _QUOTED = re.compile(r"`[^`]*`")
 _OPTION = re.compile(r"(?<![\w-])(--[a-z0-9][a-z0-9-]*)(?: (?:FILE|PREFIX|DIR|NAME|N)\b)?")
