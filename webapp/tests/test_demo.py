@@ -15,6 +15,7 @@ from signing_in import PASSWORD, Person
 from unpooled_client.commands.cli import cli as client
 from unpooled_server.models import Study
 from unpooled_webapp import accounts
+from unpooled_webapp.commands.demo import demo
 from unpooled_webapp.demonstration import example, service
 
 
@@ -23,6 +24,14 @@ def permitting(platform: Any) -> Any:
     """A platform whose operator permits demos."""
     platform.UNPOOLED_DEMO_ADDRESS = "http://127.0.0.1:9"
     return platform
+
+
+def test_the_command_says_where_it_cannot_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "demo"
+    done = CliRunner().invoke(demo, ["--out", str(out), "--exit"])
+    assert done.exit_code == 1 and f"{out}: Not a directory" in done.output
+    assert "--out" in done.output
 
 
 def test_no_demo_unless_the_operator_permits_it(person: Person) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -38,14 +39,14 @@ def demo(out: Path, port: int, leave: bool, **chosen: str | None) -> None:
     plan = PLAN | {name: answer for name, answer in chosen.items() if answer is not None}
     console = Console(highlight=False)
     leave = leave or not console.is_terminal  # nobody is there to press Ctrl-C
-    data = out / "data"
-    data.mkdir(parents=True, exist_ok=True)
     with Screen() as screen, contextlib.ExitStack() as stack:
         sizes = ", ".join(str(place.people) for place in PLACES)
         screen.phase(f"Generating {len(PLACES)} cohorts of {sizes} people")
-        made = generate(data)
-        home = (out / "platform").resolve()
-        home.mkdir(exist_ok=True, mode=0o700)
+        data, home = out / "data", (out / "platform").resolve()
+        with _writing(out):
+            data.mkdir(parents=True, exist_ok=True)
+            made = generate(data)
+            home.mkdir(exist_ok=True, mode=0o700)
         running = stack.enter_context(platform(home, screen, plan, 0 if leave else port))
         settings = Settings(
             plan=plan,
@@ -64,6 +65,18 @@ def demo(out: Path, port: int, leave: bool, **chosen: str | None) -> None:
             _stay(console, running, done)
     if not comparison.agrees:
         raise click.ClickException("the federated result differs from the pooled analysis")
+
+
+@contextlib.contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Say where nothing can be written, and what helps."""
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(
+            f"{out.resolve()}: {error.strerror}. The demo keeps some 40 MB in this folder: make it writable, "
+            "make room on its disk, or choose another with --out."
+        ) from error
 
 
 def _show(

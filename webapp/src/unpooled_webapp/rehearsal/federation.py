@@ -181,13 +181,15 @@ def _watch(
 
     On the way, say what each cohort's own table foresees.
     """
-    unsaid = set(clients)
+    unsaid, why = set(clients), ""
     while True:
         progress = coordinator.progress(study)
         state = progress["state"]
         if state == "done":
             return
         screen.phase(progress["title"])
+        if state == "paused" and progress["reason"] != why:
+            screen.say(why := progress["reason"])
         screen.steps(progress["done"], progress["total"])
         for cohort, client in clients.items():
             if cohort in unsaid and (findings := client.findings) is not None:
