@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ SIGN_IN_FIRST = {"error": {"code": "not-signed-in", "message": "Sign in first.",
 def test_what_anybody_may_ask_tells_nothing_but_this(http: Http) -> None:
     said = {address: http().get(address) for address in OPEN - {PAGE}}
     assert {address: (answer.status_code, answer.json()) for address, answer in said.items()} == {
-        "/health": (200, {"status": "ok", "protocol": VERSION}),
+        "/health": (200, {"status": "ok", "protocol": VERSION, "release": version("unpooled-webapp")}),
         "/api/v1/session": (401, SIGN_IN_FIRST),
         "/api/v1/first-run": (200, {"needed": True}),
     }

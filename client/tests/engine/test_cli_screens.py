@@ -34,6 +34,7 @@ from unpooled_client.state.events import (
     Sent,
     StepProgress,
     Unreachable,
+    UpdateChecked,
     Waiting,
 )
 
@@ -53,6 +54,7 @@ DESCRIPTION = "Of asthma in adults.\n\nCOMPENSATOR\n  Fingerprint, as in your in
 EVENTS: list[Event] = [
     Sent("Public signing key", 32, "in clear"),
     Joined("s1", "Asthma", "Tartu", FINGERPRINT, "https://x.org", False),
+    UpdateChecked(False, "Release: not known, for the server did not answer when it was asked"),
     Waiting("the other cohorts to join", ("Graz",), 1e9),
     Unreachable("https://x.org", "no connection", 1e9),
     Reachable("https://x.org", 100.0),

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from unpooled.protocol import VERSION
 from unpooled_client.commands import doctor as doctor_command
 from unpooled_client.commands.cli import cli
 from unpooled_client.network import machine
+from unpooled_client.network.doctor import check_for_update
+from unpooled_client.state.events import UpdateChecked
 from unpooled_client.study.engine import Until
 
 Seen = dict[str, dict[str, str]]
@@ -69,6 +72,7 @@ def test_a_server_on_this_computer(platform: Platform) -> None:
     seen = examined("--server", platform.url)
     assert {found["mark"] for found in seen.values()} == {"good"}
     assert f"protocol {VERSION}" in seen["Server"]["text"]
+    assert seen["Release"]["text"].count(version("unpooled-client")) == 2
     assert " s " in seen["Clock"]["text"]
 
 
@@ -124,9 +128,9 @@ def test_a_server_that_is_not_there(server: str, what: str, text: str) -> None:
     assert text in examined("--server", server, code=1)[what]["text"]
 
 
-def speaking(version: int) -> bytes:
-    """Return the answer of a server of this protocol version."""
-    return b'{"protocol": %d}' % version
+def speaking(protocol: int, release: object = "0.0.1") -> bytes:
+    """Return the answer of a server of this protocol version and this release."""
+    return json.dumps({"protocol": protocol, "release": release}).encode()
 
 
 @pytest.mark.parametrize(
@@ -150,6 +154,48 @@ def test_a_server_that_answers_otherwise(
     seen = examined("--server", scripted.url, code=0 if warned else 1)
     assert text in seen[what]["text"]
     assert seen[what]["mark"] == ("warning" if warned else "problem")
+
+
+@pytest.mark.parametrize(
+    "release, mark, text",
+    [
+        ("10.0.1", "warning", "release 10.0.1 of the client is there"),
+        ("0.0.10", "good", "the server, of release 0.0.10, has none newer"),
+        ("10.0.1\x1b[2J", "good", "does not say"),
+        ("9" * 5000 + ".1", "good", "does not say"),
+        (None, "good", "does not say"),
+    ],
+    ids=["newer", "older", "escape", "endless", "none"],
+)
+def test_a_newer_release_is_told(scripted: Scripted, release: object, mark: str, text: str) -> None:
+    scripted.says(200, speaking(VERSION, release))
+    found = examined("--server", scripted.url)["Release"]
+    assert found["mark"] == mark and text in found["text"]
+    assert ("coordinator" in found["remedy"]) == (mark == "warning")
+
+
+def test_the_look_for_an_update_tells_the_server_nothing(scripted: Scripted) -> None:
+    told = check_for_update(scripted.says(200, speaking(VERSION, "10.0.1")).url, None)
+    assert told.is_newer and "10.0.1" in told.text and "Get it from" in told.text
+    ((method, path, headers, body),) = scripted.requests
+    assert (method, path, body) == ("GET", "/health", b"")
+    assert not {"Authorization", "Unpooled-Client"} & set(headers) and "unpooled" not in str(headers)
+
+
+def test_a_look_for_an_update_without_an_answer_is_told(scripted: Scripted) -> None:
+    told = check_for_update(scripted.says(0).url, None)
+    assert told == UpdateChecked(False, "Release: not known, for the server did not answer when it was asked")
+
+
+@pytest.mark.parametrize("wish", ["", "1"])
+def test_whoever_joins_hears_of_releases_only_if_they_wish(trial: Trial, wish: str) -> None:
+    member = trial.members[0]
+    arguments = ["join", member.invitation.to_text(), "--state", str(member.state.path), "--json"]
+    done = CliRunner().invoke(cli, arguments, env={"UNPOOLED_CHECK_UPDATE": wish})
+    assert done.exit_code == 0, done.output
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    told = [event["text"] for event in events if event["event"] == "update-checked"]
+    assert len(told) == len(wish) and all(version("unpooled-client") in text for text in told)
 
 
 def test_the_study_of_a_cohort_that_has_joined(trial: Trial) -> None:

@@ -37,6 +37,12 @@ _engine_options = together(
     click.option("--quiet", is_flag=True, help="Print only what goes wrong."),
     network_options(exists=True),
     click.option(
+        "--check-update",
+        is_flag=True,
+        envvar="UNPOOLED_CHECK_UPDATE",
+        help="Ask the study's server, and no other, whether there is a newer release of this client.",
+    ),
+    click.option(
         "--join-anew",
         is_flag=True,
         help="This cohort's earlier state is lost: join with a new key. All cohorts accept again; after the "
@@ -153,8 +159,8 @@ def _engine(
     found = invitation_from(invitation) if invitation else None
     network = Network(options["ca_bundle"], options["allow_http"])
     folder = state_folder(options["folder"], found)
-    anew = options["join_anew"]
-    return Engine(folder, invitation=found, options=data, network=network, join_anew=anew, **more)
+    more |= {name: options[name] for name in ("join_anew", "check_update")}
+    return Engine(folder, invitation=found, options=data, network=network, **more)
 
 
 def state_folder(given: Path | None, invitation: Invitation | None) -> StateFolder:

@@ -11,6 +11,7 @@ import email.utils
 import functools
 import importlib.metadata
 import platform
+import re
 import socket
 import ssl
 import sys
@@ -31,6 +32,7 @@ from unpooled.protocol import VERSION
 from unpooled_client.network import connection, machine
 from unpooled_client.network.api import Api, Network
 from unpooled_client.network.connection import Place, Proxy, ServerError
+from unpooled_client.state.events import UpdateChecked
 from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import StateFolder, default_root
 
@@ -337,6 +339,39 @@ def _protocol(answer: connection.Answer) -> int | None:
     return spoken if type(spoken) is int else None
 
 
+def release(subject: Subject) -> Finding | None:
+    """Check whether the server is of a newer release than this client; None if it is no server for it."""
+    answer, here = subject.visit.answer, _version("unpooled-client")
+    if answer is None or _protocol(answer) != VERSION:
+        return None
+    there = str(answer.json().get("release", ""))
+    if not re.fullmatch(r"[0-9]{1,9}([.][0-9]{1,9}){1,3}", there):
+        text = "the server does not say its release, so a newer one of this client is not known"
+        return Finding("Release", Mark.GOOD, text)
+    if _numbers(there) <= _numbers(here):
+        text = f"the server, of release {there}, has none newer than this {here}"
+        return Finding("Release", Mark.GOOD, text)
+    return Finding(
+        "Release",
+        Mark.WARNING,
+        f"release {there} of the client is there, and this is {here}",
+        "Get it from the study's coordinator. A study that has begun can be finished with this one.",
+    )
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(number) for number in re.findall("[0-9]+", release)]
+
+
+def check_for_update(server: str, ca_bundle: Path | None) -> UpdateChecked:
+    """Ask a study's own server for its release, without a token; nothing is loaded or installed."""
+    found = release(Subject(Path(), server, ca_bundle=ca_bundle))
+    if found is None:
+        return UpdateChecked(False, "Release: not known, for the server did not answer when it was asked")
+    text = f"Release: {found.text}. {found.remedy}" if found.remedy else f"Release: {found.text}"
+    return UpdateChecked(found.mark is Mark.WARNING, text)
+
+
 def clock(subject: Subject) -> Finding | None:
     """Check this computer's clock, because certificates are checked against it."""
     visit = subject.visit
@@ -370,4 +405,4 @@ def _plain(error: ServerError) -> str:
 Check = Callable[[Subject], Finding | None]
 
 LOCAL: tuple[Check, ...] = (versions, memory, state_folder, output_folder)
-NETWORK: tuple[Check, ...] = (name, proxy, tls, server, clock, study)
+NETWORK: tuple[Check, ...] = (name, proxy, tls, server, release, clock, study)

@@ -38,6 +38,8 @@ def lines(event: events.Event) -> list[str]:
                 f'{again}: study "{event.name}" as cohort {event.cohort}, at {event.server}',
                 f"This cohort's key has the fingerprint {event.fingerprint}",
             ]
+        case events.UpdateChecked():
+            return [event.text]
         case events.ReviewNeeded():
             return review(event)
         case events.Proposal():

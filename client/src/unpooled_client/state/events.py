@@ -79,6 +79,14 @@ class Joined(Event):
 
 
 @dataclass(frozen=True)
+class UpdateChecked(Event):
+    """The server was asked, as a person wished, for a newer release of this client: its answer in words."""
+
+    is_newer: bool
+    text: str
+
+
+@dataclass(frozen=True)
 class Waiting(Event):
     """Nothing to do until others have acted."""
 

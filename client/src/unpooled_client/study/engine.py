@@ -86,16 +86,19 @@ class Engine:
         network: Network | None = None,
         join_anew: bool = False,
         few_apart: bool = False,
+        check_update: bool = False,
         until: Until = Until.RESULTS,
     ) -> None:
         """`invitation` may be left out to go on with the study in `folder`; `options` too, once checked.
 
         `out` is the folder for the results; `dask` the address of a scheduler whose workers compute;
-        `few_apart`: whoever accepts unseen knows that few people differ from an earlier study's.
+        `few_apart`: whoever accepts unseen knows that few people differ from an earlier study's;
+        `check_update`: ask the server, too, whether it has a newer release of this client.
         """
         self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
         self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
         self.join_anew, self.few_apart, self.until = join_anew, few_apart, until
+        self.check_update = check_update
         self._repetition: StateFolder | None = None
         """Folder in which the run continues if its study has ended and is repeated."""
         self._speaks = True
@@ -199,6 +202,8 @@ class Engine:
         try:
             study = yield from joining.join(session, anew=self.join_anew)
             session.spawn(session.api.keep_heard)
+            if self.check_update:
+                yield from self._look_for_update(session)
             if self.until == Until.JOINED or (self.until == Until.AGREED and study.roster is None):
                 yield joining.proposal(study)
             if self.until == Until.JOINED:
@@ -217,6 +222,12 @@ class Engine:
         if study.is_repeated:
             self._speaks = False
             self._repetition = yield from repeating.follow(session)
+
+    def _look_for_update(self, session: Session) -> Iterator[Event]:
+        from unpooled_client.network.doctor import check_for_update
+
+        bundle = self.network.or_saved(session.saved.network).ca_bundle
+        yield (yield from session.wait_for(check_for_update, session.api.server, bundle))
 
     def _begin(self) -> Session:
         """Load the state, or make it, and connect."""
