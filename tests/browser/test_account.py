@@ -81,6 +81,41 @@ def test_a_second_factor_is_turned_on_asked_for_and_turned_off(
     expect(pages.page.get_by_role("button", name="Turn off second factor of grace")).to_have_count(0)
 
 
+def test_a_passkey_is_added_signs_in_and_is_removed(pages: Pages, window: Callable[[], Pages]) -> None:
+    create_account(pages, "mary", "observer")
+    theirs = window()
+    theirs.address = theirs.address.replace("127.0.0.1", "localhost")  # passkeys are for names
+    devtools = theirs.page.context.new_cdp_session(theirs.page)
+    devtools.send("WebAuthn.enable")
+    device = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "isUserVerified": True}
+    device |= {"hasUserVerification": True, "automaticPresenceSimulation": True}
+    made = devtools.send("WebAuthn.addVirtualAuthenticator", {"options": device})
+    theirs.page.goto(theirs.address)
+    theirs.fill("User name", "mary")
+    theirs.fill("Password", FIRST)
+    theirs.press("Sign in")
+    theirs.follow("mary")
+    theirs.fill("Name of the device", "Phone")
+    theirs.page.get_by_label("Password", exact=True).fill(FIRST)
+    theirs.press("Add passkey")
+    row = theirs.page.get_by_role("row", name="Phone")
+    expect(row).to_contain_text("never")
+    theirs.look("passkeys")
+    theirs.press("Sign out")
+    theirs.press("Sign in with a passkey")
+    theirs.follow("mary")
+    expect(row).to_contain_text("ago")
+    theirs.press("Remove Phone")
+    theirs.press("Remove", theirs.dialog)
+    expect(row).to_be_hidden()
+    theirs.press("Sign out")
+    theirs.press("Sign in with a passkey")
+    theirs.sees("No account here has this passkey.")
+    devtools.send("WebAuthn.removeVirtualAuthenticator", made)
+    theirs.press("Sign in with a passkey")
+    theirs.sees("The browser gave no passkey.")
+
+
 def test_an_api_token_works_until_it_is_revoked(pages: Pages, site: Site) -> None:
     pages.open("/account/tokens")
     pages.sees("You have no API token.")

@@ -38,7 +38,7 @@ from unpooled_server.services import invitations
 from unpooled_webapp import accounts, application, tokens
 from unpooled_webapp.api import access, methods, people, studies
 from unpooled_webapp.demonstration import service
-from unpooled_webapp.models import ApiToken, Channel, ChannelKind, Scope
+from unpooled_webapp.models import ApiToken, Channel, ChannelKind, Passkey, Scope
 
 API = "/api/v1/"
 PAGE = "/<page>"
@@ -104,6 +104,12 @@ outside norole elsewhere observer watcher owner forged admin tokens
 401     403    403       403      403     403   403    +     401    GET platform
 401     403    403       403      403     403   403    +     401    POST platform/sweep
 401     +      +         +        +       +     403    +     401    PATCH session
++       +      +         +        +       +     403    +     +      POST session/passkey
++       +      +         +        +       +     403    +     +      PUT session/passkey
+401     +      +         +        +       +     +      +     401    GET account/passkeys
+401     +      +         +        +       +     403    +     401    POST account/passkeys
+401     +      +         +        +       +     403    +     401    PUT account/passkeys
+401     404    404       404      404     +     403    404   401    DELETE account/passkeys/<passkey>
 401     +      +         +        +       +     403    +     401    POST account/second-factor
 401     +      +         +        +       +     403    +     401    PUT account/second-factor
 401     +      +         +        +       +     403    +     401    POST account/second-factor/off
@@ -318,6 +324,7 @@ def world(http: Http, platform: Any, federation: Callable[..., Federation]) -> I
         "username": "observer",
         "token": str(ApiToken.objects.get(name="reads").pk),
         "channel": str(channel_of("owner").pk),
+        "passkey": str(passkey_of("owner").pk),
         "column": "0",
         "place": "0.0",
         "round_id": str(Round.objects.filter(study=ours.study_id)[0].pk),
@@ -354,6 +361,11 @@ def api_tokens() -> dict[str, dict[str, str]]:
 def channel_of(name: str) -> Channel:
     user = User.objects.get(username=name)
     return Channel.objects.create(user=user, kind=ChannelKind.WEBHOOK, address="https://example.org/")
+
+
+def passkey_of(name: str) -> Passkey:
+    user = User.objects.get(username=name)
+    return Passkey.objects.create(user=user, credential=b"0", public_key=b"", sign_count=0)
 
 
 def unlisted(patterns: list[Any], rows: list[Row]) -> set[str]:

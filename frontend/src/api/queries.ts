@@ -72,6 +72,11 @@ export const tokens = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/account/tokens", { signal })),
 });
 
+export const passkeys = queryOptions({
+  queryKey: ["account", "passkeys"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/account/passkeys", { signal })),
+});
+
 export const channels = queryOptions({
   queryKey: ["account", "channels"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/account/channels", { signal })),

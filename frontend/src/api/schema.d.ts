@@ -74,6 +74,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Your passkeys, oldest first. */
+        get: operations["account_passkeys_list"];
+        /** @description Add the passkey that the device answered with, within five minutes. */
+        put: operations["account_passkeys_update"];
+        /** @description Begin to add a passkey, with your password. The answer is what the browser asks a device for. */
+        post: operations["account_passkeys_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passkeys/{passkey}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Remove a passkey: from now on nobody signs in with it. */
+        delete: operations["account_passkeys_destroy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/account/second-factor": {
         parameters: {
             query?: never;
@@ -266,7 +302,7 @@ export interface paths {
          * @description Change a name, a role or a password, or close an account. Its studies stay.
          *
          *     A second factor is turned off for whoever has lost it. With another password its sessions end, and its
-         *     API tokens are revoked.
+         *     API tokens and passkeys are removed.
          */
         patch: operations["people_partial_update"];
         trace?: never;
@@ -323,6 +359,24 @@ export interface paths {
         head?: never;
         /** @description Change how you are called on pages. You sign in with your user name as before. */
         patch: operations["session_partial_update"];
+        trace?: never;
+    };
+    "/api/v1/session/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Sign in with what the device answered. */
+        put: operations["session_passkey_update"];
+        /** @description Begin. The answer is what the browser asks a device for, within five minutes. */
+        post: operations["session_passkey_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/session/password": {
@@ -2085,6 +2139,14 @@ export interface components {
         NewInvitationRequest: {
             cohort: string;
         };
+        NewPasskeyRequest: {
+            /** @description the browser's `PublicKeyCredential`, by its `toJSON` */
+            credential: {
+                [key: string]: unknown;
+            };
+            /** @description of the device that holds it */
+            name: string;
+        };
         NewPersonRequest: {
             username: string;
             display_name?: string;
@@ -2175,6 +2237,26 @@ export interface components {
             never: string;
             /** @description that it got so far, all cohorts together; null where they are not counted */
             bytes: number | null;
+        };
+        PasskeyAnswerRequest: {
+            /** @description the browser's `PublicKeyCredential`, by its `toJSON` */
+            credential: {
+                [key: string]: unknown;
+            };
+        };
+        PasskeyOptions: {
+            /** @description for the browser's `parse…OptionsFromJSON` */
+            options: {
+                [key: string]: unknown;
+            };
+        };
+        PasskeyRow: {
+            readonly id: number;
+            name: string;
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            used_at?: string | null;
         };
         PatchedChangedAccountRequest: {
             display_name?: string;
@@ -3474,6 +3556,12 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** @description Password and code: they show that it is somebody's own account. */
+        ProofRequest: {
+            password: string;
+            /** @description of the second factor, where the account has one */
+            code?: string;
+        };
         Provider: {
             /** @description of the organisation's single sign-on; empty where there is none */
             name: string;
@@ -3596,11 +3684,12 @@ export interface components {
          * @enum {string}
          */
         SexesEnum: "all" | "males" | "females";
+        /** @description Password and code: they show that it is somebody's own account. */
         SignInRequest: {
-            username: string;
             password: string;
             /** @description of the second factor, where the account has one */
             code?: string;
+            username: string;
         };
         /**
          * @description * `everyone` - everyone
@@ -4144,6 +4233,114 @@ export interface operations {
                 };
             };
             401: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    account_passkeys_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyRow"][];
+                };
+            };
+            401: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    account_passkeys_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPasskeyRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyRow"];
+                };
+            };
+            400: components["responses"]["Refused"];
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            408: components["responses"]["Refused"];
+            409: components["responses"]["Refused"];
+            413: components["responses"]["Refused"];
+            415: components["responses"]["Refused"];
+            429: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    account_passkeys_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProofRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            400: components["responses"]["Refused"];
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            408: components["responses"]["Refused"];
+            413: components["responses"]["Refused"];
+            415: components["responses"]["Refused"];
+            429: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    account_passkeys_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                passkey: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            404: components["responses"]["Refused"];
             503: components["responses"]["Refused"];
         };
     };
@@ -4708,6 +4905,60 @@ export interface operations {
             409: components["responses"]["Refused"];
             413: components["responses"]["Refused"];
             415: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    session_passkey_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyAnswerRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            400: components["responses"]["Refused"];
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            408: components["responses"]["Refused"];
+            413: components["responses"]["Refused"];
+            415: components["responses"]["Refused"];
+            429: components["responses"]["Refused"];
+            503: components["responses"]["Refused"];
+        };
+    };
+    session_passkey_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            401: components["responses"]["Refused"];
+            403: components["responses"]["Refused"];
+            429: components["responses"]["Refused"];
             503: components["responses"]["Refused"];
         };
     };

@@ -10,6 +10,7 @@ import { PageTitle, Stack } from "../ui/Layout";
 import { CodeField } from "./account/SecondFactor";
 import { Door } from "./Door";
 import { LanguageChoice } from "./LanguageChoice";
+import { SignInWithPasskey } from "./Passkey";
 import { SignInWithProvider } from "./Provider";
 import { t } from "../words/language";
 
@@ -35,14 +36,15 @@ export function SignInForm({ username = "", onSignedIn }: Props) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   const [isCodeWanted, setCodeWanted] = useState(false);
+  const done = (me: Person) => {
+    client.setQueryData(session.queryKey, me);
+    onSignedIn?.(me);
+  };
   const signIn = useMutation<Person, ApiError>({
     mutationFn: () =>
       answer(api.POST("/api/v1/session", { body: { username: name, password, ...(code && { code }) } })),
     onError: (error) => setCodeWanted(isCodeWanted || error.code === "code-wanted"),
-    onSuccess: (me) => {
-      client.setQueryData(session.queryKey, me);
-      onSignedIn?.(me);
-    },
+    onSuccess: done,
   });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -65,6 +67,7 @@ export function SignInForm({ username = "", onSignedIn }: Props) {
         <Button type="submit" look="primary" busy={signIn.isPending}>
           {t("Sign in")}
         </Button>
+        <SignInWithPasskey onSignedIn={done} />
         <SignInWithProvider />
       </Stack>
     </form>

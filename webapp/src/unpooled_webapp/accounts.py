@@ -118,6 +118,11 @@ def limit_address(request: HttpRequest) -> None:
     tries.count({f"sign-in:address:{_address(request)}": TRIES_PER_ADDRESS})
 
 
+def take_back_address(request: HttpRequest) -> None:
+    """Count one try less from an address: it did not fail."""
+    tries.take_back(f"sign-in:address:{_address(request)}")
+
+
 def limit_trials(user: User) -> None:
     """Refused after too many trial notices of one person."""
     tries.count({f"trial:{user.pk}": TRIALS}, "Too many trials.")

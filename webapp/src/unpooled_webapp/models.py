@@ -78,6 +78,26 @@ class SecondFactor(models.Model):
         return str(self.user_id)
 
 
+class Passkey(models.Model):
+    """A key pair on a person's device, with which they sign in; `unpooled_webapp.passkeys` checks it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="passkeys")
+    name = models.CharField(max_length=80)
+    # The device's own identifier for the pair, at most as long as the standard allows.
+    credential = models.BinaryField(max_length=1023, unique=True)
+    public_key = models.BinaryField()
+    # Of the last signature; always 0 of a passkey that several devices share.
+    sign_count = models.BigIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+    used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class ProviderAccount(models.Model):
     """A person who signs in through the organisation's own provider, and how that one identifies them."""
 

@@ -13,6 +13,7 @@ import { shownName } from "../../words/people";
 import { ROLE } from "../../words/states";
 import { LanguageChoice } from "../LanguageChoice";
 import { ConnectProvider } from "../Provider";
+import { Passkeys } from "./Passkeys";
 import { SecondFactor } from "./SecondFactor";
 import { Rich } from "../../ui/Rich";
 import { t } from "../../words/language";
@@ -51,6 +52,7 @@ export function Profile() {
       <ConnectProvider />
       {me.has_password && <ChangePassword />}
       {me.has_password && <SecondFactor />}
+      {me.has_password && <Passkeys />}
       <Card>
         <LanguageChoice />
       </Card>

@@ -31,12 +31,17 @@ class DisplayName(serializers.CharField):
         return text
 
 
-class SignIn(serializers.Serializer[Any]):
-    username = serializers.CharField(max_length=150)
+class Proof(serializers.Serializer[Any]):
+    """Password and code: they show that it is somebody's own account."""
+
     password = Password()
     code = serializers.CharField(
         max_length=40, required=False, help_text="of the second factor, where the account has one"
     )
+
+
+class SignIn(Proof):
+    username = serializers.CharField(max_length=150)
 
 
 class Code(serializers.Serializer[Any]):

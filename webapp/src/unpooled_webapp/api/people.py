@@ -49,7 +49,7 @@ class PersonView(APIView):
         """Change a name, a role or a password, or close an account. Its studies stay.
 
         A second factor is turned off for whoever has lost it. With another password its sessions end, and its
-        API tokens are revoked.
+        API tokens and passkeys are removed.
         """
         user = User.objects.filter(username=username).first()
         if user is None:
@@ -60,7 +60,9 @@ class PersonView(APIView):
         if "password" in values:
             accounts.check_password(values["password"], user)
             user.set_password(values["password"])
-            user.api_tokens.all().delete()  # as sessions end: somebody else may know the old password
+            # As sessions end: somebody else may know the old password, and have added a passkey with it.
+            user.api_tokens.all().delete()
+            user.passkeys.all().delete()
         if "display_name" in values:
             accounts.set_display_name(user, values["display_name"])
         if values.get("drop_second_factor"):

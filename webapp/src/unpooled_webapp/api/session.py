@@ -22,7 +22,8 @@ from unpooled_webapp.api.access import given, person, public_url
 REFUSAL = "provider-refusal"
 
 
-def _signed_in(request: Request, user: User) -> Response:
+def signed_in(request: Request, user: User) -> Response:
+    """Begin a person's session, and answer with who that is."""
     login(request._request, user)
     get_token(request._request)
     return Response(account_forms.row(user))
@@ -49,7 +50,7 @@ class SessionView(APIView):
         user = accounts.check_sign_in(
             request._request, values["username"], values["password"], values.get("code", "")
         )
-        return _signed_in(request, user)
+        return signed_in(request, user)
 
     @extend_schema(responses={200: account_forms.Person, 401: serializers.ErrorAnswer})
     def get(self, request: Request) -> Response:
@@ -180,4 +181,4 @@ class FirstRunView(APIView):
         accounts.limit_address(request._request)
         values = given(request, account_forms.FirstAdministrator)
         user = first_run.create_administrator(values["token"], values["username"], values["password"])
-        return _signed_in(request, user)
+        return signed_in(request, user)

@@ -2,13 +2,27 @@ from __future__ import annotations
 
 from django.urls import path
 
-from unpooled_webapp.api import demo, methods, notices, people, pictures, platform, session, studies, tokens
+from unpooled_webapp.api import (
+    demo,
+    methods,
+    notices,
+    passkeys,
+    people,
+    pictures,
+    platform,
+    session,
+    studies,
+    tokens,
+)
 
 urlpatterns = [
     path("session", session.SessionView.as_view()),
     path("session/password", session.PasswordView.as_view()),
     path("session/provider", session.ProviderView.as_view()),
     path("session/provider/back", session.ProviderBackView.as_view(), name="provider-back"),
+    path("session/passkey", passkeys.SignInView.as_view()),
+    path("account/passkeys", passkeys.PasskeysView.as_view()),
+    path("account/passkeys/<str:passkey>", passkeys.PasskeyView.as_view()),
     path("account/second-factor", session.SecondFactorView.as_view()),
     path("account/second-factor/off", session.SecondFactorOffView.as_view()),
     path("account/tokens", tokens.TokensView.as_view()),

@@ -12,7 +12,8 @@ from unpooled_webapp import environment
 @click.command()
 @click.argument("name")
 def administrator(name: str) -> None:
-    """Make NAME an administrator, or give an administrator a new password, and no second factor.
+    """Make NAME an administrator, or give an administrator a new password, and neither a second
+    factor nor passkeys.
 
     Takes the password from UNPOOLED_ADMIN_PASSWORD or the file that UNPOOLED_ADMIN_PASSWORD_FILE names; makes
     one up and prints it otherwise.
@@ -31,6 +32,7 @@ def administrator(name: str) -> None:
     user.is_active = True
     accounts.set_role(user, accounts.ADMINISTRATOR)
     second_factor.remove(user)
+    user.passkeys.all().delete()
     audit.record("the operator", "unpooled administrator", name)
     click.echo(
         f"{name} is an administrator" + ("" if given else f", with password {password}   (shown only once)")
