@@ -89,16 +89,21 @@ def test_a_passkey_is_added_signs_in_and_is_removed(pages: Pages, window: Callab
     devtools.send("WebAuthn.enable")
     device = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "isUserVerified": True}
     device |= {"hasUserVerification": True, "automaticPresenceSimulation": True}
-    made = devtools.send("WebAuthn.addVirtualAuthenticator", {"options": device})
+    devtools.send("WebAuthn.addVirtualAuthenticator", {"options": device})
     theirs.page.goto(theirs.address)
     theirs.fill("User name", "mary")
     theirs.fill("Password", FIRST)
     theirs.press("Sign in")
     theirs.follow("mary")
-    theirs.fill("Name of the device", "Phone")
-    theirs.page.get_by_label("Password", exact=True).fill(FIRST)
-    theirs.press("Add passkey")
     row = theirs.page.get_by_role("row", name="Phone")
+    for answer in (row, theirs.dialog.get_by_text("The browser gave no passkey.")):  # a device keeps one
+        theirs.press("Add a passkey")
+        theirs.fill("Name of the device", "Phone", theirs.dialog)
+        theirs.fill("Password", FIRST, theirs.dialog)
+        theirs.press("Add a passkey", theirs.dialog)
+        expect(answer).to_be_visible()
+    theirs.look("passkey-refused")
+    theirs.press("Cancel", theirs.dialog)
     expect(row).to_contain_text("never")
     theirs.look("passkeys")
     theirs.press("Sign out")
@@ -111,9 +116,6 @@ def test_a_passkey_is_added_signs_in_and_is_removed(pages: Pages, window: Callab
     theirs.press("Sign out")
     theirs.press("Sign in with a passkey")
     theirs.sees("No account here has this passkey.")
-    devtools.send("WebAuthn.removeVirtualAuthenticator", made)
-    theirs.press("Sign in with a passkey")
-    theirs.sees("The browser gave no passkey.")
 
 
 def test_an_api_token_works_until_it_is_revoked(pages: Pages, site: Site) -> None:

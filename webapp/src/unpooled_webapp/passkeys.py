@@ -153,7 +153,7 @@ def _spent_challenge(request: HttpRequest, purpose: str) -> bytes:
         raise Refused(
             "no-challenge",
             "The passkey came after more than five minutes, or twice.",
-            "Try again.",
+            "Begin again.",
             status=401,
         )
     return bytes.fromhex(challenge)

@@ -7,8 +7,7 @@ import { passkeys } from "../../api/queries";
 import { useMe } from "../../app/session";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
-import { FormCard } from "../../ui/FormCard";
-import { Card, Columns, Muted, Section } from "../../ui/Layout";
+import { Card, Muted, Section } from "../../ui/Layout";
 import { Table, type Column } from "../../ui/Table";
 import { Ago } from "../../ui/Time";
 import { fromDevice, hasPasskeys } from "../Passkey";
@@ -26,25 +25,27 @@ export function Passkeys() {
     { title: t("Passkey"), cell: (row) => <Remove passkey={row} /> },
   ];
   return (
-    <>
-      <Card>
-        <Section title={t("Passkeys")}>
-          <Muted>
-            {hasPasskeys()
-              ? t("With a passkey you sign in by your device's PIN, fingerprint or face, without a password.")
-              : t("This browser has no passkeys here. They need HTTPS, or http://localhost.")}
-          </Muted>
-          {rows.length > 0 && (
-            <Table caption={t("Passkeys")} columns={columns} rows={rows} rowKey={(row) => String(row.id)} />
-          )}
-        </Section>
-      </Card>
-      {hasPasskeys() && <AddPasskey />}
-    </>
+    <Card>
+      <Section title={t("Passkeys")}>
+        <Muted>
+          {hasPasskeys()
+            ? t("With a passkey you sign in by your device's PIN, fingerprint or face, without a password.")
+            : t("This browser has no passkeys here. They need HTTPS, or http://localhost.")}
+        </Muted>
+        {rows.length > 0 && (
+          <Table caption={t("Passkeys")} columns={columns} rows={rows} rowKey={(row) => String(row.id)} />
+        )}
+        {hasPasskeys() && (
+          <div>
+            <Add />
+          </div>
+        )}
+      </Section>
+    </Card>
   );
 }
 
-function AddPasskey() {
+function Add() {
   const me = useMe();
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
@@ -59,31 +60,29 @@ function AddPasskey() {
     const credential = await fromDevice(navigator.credentials.create({ publicKey }), remedy);
     return answer(api.PUT("/api/v1/account/passkeys", { body: { name, credential } }));
   });
-  const submit = () =>
-    add.mutate(undefined, { onSuccess: () => [setName, setPassword, setCode].forEach((set) => set("")) });
+  const clear = () => [setName, setPassword, setCode].forEach((set) => set(""));
+  const label = t("Add a passkey");
   return (
-    <FormCard title={t("Add a passkey")} change={add} label={t("Add passkey")} look="plain" onSubmit={submit}>
-      <Columns>
-        <TextField
-          label={t("Name of the device")}
-          value={name}
-          onChange={setName}
-          error={add.error?.fields.name}
-          autoComplete="off"
-          maxLength={80}
-          required
-        />
-        <TextField
-          label={t("Password")}
-          type="password"
-          autoComplete="current-password"
-          value={password}
-          onChange={setPassword}
-          required
-        />
-        {me.has_second_factor && <CodeField value={code} onChange={setCode} />}
-      </Columns>
-    </FormCard>
+    <Confirm label={label} look="plain" title={label} change={add} onDone={clear}>
+      <TextField
+        label={t("Name of the device")}
+        value={name}
+        onChange={setName}
+        error={add.error?.fields.name}
+        autoComplete="off"
+        maxLength={80}
+        required
+      />
+      <TextField
+        label={t("Password")}
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+        required
+      />
+      {me.has_second_factor && <CodeField value={code} onChange={setCode} />}
+    </Confirm>
   );
 }
 
