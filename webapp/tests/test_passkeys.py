@@ -56,6 +56,7 @@ def device(me: httpx.Client) -> Authenticator:
     return device
 
 
+@pytest.mark.services
 def test_a_passkey_signs_in_by_itself_is_listed_audited_and_removed(
     me: httpx.Client, device: Authenticator, http: Http
 ) -> None:

@@ -139,7 +139,7 @@ function ResetPassword({ username }: { username: string }) {
       />
       <Muted>
         {t(
-          "Their sessions end, and their API tokens are revoked. Hand the password over as you would any other secret.",
+          "Their sessions end, and their API tokens and passkeys are removed. Hand the password over as you would any other secret.",
         )}
       </Muted>
     </Confirm>

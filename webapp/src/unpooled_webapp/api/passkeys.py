@@ -44,7 +44,7 @@ class NewPasskey(PasskeyAnswer):
 
 
 def _passkeys() -> ModuleType:
-    """Load what checks passkeys, and the library with it, once somebody has one."""
+    """Load what checks passkeys, and the library with it, once somebody uses one."""
     from unpooled_webapp import passkeys
 
     return passkeys
