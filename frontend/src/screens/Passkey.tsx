@@ -5,9 +5,11 @@ import { Button } from "../ui/Button";
 import { Refusal } from "../ui/Callout";
 import { t } from "../words/language";
 
-/** Whether this browser has passkeys at this address: over HTTPS, or at localhost. */
+/** Whether this browser has passkeys at this address: over HTTPS, or at localhost, and for none that is a number. */
 export const hasPasskeys = () =>
-  "PublicKeyCredential" in window && "parseRequestOptionsFromJSON" in PublicKeyCredential;
+  "PublicKeyCredential" in window &&
+  "parseRequestOptionsFromJSON" in PublicKeyCredential &&
+  !/:|^[\d.]+$/.test(location.hostname);
 
 /** What the device answers, for the server. */
 export async function fromDevice(
