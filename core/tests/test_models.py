@@ -209,6 +209,7 @@ def test_a_cohort_tests_the_model_of_the_others_on_itself(method: str, outcome: 
         ("logistic", (0.95, 0.05), lambda d: np.log(d / (1 - d)), lambda s: 1 / (2 + 2 * np.cosh(s))),
         ("tanh", (0.9, -0.9), np.arctanh, lambda s: 1 - np.tanh(s) ** 2),
         ("linear", (1.0, -1.0), lambda d: d, np.ones_like),
+        ("softplus", (0.95, 0.05), lambda d: np.log(np.expm1(d)), lambda s: 1 / (1 + np.exp(-s))),
     ],
 )
 def test_a_one_layer_network_solves_the_weighted_equations(
@@ -235,13 +236,28 @@ def test_a_one_layer_network_solves_the_weighted_equations(
         w = np.linalg.solve((z * f[:, None] ** 2).T @ z + 0.1 * np.eye(4), z.T @ (f**2 * d))
         scores.append(z @ w)
     made = np.stack(scores, axis=1)
-    # The file has log odds: of tanh(s), which is 2p - 1, these are twice the score.
+    # The file has log odds: of tanh(s), which is 2p - 1, these are twice the score. Its 0 is midway.
     found = model.decision_function(x).reshape(600, -1)
+    made -= score(np.mean(wanted))
     np.testing.assert_allclose(found, made * (2 if outputs == "tanh" else 1), atol=1e-8)
-    if outputs == "linear":
+    if outputs in ("linear", "softplus"):
         assert not hasattr(model, "predict_proba")
     elif outputs == "tanh" and len(names) == 2:
         np.testing.assert_allclose(model.predict_proba(x)[:, 1], (1 + np.tanh(made[:, 0])) / 2, atol=1e-9)
+
+
+def test_sums_of_each_class_need_enough_people_of_each() -> None:
+    x, y = np.random.default_rng(3).normal(size=(600, 6)), np.array(["u"] * 13 + ["v"])[np.arange(600) % 14]
+    parts = [models.cells_of(x[k::3], y[k::3]) for k in range(3)]
+    plans = {
+        outputs: models.plan_of(
+            "fedheonn", models.schema_of(6, "u|v"), 3, validation_folds=2, outputs=outputs
+        )
+        for outputs in ("logistic", "softplus")
+    }
+    assert models.fit(plans["logistic"], parts)
+    with pytest.raises(Refuse, match="42 people are too few for 6 columns"):
+        models.fit(plans["softplus"], parts)
 
 
 PENALTY: dict[str, dict[str, Any]] = {

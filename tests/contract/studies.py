@@ -468,6 +468,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
     "lasso, of two classes": lambda: of_model("lasso", "u|v"),
     "fedheonn": lambda: of_model("fedheonn", "u|v|w"),
+    "fedheonn, softplus": lambda: of_model("fedheonn", "u|v|w", outputs="softplus"),
     "ridge, of very many columns": lambda: of_model("ridge", nobodys=MOST_COLUMNS),
     "fedheonn, of very many columns": lambda: of_model("fedheonn", "u|v", nobodys=MOST_COLUMNS),
     "logistic-model": lambda: of_model("logistic-model", "u|v"),

@@ -1719,6 +1719,7 @@ export interface components {
              *     * `logistic` - logistic
              *     * `tanh` - tanh
              *     * `linear` - linear
+             *     * `softplus` - softplus
              */
             outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
@@ -2217,9 +2218,10 @@ export interface components {
          * @description * `logistic` - logistic
          *     * `tanh` - tanh
          *     * `linear` - linear
+         *     * `softplus` - softplus
          * @enum {string}
          */
-        OutputsEnum: "logistic" | "tanh" | "linear";
+        OutputsEnum: "logistic" | "tanh" | "linear" | "softplus";
         /**
          * @description * `names` - names
          *     * `list` - list
@@ -2549,6 +2551,7 @@ export interface components {
              *     * `logistic` - logistic
              *     * `tanh` - tanh
              *     * `linear` - linear
+             *     * `softplus` - softplus
              */
             outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
@@ -3049,6 +3052,7 @@ export interface components {
              *     * `logistic` - logistic
              *     * `tanh` - tanh
              *     * `linear` - linear
+             *     * `softplus` - softplus
              */
             outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */
@@ -3407,6 +3411,7 @@ export interface components {
              *     * `logistic` - logistic
              *     * `tanh` - tanh
              *     * `linear` - linear
+             *     * `softplus` - softplus
              */
             outputs?: components["schemas"]["OutputsEnum"];
             /** @description Hidden layers. Units of each, between commas: 32,16 is a layer of 32 units and one of 16. */

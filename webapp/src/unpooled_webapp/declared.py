@@ -28,6 +28,7 @@ from unpooled.methods import ALGORITHMS, FITS, compares
 from unpooled.methods.algorithm import Method, TableMethod
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import MODELS, OF_CLASSES
+from unpooled.methods.learning.options import OUTPUTS, SOFTPLUS_OUTPUTS
 from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.question_in_words import column_in_words
 from unpooled.methods.shared.options import (
@@ -169,6 +170,8 @@ def _plans(method: Method) -> Iterator[Plan]:
         opened.append({CONDITION.name: [_EXAMPLE], "files": [META], "cohorts": FEWEST_APART})
     if COHORTS_APART in method.options:
         opened.append({COHORTS_APART.name: True, "cohorts": FEWEST_APART})
+    if OUTPUTS in method.options:
+        opened.append({OUTPUTS.name: SOFTPLUS_OUTPUTS})
     if EPSILON in method.options:
         opened.append({EPSILON.name: 3.0})
     if not method.is_compared:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from unpooled.asking.cohort import Table
 from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
-from unpooled.methods.learning.models import MODELS
+from unpooled.methods.learning.models import MODELS, is_by_class
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.reading import Examples, class_names, examples, outcome_place
 from unpooled.methods.tables.bends import Bends
@@ -42,12 +42,13 @@ class SumProducts(UnderPlan, name="model/products", title="Sum products of colum
     A column x is z = (x - centre) / 2^exponent, as in `unpooled.methods.shared.standardise`, so that no sum
     is larger than the number of rows. A missing feature is 0: the pool's mean. The outcome comes last: the
     number, or of each class 1 for its people and -1 for all others; of two classes of the second only.
+    Where the fit weighs classes apart, so are the sums, one class after the other.
     """
 
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
             "sums",
-            ("folds", "columns"),
+            ("folds", "numbers"),
             "most",
             "per fold and column: the sum of its standardised values",
             "the mean of each column in each fold of the pool",
@@ -62,7 +63,7 @@ class SumProducts(UnderPlan, name="model/products", title="Sum products of colum
             fraction_bits=FRACTION_BITS,
         ),
     )
-    each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
+    each: ClassVar[dict[str, str]] = {"folds": "fold", "numbers": "column", "pairs": "pair"}
     asked_if: ClassVar[Condition] = lambda plan: not is_wide(plan)
     only_server: ClassVar[Condition] = lambda plan: VALIDATION_FOLDS.of(plan) < 2
 
@@ -82,6 +83,21 @@ class SumProducts(UnderPlan, name="model/products", title="Sum products of colum
     """The unit of each number before the outcome in which its coefficient is penalised; 0 for its deviation.
     Empty if all are 0."""
     bends: Bends | None = field(default=None, kw_only=True, metadata=codec.CAME_LATER)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        """Return the same as ever, which says so where each class has sums of its own."""
+        sent = super().sends_under(plan)
+        if not is_by_class(plan):
+            return sent
+        return tuple(
+            replace(
+                array,
+                meaning=array.meaning.replace("per fold", "per class, fold"),
+                learns=f"{array.learns}, by class",
+            )
+            for array in sent
+        )
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -136,8 +152,17 @@ class SumProducts(UnderPlan, name="model/products", title="Sum products of colum
         return len(self.centre)
 
     @property
+    def apart(self) -> int:
+        """The number of classes whose sums are apart."""
+        return self.classes if is_by_class(self.plan) else 1
+
+    @property
+    def numbers(self) -> int:
+        return self.apart * self.columns
+
+    @property
     def pairs(self) -> int:
-        return self.columns * (self.columns + 1) // 2
+        return self.apart * self.columns * (self.columns + 1) // 2
 
     @property
     def most(self) -> int:
@@ -162,12 +187,15 @@ class SumProducts(UnderPlan, name="model/products", title="Sum products of colum
     def local(self, table: Table) -> Arrays:
         found = examples(table)
         upper = np.triu_indices(self.columns)
-        sums = np.zeros((self.folds, self.columns))
-        products = np.zeros((self.folds, self.columns, self.columns))
-        for fold, _, z in self.blocks(found):
-            sums[fold] += z.sum(axis=0)
-            products[fold] += z.T @ z
-        return {"sums": sums, "products": products[:, upper[0], upper[1]]}
+        sums = np.zeros((self.folds, self.apart, self.columns))
+        products = np.zeros((self.folds, self.apart, self.columns, self.columns))
+        for fold, rows, block in self.blocks(found):
+            for k in range(self.apart):
+                z = block[found.classes[rows] == k] if self.apart > 1 else block
+                sums[fold, k] += z.sum(axis=0)
+                products[fold, k] += z.T @ z
+        flat = products[..., upper[0], upper[1]].reshape(self.folds, self.pairs)
+        return {"sums": sums.reshape(self.folds, self.numbers), "products": flat}
 
     def blocks(self, found: Examples) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The table by blocks of rows: the fold, the rows' places, and their design with the outcome."""
@@ -227,7 +255,12 @@ class OfDesign(Question):
 def is_wide(plan: Plan) -> bool:
     """Tell whether a plan's fit does without the products of all columns, as there may be too many."""
     widest = SumProducts.widest(plan)
-    return MODELS[plan.test].is_wide and widest.columns - widest.targets > MOST_COLUMNS
+    return may_be_wide(plan) and widest.columns - widest.targets > MOST_COLUMNS
+
+
+def may_be_wide(plan: Plan) -> bool:
+    """Tell whether a plan's fit can do without the products of all columns."""
+    return MODELS[plan.test].is_wide and not is_by_class(plan)
 
 
 def targets_of(classes: int) -> int:

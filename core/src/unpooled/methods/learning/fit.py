@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from unpooled.methods.learning.models import (
     Solver,
     fit_path,
     inflation,
+    outputs_of,
     standard_errors,
-    unit_of,
 )
 from unpooled.methods.learning.options import MODEL_PENALTIES
 from unpooled.methods.learning.performance import measure_path
@@ -66,11 +67,20 @@ def fit_all_rows(study: Study, described: Described) -> Asks[None]:
 def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
     """The folds, the fit, and the tables of the model that these sums give."""
     solver = solver_of(plan, sums.references)
-    folds = sums.folds(unit_of(plan))
+    folds = folds_under(plan, sums)
     if isinstance(solver, LeastSquares) and not plan.alone:
         refuse_determined(sums, folds)
     path = fit_path(folds, solver, MODEL_PENALTIES.of(plan))
     return folds, path, _rows(sums, folds, path, solver)
+
+
+def folds_under(plan: Plan, sums: Sums) -> Folds:
+    """The folds, with the outcome in the scores that the plan's model is fitted to."""
+    outputs = outputs_of(plan)
+    if outputs is None:
+        return sums.folds()
+    folds = sums.folds(outputs.unit)
+    return replace(folds, origin=folds.origin + (outputs.middle - outputs.zero))
 
 
 def _rows(sums: Sums, folds: Folds, path: Path, solver: Solver) -> Iterator[Rows]:

@@ -27,9 +27,10 @@ from unpooled.methods.learning.options import (
     LOGISTIC_OUTPUTS,
     OUTPUTS,
     PENALTIES,
+    SOFTPLUS_OUTPUTS,
     TANH_OUTPUTS,
 )
-from unpooled.methods.learning.pool import Folds, Pool
+from unpooled.methods.learning.pool import Folds, Pool, together
 from unpooled.methods.learning.reading import class_names
 from unpooled.plan.options import Option
 from unpooled.plan.plan import Plan
@@ -151,14 +152,28 @@ class LeastSquares:
 
 @dataclass(frozen=True)
 class Outputs:
-    """A function of a one-layer network's outputs, the same at both outputs wanted but for the sign."""
+    """A function of a one-layer network's outputs, at those wanted of a class and of all others."""
 
     score: float
-    """The score whose output is wanted for an outcome of 1; its negative gives the one for -1."""
+    """The score whose output is wanted for the people of a class."""
     slope: float
-    """The derivative of the function by the score, at both."""
+    """The derivative of the function by the score, there."""
     link: str
     """Kind of score, as named in the model file."""
+    of_others: tuple[float, float] | None = None
+    """Score and slope for all others; None if these are the negative, and the same."""
+    zero: float = 0.0
+    """The score midway between the two outputs, from which a model's scores are counted."""
+
+    @property
+    def unit(self) -> float:
+        """Half the distance of the two scores wanted."""
+        return (self.score - self.of_others[0]) / 2 if self.of_others else self.score
+
+    @property
+    def middle(self) -> float:
+        """The middle of the two scores wanted, from which a fit counts them."""
+        return self.score - self.unit
 
 
 LOG_ODDS = 2.9444389791664403  # log 19
@@ -168,6 +183,14 @@ OUTPUTS_OF: Mapping[str, Outputs] = {
     # is taken of, and the slope is by tanh's own argument.
     TANH_OUTPUTS: Outputs(LOG_ODDS, 1 - 0.9**2, LOGISTIC),
     LINEAR_OUTPUTS: Outputs(1.0, 1.0, SIGN),
+    # log(1 + e^s) is 0.95 where s = log(e^0.95 - 1), and its slope is 1 - e^-0.95 there; likewise 0.05, 0.5.
+    SOFTPLUS_OUTPUTS: Outputs(
+        0.4610320417101535,
+        0.6132589765454988,
+        SIGN,
+        of_others=(-2.970628109057377, 0.04877057549928599),
+        zero=-0.4327521295671885,
+    ),
 }
 
 
@@ -176,8 +199,9 @@ class OneLayer:
     """The closed form of a one-layer network (Fontenla-Romero et al. 2023).
 
     (X F F X' + penalty I) w = X F F d with X = (1, x), d the scores of the wanted outputs, and F the slope of
-    the outputs' function there. Where F is a constant, one matrix does for all. The intercept is penalised as
-    every weight is; the penalty is not per row.
+    the outputs' function there. Where F is a constant, one matrix does for all; else each class has its own,
+    from sums over the people of the class, and over all others. The intercept is penalised as every weight
+    is; the penalty is not per row.
     """
 
     outputs: Outputs
@@ -186,13 +210,32 @@ class OneLayer:
         return Ridge().path(pool) * pool.rows * self.outputs.slope**2
 
     def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.outputs.of_others:
+            each = [self._fit_class(pool, k, penalties) for k in range(-pool.targets, 0)]
+            w = np.concatenate(each, axis=-1)
+            return w[:, 1:], w[:, 0] - self.outputs.middle
         m = len(pool.sums) - pool.targets
-        both = np.empty((m + 1, m + 1))
-        both[0, 0], both[0, 1:], both[1:, 0] = pool.rows, pool.sums[:m], pool.sums[:m]
-        both[1:, 1:] = pool.products[:m, :m]
         right = np.vstack([pool.sums[None, m:], pool.products[:m, m:]])
-        w = penalised(both, right, penalties / self.outputs.slope**2)
+        w = penalised(_with_bias(pool), right, penalties / self.outputs.slope**2)
         return w[:, 1:], w[:, 0]
+
+    def _fit_class(self, pool: Pool, place: int, penalties: np.ndarray) -> np.ndarray:
+        """The weights, bias first, of the score of one of the pool's classes: float64 (models, 1 + m, 1)."""
+        others = [each for each in pool.classes if each is not pool.classes[place]]
+        of_class, of_others = _with_bias(pool.classes[place]), _with_bias(together(others))
+        score, weight = self.outputs.of_others or (0.0, 0.0)
+        matrices = self.outputs.slope**2 * of_class, weight**2 * of_others
+        right = self.outputs.score * matrices[0][:, :1] + score * matrices[1][:, :1]
+        return penalised(matrices[0] + matrices[1], right, penalties)
+
+
+def _with_bias(pool: Pool) -> np.ndarray:
+    """The products of the features with one another, and with a column of ones, first: (1 + m, 1 + m)."""
+    m = len(pool.sums) - pool.targets
+    both = np.empty((m + 1, m + 1))
+    both[0, 0], both[0, 1:], both[1:, 0] = pool.rows, pool.sums[:m], pool.sums[:m]
+    both[1:, 1:] = pool.products[:m, :m]
+    return both
 
 
 def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -451,6 +494,6 @@ def outputs_of(plan: Plan) -> Outputs | None:
     return OUTPUTS_OF[OUTPUTS.of(plan)] if plan.test == FEDHEONN else None
 
 
-def unit_of(plan: Plan) -> float:
-    """Return the number that stands for an outcome of 1 in the fit."""
-    return outputs.score if (outputs := outputs_of(plan)) else 1.0
+def is_by_class(plan: Plan) -> bool:
+    """Tell whether a plan's fit needs the sums over the people of each class apart."""
+    return bool((outputs := outputs_of(plan)) and outputs.of_others)

@@ -57,6 +57,7 @@ L1_SHARE = Number(
     methods="A share of {} of the penalty was on absolute values.",
 )
 LOGISTIC_OUTPUTS, TANH_OUTPUTS, LINEAR_OUTPUTS = "logistic", "tanh", "linear"
+SOFTPLUS_OUTPUTS = "softplus"
 OUTPUTS = Choice(
     name="outputs",
     came_later=True,
@@ -82,6 +83,13 @@ OUTPUTS = Choice(
             "Linear",
             "Fitted to 1 for the people of a class, and -1 for all others. Gives no probabilities.",
             methods="The outputs were linear.",
+        ),
+        Answer(
+            SOFTPLUS_OUTPUTS,
+            "Softplus",
+            "A smooth ReLU, fitted to 0.95 for the people of a class, and 0.05 for all others. The sums of "
+            "each class are asked for apart. Gives no probabilities.",
+            methods="The outputs were softplus.",
         ),
     ),
 )

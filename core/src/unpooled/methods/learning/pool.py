@@ -24,6 +24,8 @@ class Pool:
     products: np.ndarray
     """float64 (k, k)"""
     targets: int
+    classes: tuple[Pool, ...] = ()
+    """The people of each class, where a fit weighs them apart."""
 
     @property
     def mean(self) -> np.ndarray:
@@ -113,6 +115,7 @@ def together(pools: Sequence[Pool]) -> Pool:
         np.asarray(sum(pool.sums for pool in pools)),
         np.asarray(sum(pool.products for pool in pools)),
         pools[0].targets,
+        tuple(together(of_class) for of_class in zip(*(pool.classes for pool in pools), strict=True)),
     )
 
 
@@ -126,9 +129,28 @@ def folds_of(
 ) -> Folds:
     """The folds from what `SumProducts` asked for; the outcome is taken `times` a number."""
     upper = np.triu_indices(len(centre))
-    squares = sums["products"][:, upper[0] == upper[1]]
-    found = standardised({**sums, "squares": squares}, centre, exponent, targets, times, units)
-    return replace(found, folds=[pool for pool in found.standard.pools(sums) if pool.rows > 0])
+    whole, apart = over_classes(sums, exponent)
+    squares = whole["products"][:, upper[0] == upper[1]]
+    found = standardised({**whole, "squares": squares}, centre, exponent, targets, times, units)
+    pools = found.standard.pools(whole)
+    if apart:
+        of_class = zip(*map(found.standard.pools, apart), strict=True)
+        pools = [replace(pool, classes=classes) for pool, classes in zip(pools, of_class, strict=True)]
+    return replace(found, folds=[pool for pool in pools if pool.rows > 0])
+
+
+def over_classes(sums: Arrays, exponent: np.ndarray) -> tuple[Arrays, list[Arrays]]:
+    """What `SumProducts` asked for, over all classes; and of each class, where they were asked for apart."""
+    classes = sums["sums"].shape[1] // len(exponent)
+    if classes == 1:
+        return sums, []
+    names = ("sums", "products")
+    apart = [dict(zip(names, of, strict=True)) for of in
+             zip(*(np.split(sums[name], classes, axis=1) for name in names), strict=True)]  # fmt: skip
+    for of_class in apart:  # whose last target is 1 of all its rows, or -1
+        of_class["rows"] = np.abs(np.ldexp(of_class["sums"][:, -1], int(exponent[-1])))
+    whole = {name: total([of_class[name] for of_class in apart], 0) for name in names}
+    return {**sums, **whole}, apart
 
 
 def standardised(

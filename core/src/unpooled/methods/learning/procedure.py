@@ -21,8 +21,9 @@ from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.fitted.encoder import distinct, outputs_of
 from unpooled.kernels.fixed_order import product
-from unpooled.methods.learning.design import MOST_COLUMNS, MOST_WIDE, SumProducts, targets_of
+from unpooled.methods.learning.design import MOST_COLUMNS, MOST_WIDE, SumProducts, may_be_wide, targets_of
 from unpooled.methods.learning.floors import (
+    CLASS,
     FEWEST_PEOPLE_A_COLUMN,
     Floor,
     join_folds,
@@ -32,7 +33,7 @@ from unpooled.methods.learning.floors import (
     of_people,
     settle_folds,
 )
-from unpooled.methods.learning.models import MODELS
+from unpooled.methods.learning.models import is_by_class
 from unpooled.methods.learning.options import VALIDATION_FOLDS
 from unpooled.methods.learning.pool import Folds, folds_of
 from unpooled.methods.learning.questions import (
@@ -170,7 +171,9 @@ def describe_columns(study: Study) -> Asks[Described]:
     join_folds(plan, floors)
     n = yield from count_values(study)
     levels, of_words = yield from keep_levels(study, counted["rows"])
-    refuse_wide(plan, levels, int(counted["people"].sum(dtype=int)))
+    # Where each class has sums of its own, the smallest must be large enough.
+    groups = [floor.counts.sum(dtype=int) for floor in floors if (floor.kind == CLASS) == is_by_class(plan)]
+    refuse_wide(plan, levels, int(min(groups)))
     scales = yield from find_scales(study, n)
     means = yield from find_means(study, n, FindMagnitude, Average, scales.bends)
     sides = yield CountSides(plan, means.centre, bends=scales.bends)
@@ -338,7 +341,7 @@ def columns_of(plan: Plan, levels: Levels) -> int:
 def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
     """Refuse if there are too many columns for so many people."""
     columns = columns_of(plan, levels)
-    most = MOST_WIDE if MODELS[plan.test].is_wide else MOST_COLUMNS
+    most = MOST_WIDE if may_be_wide(plan) else MOST_COLUMNS
     if columns > most:
         raise Refuse(
             "schema",

@@ -12,10 +12,10 @@ import numpy as np
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.question import Arrays
 from unpooled.methods.learning.design import SumProducts
-from unpooled.methods.learning.fit import fit_sums, solver_of
-from unpooled.methods.learning.models import fit_path, unit_of
+from unpooled.methods.learning.fit import fit_sums, folds_under, solver_of
+from unpooled.methods.learning.models import fit_path
 from unpooled.methods.learning.options import MODEL_PENALTIES
-from unpooled.methods.learning.pool import together
+from unpooled.methods.learning.pool import over_classes, together
 from unpooled.methods.learning.procedure import (
     DESIGN,
     FOLDS,
@@ -123,8 +123,9 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     in_folds = question.part_of[examples(table).folds]
     own = {**question.local(table), "rows": np.bincount(in_folds, minlength=question.folds)}
     others = stored.sums(plan, without=own)
-    folds = others.folds(unit_of(plan))
+    folds = folds_under(plan, others)
     path = fit_path(folds, solver_of(plan, others.references), MODEL_PENALTIES.of(plan))
+    own, _ = over_classes(own, question.exponent)
     here = together([pool for pool in folds.standard.pools(own) if pool.rows])
     return float(here.error(path.coefficients[None], path.intercept[None])[0])
 
@@ -165,6 +166,8 @@ def _added(first: Stored, other: Stored) -> Stored:
         raise ValueError(f"{len(one_of.columns)} columns have a lambda, which is each study's own")
     if not same or not np.array_equal(first.levels.kept, other.levels.kept):
         raise ValueError("these studies have other columns, other levels, or another number of folds")
+    if one["sums"].shape[1] != len(one["exponent"]):
+        raise ValueError("these sums are of each class apart: they are not added")
     a = np.ldexp(1.0, (two["exponent"] - one["exponent"]).astype(np.int32))
     b = np.ldexp(two["centre"] - one["centre"], -one["exponent"].astype(np.int32))
     i, j = np.triu_indices(len(a))
