@@ -36,6 +36,7 @@ wire:
 	@scripts/setup dev
 	@scripts/test-programs
 	@$(PY) -m pytest --wire tests/oracles tests/wire $(ARGS)
+	@$(PY) -m pytest --every-trust tests/contract/test_trusts.py $(ARGS)
 
 fuzz:
 	@scripts/setup dev

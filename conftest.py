@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 OPTION = "--services"
 FROZEN = "--frozen"
-WIRE = "--wire"
+WIRE, EVERY_TRUST = "--wire", "--every-trust"
 
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -76,6 +76,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "of SQLite and the embedded worker.",
     )
     parser.addoption(WIRE, action="store_true", help="Rehearse over HTTP what is otherwise run in process.")
+    parser.addoption(EVERY_TRUST, action="store_true", help="Run every small study under each trust.")
     parser.addoption(FROZEN, metavar="FOLDER", help="Test the client that `make freeze` made there.")
     # Now, before options are parsed: conftest files further down point Django at the database that is given.
     # Processes that run tests side by side have no such word on their command line; they inherit what is set.
