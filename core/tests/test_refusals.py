@@ -167,11 +167,19 @@ def few_missing(missing: list[int]) -> None:
 
 def wide_window() -> None:
     """Prune with a window of more variants than are asked about at once."""
-    many, everyone = 4_100, np.ones(60, bool)
+    of_many(4_100, "prune", indep_pairwise="5kb 0.5")
+
+
+def wide_region(many: int) -> None:
+    of_many(many, "ld-matrix", region="1:1-60000")
+
+
+def of_many(many: int, test: str, **options: Any) -> None:
+    everyone = np.ones(60, bool)
     panel = Panel.of([(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(many)])
     copies = np.random.default_rng(1).integers(0, 3, (many, 60)).astype(np.int8)
     samples = Samples(A[:60], np.ones(60, np.uint8), everyone, everyone, np.zeros((60, 0)))
-    plan = Plan("prune", "y", COHORTS, NO_KEY, indep_pairwise="5kb 0.5")
+    plan = Plan(test, "y", COHORTS, NO_KEY, **options)
     run(plan, panel, [ArrayCohort(samples, copies, np.zeros(many, bool))] * COHORTS)
 
 
@@ -362,6 +370,18 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},
     ),
     "few nonfounders": ("nonfounders", "fewer than 10 people of the pool, or", few_nonfounders, (), {}),
+    "a region of one variant": (
+        "region", "fewer than two variants of the region", study, ("ld-matrix", A), {"region": "1:1-1"},
+    ),
+    "a region of many variants for few people": (
+        "region", "a matrix of 5 variants would", study, ("ld-matrix", A[:45]), {"region": "1:0-9"},
+    ),
+    "a region of too many variants": (
+        "region", "the region has 50,001 variants", wide_region, (50_001,), {},
+    ),
+    "a matrix of too many variants": (
+        "region", "2,001 variants of the region pass", wide_region, (2_001,), {},
+    ),
     "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
     "few variants for components": (
         "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ def lines_of(content: bytes) -> Lines:
     """The lines of a file, without what only aligns them; of JSON a line for each list or value."""
     if content.startswith(b"\x1f\x8b"):
         content = gzip.decompress(content)
+    if content.startswith(b"PK"):
+        arrays = np.load(BytesIO(content), allow_pickle=False)
+        return [line for name in arrays for line in _flat(f"/{name}", arrays[name].tolist())]
     if content[8:9] == b"{":
         return list(_of_arrays(content))
     text = content.decode()

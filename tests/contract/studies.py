@@ -82,7 +82,7 @@ def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
             "cohorts": COHORTS,
             "compensator_key": NO_KEY,
             "trait": ALGORITHMS[test].traits[0],
-            **({} if test in ("chi-square", "prune", "pca") else {"covariates": COVARIATES}),
+            **({} if test in ("chi-square", "prune", "ld-matrix", "pca") else {"covariates": COVARIATES}),
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
             **({"cohorts": 5} if test == "pca" else {}),  # without one of them people allow enough rounds
             **({"frequency_flags": True} if test in ("chi-square", "linear", "logistic") else {}),
@@ -171,7 +171,7 @@ def nothing_said(test: str, **said: Any) -> Plan:
     limits = {"low": 0, "high": 1} if test in (PRIVATE_NETWORK, PRIVATE_RIDGE) else {}
     outcome = [{"name": "died", "role": OUTCOME, **(classes or limits)}] if test in FITS else []
     glucose = {"name": "glucose", **limits}
-    about: dict[str, Any] = {"phenotype": "asthma"}
+    about: dict[str, Any] = {"phenotype": "asthma", **({"region": "6:1-9"} if test == "ld-matrix" else {})}
     if test in METHODS:
         about = {"schema": [ward if METHODS[test].column_type == CATEGORY else glucose, *outcome]}
     named = {"test": test, "cohorts": COHORTS, "compensator_key": NO_KEY.hex()}
@@ -423,6 +423,8 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
     "prune, of everyone": lambda: of_variants("prune", indep_pairwise="5 1 0.05", nonfounders=True),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
+    "ld-matrix": lambda: of_variants("ld-matrix", region="1:2-7"),
+    "ld-matrix, of everyone": lambda: of_variants("ld-matrix", region="22:1-7", nonfounders=True),
     "linear, beside components": lambda: of_variants(
         "linear", cohorts=5, components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK
     ),

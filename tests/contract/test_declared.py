@@ -40,7 +40,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {
     **{name: f"{name}.md" for name in TESTS},
     **dict.fromkeys(FITS, "learning.md"),
-    "prune": "ld.md",
+    **dict.fromkeys(("prune", "ld-matrix"), "ld.md"),
     "pca": "components.md",
     "panel": "panel.md",
     "encode": "encodings.md",

@@ -15,6 +15,7 @@ VARIANTS = {
     "linear": ".regression.linear",
     "logistic": ".regression.logistic",
     "prune": ".ld.prune",
+    "ld-matrix": ".ld.matrix",
     "pca": ".components.pca",
     "polygenic": ".polygenic",
 }

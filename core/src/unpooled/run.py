@@ -11,7 +11,8 @@ import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -61,8 +62,11 @@ def reports(plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> dict[str,
 def written(file: str, plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> bytes:
     """Write one result file of a study of one phenotype."""
     method = algorithm(plan.test)
-    method.files[file](out := io.BytesIO(), panel, method.columns_for(file, tables), plan)
-    return out.getvalue()
+    made = io.BytesIO()
+    # A platform counts what goes through, and has no more of a file than this either.
+    out = cast(BinaryIO, SimpleNamespace(write=made.write))
+    method.files[file](out, panel, method.columns_for(file, tables), plan)
+    return made.getvalue()
 
 
 def present(plan: Plan, listed: int, cohorts: Sequence[Cohort]) -> np.ndarray:

@@ -1640,6 +1640,8 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Region. An autosome, with the first and the last base pair: 6:29500000-30500000. */
+            region?: string;
             /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
@@ -2472,6 +2474,8 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Region. An autosome, with the first and the last base pair: 6:29500000-30500000. */
+            region?: string;
             /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
@@ -2973,6 +2977,8 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Region. An autosome, with the first and the last base pair: 6:29500000-30500000. */
+            region?: string;
             /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
@@ -3332,6 +3338,8 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Region. An autosome, with the first and the last base pair: 6:29500000-30500000. */
+            region?: string;
             /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**

@@ -26,6 +26,7 @@ from unpooled.described.shapes import plural
 from unpooled.described.what_leaves import Form, what_leaves
 from unpooled.methods import ALGORITHMS, FITS, compares
 from unpooled.methods.algorithm import Method, TableMethod
+from unpooled.methods.ld.options import REGION
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import MODELS, OF_CLASSES
 from unpooled.methods.learning.options import OUTPUTS, SOFTPLUS_OUTPUTS
@@ -240,6 +241,8 @@ def _example_values(
             yield option.name, [{**covariate, "levels": [_EXAMPLE, "other"]} for covariate in covariates]
         elif option is COMPONENTS and covariates and masking == "modular":
             yield option.name, 2
+        elif option is REGION:
+            yield option.name, "1:1-1000000"
         elif option is FREQUENCY_FLAGS and masking == "modular":
             yield option.name, True
 

@@ -177,8 +177,21 @@ class Candidates(ByVariant):
 
         `first` and `second` are places of variants, `people` is how often everybody counts.
         """
+        covariance, one, two = self._moments(first, second, products, people)
+        return np.asarray(covariance * covariance > r2 * _MORE * one * two)
+
+    def correlation(
+        self, first: np.ndarray, second: np.ndarray, products: np.ndarray, people: float
+    ) -> np.ndarray:
+        """Correlation of the copies of the panel's first alleles of pairs that vary: float64 (pairs,)."""
+        covariance, one, two = self._moments(first, second, products, people)
+        return np.asarray(covariance / np.sqrt(one * two))
+
+    def _moments(
+        self, first: np.ndarray, second: np.ndarray, products: np.ndarray, people: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Covariance of pairs, and the variance of either variant, all times `people` squared."""
         missing, total = people - self.called, self.total_of(people)
         squares = self.squares + missing * (self.total / self.called) ** 2
         variance = squares * people - total * total
-        covariance = products * people - total[first] * total[second]
-        return np.asarray(covariance * covariance > r2 * _MORE * variance[first] * variance[second])
+        return products * people - total[first] * total[second], variance[first], variance[second]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,9 +95,9 @@ class Windows:
         return starts, np.asarray(ends[starts], np.int64)
 
 
-def _fits(text: str) -> bool:
+def _fits(read: Callable[[str], object], text: str) -> bool:
     try:
-        Windows.read(text)
+        read(text)
     except ValueError:
         return False
     return True
@@ -110,7 +112,7 @@ INDEP_PAIRWISE = Text(
     usual="50 5 0.2",
     words=f"a window of 2 to {MOST_AHEAD:,} variants with its step, or of kilobases, and an r² below 1, such "
     "as 50 5 0.2 or 1000kb 0.1",
-    fits=_fits,
+    fits=partial(_fits, Windows.read),
     place=Place.MODEL,
     fact="{}: window, step and largest r²",
     methods="Variants were pruned by linkage disequilibrium in all cohorts together (--indep-pairwise {} of "
@@ -133,13 +135,52 @@ PRUNE_COMPONENTS = Text(
     hint="As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of "
     "all.",
     words=INDEP_PAIRWISE.words,
-    fits=_fits,
+    fits=partial(_fits, Windows.read),
     place=Place.MODEL,
     fact="{}: window, step and largest r² of the variants that components are of",
     methods="They are of variants that had been pruned by linkage disequilibrium in all cohorts together "
     "(--indep-pairwise {} of PLINK 2).",
     came_later=True,
 )
+
+
+_REGION = re.compile(r"(?:chr)?(\d{1,2}):(\d+)-(\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A stretch of an autosome, its two ends included."""
+
+    chromosome: int
+    first: int
+    """Base pairs."""
+    last: int
+
+    @classmethod
+    def read(cls, text: str) -> Region:
+        """Parse words such as `6:29500000-30500000`; ValueError for others."""
+        found = _REGION.fullmatch(text.replace(",", "").strip())
+        made = cls(*map(int, found.groups())) if found else cls(0, 1, 0)
+        if not (made.chromosome > 0 and made.first <= made.last):
+            raise ValueError(text)
+        return made
+
+
+REGION = Text(
+    name="region",
+    label="Region",
+    hint="An autosome, with the first and the last base pair: 6:29500000-30500000.",
+    words="an autosome with its first and last base pair, such as 6:29500000-30500000",
+    fits=partial(_fits, Region.read),
+    place=Place.MODEL,
+    methods="The region was {}.",
+    came_later=True,
+)
+
+
+def compares_pairs(plan: Plan) -> bool:
+    """Tell whether variants of a plan are compared two by two: to prune, or all of a region."""
+    return bool(windows_of(plan) or REGION.of(plan))
 
 
 def windows_of(plan: Plan) -> str:

@@ -158,7 +158,7 @@ def walk_on(
         return np.asarray(candidates.variants[~found.removed])
     if turn > questions.MOST_ROUNDS:
         raise AssertionError("each round makes more pairs known")
-    ends = _ends_of_parts(found.first)
+    ends = ends_of_parts(found.first)
     linked = yield Each(
         compare(study, candidates, founders, found.first[part], found.second[part])
         for part in np.split(np.arange(len(found.first)), ends)
@@ -168,21 +168,24 @@ def walk_on(
     return (yield from Go(walk_on(study, candidates, founders, known, 2 * most, turn + 1)))
 
 
-def _ends_of_parts(first: np.ndarray) -> np.ndarray:
+def ends_of_parts(first: np.ndarray) -> np.ndarray:
     """Find where to split pairs so that those of one variant stay together."""
     at = np.arange(questions.PAIRS_AT_ONCE, len(first), questions.PAIRS_AT_ONCE)
     return np.unique(np.searchsorted(first, first[at]))
 
 
-@procedure("ld/compare")
-def compare(
-    study: Study, candidates: Candidates, founders: np.ndarray, first: np.ndarray, second: np.ndarray
-) -> Asks[np.ndarray]:
-    """Find which pairs are linked; `first` and `second` are places of variants: bool (pairs,)."""
+def about_pairs(
+    kind: type[questions.SumPairs],
+    candidates: Candidates,
+    founders: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+) -> tuple[questions.SumPairs, Candidates, questions.Pairs]:
+    """The question about pairs of variants, those that are in any, and the pairs' places among these."""
     named = np.unique(np.concatenate([first, second]))
     places = np.searchsorted(named, first), np.searchsorted(named, second)
     some = candidates.some(named)
-    sums = yield questions.SumPairs(
+    question = kind(
         some.variants,
         some.mean,
         np.bincount(places[0], minlength=len(named)).astype(np.uint32),
@@ -190,6 +193,16 @@ def compare(
         int(founders.sum(dtype=np.int64)),
         candidates.chromosome,
     )
+    return question, some, places
+
+
+@procedure("ld/compare")
+def compare(
+    study: Study, candidates: Candidates, founders: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> Asks[np.ndarray]:
+    """Find which pairs are linked; `first` and `second` are places of variants: bool (pairs,)."""
+    question, some, places = about_pairs(questions.SumPairs, candidates, founders, first, second)
+    sums = yield question
     people = people_counted(candidates.chromosome, founders)
     r2 = options.Windows.read(options.windows_of(study.plan)).r2
     return some.linked(*places, sums["products"], people, r2)

@@ -12,7 +12,7 @@ from unpooled.asking.cohort import AT_ONCE, Cohort
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels import pairs as kernel
-from unpooled.methods.ld.options import Windows, windows_of
+from unpooled.methods.ld.options import Windows, compares_pairs, windows_of
 from unpooled.methods.shared import genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y, foreseen_chunks
 from unpooled.methods.shared.genotype_counts import CAPPED, MOST_PEOPLE
@@ -98,7 +98,7 @@ class CountOthers(CountFounders, name="ld/others", title="Count nonfounders"):
         ),
     )
     groups: ClassVar[tuple[Group, ...]] = EVERY_OTHER
-    asked_if: ClassVar[Condition] = lambda plan: windows_of(plan) and plan.nonfounders
+    asked_if: ClassVar[Condition] = lambda plan: compares_pairs(plan) and plan.nonfounders
 
     def local(self, cohort: Cohort) -> Arrays:
         found = super().local(cohort)
@@ -109,7 +109,7 @@ class CountOthers(CountFounders, name="ld/others", title="Count nonfounders"):
 class CountGenotypes(genotype_counts.CountCarried, name="ld/genotypes"):
     """Genotype counts of founders, and of others where these count in frequencies."""
 
-    asked_if: ClassVar[Condition] = windows_of
+    asked_if: ClassVar[Condition] = compares_pairs
 
     @staticmethod
     def is_summed(group: Group) -> bool:

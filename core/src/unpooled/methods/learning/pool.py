@@ -145,10 +145,10 @@ def over_classes(sums: Arrays, exponent: np.ndarray) -> tuple[Arrays, list[Array
     if classes == 1:
         return sums, []
     names = ("sums", "products")
-    apart = [dict(zip(names, of, strict=True)) for of in
-             zip(*(np.split(sums[name], classes, axis=1) for name in names), strict=True)]  # fmt: skip
-    for of_class in apart:  # whose last target is 1 of all its rows, or -1
-        of_class["rows"] = np.abs(np.ldexp(of_class["sums"][:, -1], int(exponent[-1])))
+    apart: list[Arrays] = []
+    for each in zip(*(np.split(sums[name], classes, axis=1) for name in names), strict=True):
+        of_class = dict(zip(names, each, strict=True))  # its last target is 1 of all its rows, or -1
+        apart.append({**of_class, "rows": np.abs(np.ldexp(of_class["sums"][:, -1], int(exponent[-1])))})
     whole = {name: total([of_class[name] for of_class in apart], 0) for name in names}
     return {**sums, **whole}, apart
 

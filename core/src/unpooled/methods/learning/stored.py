@@ -125,8 +125,8 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     others = stored.sums(plan, without=own)
     folds = folds_under(plan, others)
     path = fit_path(folds, solver_of(plan, others.references), MODEL_PENALTIES.of(plan))
-    own, _ = over_classes(own, question.exponent)
-    here = together([pool for pool in folds.standard.pools(own) if pool.rows])
+    whole, _ = over_classes(own, question.exponent)
+    here = together([pool for pool in folds.standard.pools(whole) if pool.rows])
     return float(here.error(path.coefficients[None], path.intercept[None])[0])
 
 
